@@ -13,8 +13,8 @@ import pytest_asyncio
 import structlog
 from hypothesis import HealthCheck, settings
 
-from reporting.handlers import ProjectionHandler
-from reporting.store_postgres import PostgresReadModels
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
 from standalone.embedded import postgres
 from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.assertion_last import pytest_runtest_makereport  # noqa: F401 # pytest calls it

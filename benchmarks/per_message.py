@@ -61,7 +61,7 @@ from feedback.store import Save
 from feedback.store_postgres import PostgresStore
 from inference.announce import announcement
 from inference.handlers import indexed as judged_message
-from reporting.projection import feedback_row, message_row
+from reporting.read_models.projection import feedback_row, message_row
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer

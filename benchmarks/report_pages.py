@@ -28,23 +28,23 @@ import asyncpg
 from benchmarks.effort import Effort
 from contracts.ids import derived_id, feedback_id
 from contracts.instants import DAY
-from reporting.api_audit import figures
-from reporting.audit.queries import pending
-from reporting.pages.overview import overview
-from reporting.pages.view import View
+from reporting.api.audit.queries import pending
+from reporting.api.audit.routes import figures
+from reporting.api.queries.conversations import conversations_in_period
+from reporting.api.queries.latest import LatestQuestion, latest
+from reporting.api.queries.turns import turns_with_feedbacks
+from reporting.dashboard.overview import overview
+from reporting.dashboard.queries.breakdown import breakdown
+from reporting.dashboard.view import View
 from reporting.parts import MIGRATIONS
-from reporting.projection import FeedbackRow, person_slot
-from reporting.queries.breakdown import breakdown
 from reporting.queries.calibration import calibration
-from reporting.queries.conversations import conversations_in_period
-from reporting.queries.latest import LatestQuestion, latest
 from reporting.queries.reasons import reasons
 from reporting.queries.satisfaction import ranking, summary
 from reporting.queries.search import found
-from reporting.queries.turns import turns_with_feedbacks
-from reporting.rollups import Rollups
-from reporting.selection import ConversationScope, Filters, FoundType, Project, TimeSpan
-from reporting.store_postgres import PostgresReadModels
+from reporting.queries.selection import ConversationScope, Filters, FoundType, Project, TimeSpan
+from reporting.read_models.projection import FeedbackRow, person_slot
+from reporting.read_models.rollups import Rollups
+from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc

@@ -24,15 +24,15 @@ import uvloop
 
 from benchmarks.row_security_lookups import FEEDBACK, INFERENCE, Ask, Asked
 from contracts.instants import DAY
+from reporting.api.queries.artifacts import KINDS, Search, artifacts
+from reporting.api.queries.conversations import conversations_in_period
+from reporting.api.queries.latest import LatestQuestion, latest, own_feedback
+from reporting.api.queries.turns import turns_with_feedbacks
 from reporting.parts import MIGRATIONS
-from reporting.queries.artifacts import KINDS, Search, artifacts
 from reporting.queries.calibration import calibration
-from reporting.queries.conversations import conversations_in_period
-from reporting.queries.latest import LatestQuestion, latest, own_feedback
 from reporting.queries.satisfaction import ranking, summary
 from reporting.queries.search import search
-from reporting.queries.turns import turns_with_feedbacks
-from reporting.selection import ConversationScope, Filters, Project, TimeSpan
+from reporting.queries.selection import ConversationScope, Filters, Project, TimeSpan
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import tenant_in_sight
 from standalone.embedded.postgres import EmbeddedPostgres

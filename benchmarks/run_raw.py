@@ -16,7 +16,7 @@ from benchmarks.log import log_with
 from contracts.chat import ChatMessageIngested
 from contracts.ids import partition_of
 from reporting.parts import MIGRATIONS
-from reporting.projection import MessageRow, message_row
+from reporting.read_models.projection import MessageRow, message_row
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Message
 

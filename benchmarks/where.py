@@ -17,7 +17,7 @@ from typing import Any
 import chat_bridge.parts
 import feedback.store_choice
 import reporting.parts
-import reporting.where
+import reporting.read_models.where
 from feedback.store_postgres import PostgresStore
 from feedback.where import states_of
 from servicekit.db.pools import open_pool
@@ -88,7 +88,7 @@ async def measure(url: str) -> dict[str, Any]:
         return await states_of(PostgresStore(store), tenant, project, ids)
 
     of_chat, of_feedback = WhereLookup(JournalReader(chat)), WhereLookup(JournalReader(store), states)
-    of_reports = WhereLookup(JournalReader(reports), partial(reporting.where.states_of, reports))
+    of_reports = WhereLookup(JournalReader(reports), partial(reporting.read_models.where.states_of, reports))
     took = []
     for number in range(SAMPLES):
         event = f"e{1 + number * (RECORDS // SAMPLES)}"

@@ -29,12 +29,12 @@ from feedback.model import Entry, Key, Payload, Record, Stamp
 from feedback.store import Save
 from feedback.store_choice import MIGRATIONS as STORE_MIGRATIONS
 from feedback.store_postgres import PostgresStore
-from reporting.exports.cases import cases
-from reporting.exports.examples import Format
-from reporting.exports.files import as_jsonl, examples
-from reporting.mirror.adopting import mark_more, set_store
+from reporting.egress.exports.cases import cases
+from reporting.egress.exports.examples import Format
+from reporting.egress.exports.files import as_jsonl, examples
+from reporting.egress.mirror.adopting import mark_more, set_store
 from reporting.parts import MIGRATIONS
-from reporting.selection import Filters, Project, TimeSpan
+from reporting.queries.selection import Filters, Project, TimeSpan
 from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
 from standalone.embedded.postgres import EmbeddedPostgres

@@ -29,7 +29,7 @@ from proofs.simulation.fake_clients import (
 from proofs.simulation.stub_detector import StubDetector
 from proofs.simulation.stub_turns import StubTurns
 from proofs.simulation.world import EPOCH_SECONDS, World
-from reporting.handlers import ProjectionHandler
+from reporting.read_models.handlers import ProjectionHandler
 from servicekit.errors import LogUnavailable
 from servicekit.log.delivery import Backoff, Delivery
 from servicekit.log.erasing import ErasingHandler

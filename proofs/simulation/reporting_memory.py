@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from reporting.projection import FeedbackRow, Forgotten, MessageKey, MessageRow, SessionRow
-from reporting.store import Applied
+from reporting.read_models.projection import FeedbackRow, Forgotten, MessageKey, MessageRow, SessionRow
+from reporting.read_models.store import Applied
 
 
 class ReportingMemory:
-    """See `reporting.store.ReadModelStore`."""
+    """See `reporting.read_models.store.ReadModelStore`."""
 
     def __init__(self) -> None:
         self.feedbacks: dict[UUID, FeedbackRow] = {}

@@ -9,22 +9,22 @@ from pathlib import Path
 
 import asyncpg
 
-from reporting.erasure import ReportingErasures
-from reporting.handlers import ProjectionHandler
-from reporting.mirror.adopting import set_store
-from reporting.mirror.mirror import ArtifactReplicator
-from reporting.mirror.object_store import ObjectStore
-from reporting.mirror.receipts import HeldReceipts
-from reporting.pages.routes import Health, Where
+from reporting.dashboard.routes import Health, Where
+from reporting.egress.mirror.adopting import set_store
+from reporting.egress.mirror.mirror import ArtifactReplicator
+from reporting.egress.mirror.object_store import ObjectStore
+from reporting.egress.mirror.receipts import HeldReceipts
+from reporting.egress.webhooks.courier import Courier
+from reporting.egress.webhooks.endpoints import WebhookEndpoint, read_endpoints
+from reporting.egress.webhooks.handlers import WebhookHandler
+from reporting.egress.webhooks.store import Deliveries
 from reporting.queries.counts import totals
-from reporting.rollups import Rollups
+from reporting.read_models.erasure import ReportingErasures
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.rollups import Rollups
+from reporting.read_models.store_postgres import PostgresReadModels
+from reporting.read_models.where import feedback_of, states_of
 from reporting.settings import ReportingSettings
-from reporting.store_postgres import PostgresReadModels
-from reporting.webhooks.courier import Courier
-from reporting.webhooks.endpoints import WebhookEndpoint, read_endpoints
-from reporting.webhooks.handlers import WebhookHandler
-from reporting.webhooks.store import Deliveries
-from reporting.where import feedback_of, states_of
 from servicekit import Journal, JournalReader, Producer, Service, WhereLookup
 
 MIGRATIONS = Path(__file__).parent / "migrations"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from contracts.scopes import ADMIN, DETECT, READ, REVIEW
-from reporting.api import CONVERSATION, PROJECT, conversations_router
-from reporting.api_audit import AUDIT, DRAWS, audit_router
-from reporting.api_exports import EXPORT, exports_router
-from reporting.api_figures import SESSIONS, figures_router
-from reporting.api_webhooks import REPLAY, WEBHOOKS, webhooks_router
-from reporting.pages.routes import PAGES, REFUSED_PAGES, pages_router
-from reporting.pages.session import SIGN_IN
+from reporting.api.audit.routes import AUDIT, DRAWS, audit_router
+from reporting.api.conversations import CONVERSATION, PROJECT, conversations_router
+from reporting.api.exports import EXPORT, exports_router
+from reporting.api.figures import SESSIONS, figures_router
+from reporting.api.webhooks import REPLAY, WEBHOOKS, webhooks_router
+from reporting.dashboard.routes import PAGES, REFUSED_PAGES, pages_router
+from reporting.dashboard.session import SIGN_IN
+from reporting.egress.webhooks.handlers import ErasureRequestHandler
 from reporting.parts import ReportingParts, open_parts
+from reporting.read_models.where import PATH as WHERE_REPORTS
+from reporting.read_models.where import is_noted
 from reporting.settings import ReportingSettings
-from reporting.webhooks.handlers import ErasureRequestHandler
-from reporting.where import PATH as WHERE_REPORTS
-from reporting.where import is_noted
 from servicekit import (
     ANY_TOKEN,
     PUBLIC,

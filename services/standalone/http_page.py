@@ -22,12 +22,12 @@ from feedback.api_sessions import sessions_router
 from feedback.where import PATH as WHERE_FEEDBACK
 from inference.api import inference_router
 from inference.where import PATH as WHERE_INFERENCE
-from reporting.api import conversations_router
-from reporting.api_audit import audit_router
-from reporting.api_exports import exports_router
-from reporting.api_figures import figures_router
-from reporting.api_webhooks import webhooks_router
-from reporting.where import PATH as WHERE_REPORTS
+from reporting.api.audit.routes import audit_router
+from reporting.api.conversations import conversations_router
+from reporting.api.exports import exports_router
+from reporting.api.figures import figures_router
+from reporting.api.webhooks import webhooks_router
+from reporting.read_models.where import PATH as WHERE_REPORTS
 from servicekit.web.application import application
 from servicekit.web.journal import WhereLookup, where_router
 from servicekit.web.reference import as_markdown

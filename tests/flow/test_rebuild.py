@@ -12,8 +12,8 @@ import pytest
 
 from feedback.store_choice import open_store
 from feedback.store_postgres import PostgresStore
-from reporting.generation import Generation
-from reporting.store_postgres import FEEDBACK_TABLES
+from reporting.read_models.generation import Generation
+from reporting.read_models.store_postgres import FEEDBACK_TABLES
 from servicekit.errors import StartError
 from servicekit.service import Service, ServiceContext
 from standalone.rebuild import rebuild_reporting

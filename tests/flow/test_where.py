@@ -12,7 +12,7 @@ import pytest
 from contracts.detectors import precedence
 from inference.handlers import indexed
 from reporting.parts import MIGRATIONS
-from reporting.rollups import Rollups
+from reporting.read_models.rollups import Rollups
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from standalone.where import Params, Way, way_of
@@ -158,8 +158,8 @@ async def test_inferences_own_dead_letters_and_ignored_records_are_named(
 @pytest.mark.parametrize(
     ("group", "failing", "service"),
     [
-        ("reporting", "reporting.handlers.feedback_row", "reporting"),
-        ("reporting", "reporting.handlers.message_row", "reporting"),
+        ("reporting", "reporting.read_models.handlers.feedback_row", "reporting"),
+        ("reporting", "reporting.read_models.handlers.message_row", "reporting"),
         ("feedback_turns", "feedback.turns.turn_of", "feedback"),
     ],
 )

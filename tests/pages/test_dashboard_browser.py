@@ -13,9 +13,9 @@ import pytest
 import uvicorn
 from playwright.async_api import Browser, Page
 
-from reporting.handlers import ProjectionHandler
-from reporting.pages.routes import pages_router
-from reporting.store_postgres import PostgresReadModels
+from reporting.dashboard.routes import pages_router
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
 from tests.support.reporting_client import application
 from tests.support.reporting_database import empty_read_models

@@ -9,8 +9,8 @@ import asyncpg
 import httpx
 import pytest
 
-from reporting.pages.health import Health
-from reporting.pages.routes import pages_router
+from reporting.dashboard.health import Health
+from reporting.dashboard.routes import pages_router
 from reporting.service import PROGRAM
 from servicekit.clock import FixedClock, SystemClock
 from servicekit.web.answering import REQUEST_SECONDS

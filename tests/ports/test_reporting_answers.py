@@ -11,8 +11,8 @@ import httpx
 import pytest
 from fastapi import APIRouter
 
-from reporting.api import conversations_router
-from reporting.api_figures import figures_router
+from reporting.api.conversations import conversations_router
+from reporting.api.figures import figures_router
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback, feedback_id, message

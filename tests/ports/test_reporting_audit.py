@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from contracts.feedback import FeedbackCreated
-from reporting.api_audit import audit_router
+from reporting.api.audit.routes import audit_router
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Event, Take, feedback, message

@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from contracts.instants import format_instant
-from reporting.api import conversations_router
-from reporting.handlers import ProjectionHandler
-from reporting.store_postgres import PostgresReadModels
+from reporting.api.conversations import conversations_router
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, batch, feedback

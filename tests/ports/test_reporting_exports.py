@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from contracts.chat import DELETED
-from reporting.exports.cases import cases
-from reporting.exports.files import examples
-from reporting.handlers import ProjectionHandler
-from reporting.selection import ALWAYS, Filters, Project
-from reporting.store_postgres import PostgresReadModels
+from reporting.egress.exports.cases import cases
+from reporting.egress.exports.files import examples
+from reporting.queries.selection import ALWAYS, Filters, Project
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
 from tests.support.reporting_database import empty_read_models
 from tests.support.reporting_events import batch, feedback, message, reply
 

@@ -7,9 +7,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from reporting.api_figures import figures_router
-from reporting.handlers import ProjectionHandler
-from reporting.store_postgres import PostgresReadModels
+from reporting.api.figures import figures_router
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
 from tests.support.hand_clock import HandClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, batch, feedback

@@ -12,14 +12,14 @@ import asyncpg
 import pytest
 
 from contracts.erasure import Person
-from reporting.api import conversations_router
-from reporting.erasure import ReportingErasures
-from reporting.handlers import ProjectionHandler
-from reporting.mirror.adopting import mark_more, set_store
-from reporting.mirror.mirror import LATE, ArtifactReplicator
-from reporting.mirror.object_store import ObjectStore
-from reporting.mirror.receipts import HeldReceipts
-from reporting.store_postgres import PostgresReadModels
+from reporting.api.conversations import conversations_router
+from reporting.egress.mirror.adopting import mark_more, set_store
+from reporting.egress.mirror.mirror import LATE, ArtifactReplicator
+from reporting.egress.mirror.object_store import ObjectStore
+from reporting.egress.mirror.receipts import HeldReceipts
+from reporting.read_models.erasure import ReportingErasures
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from servicekit.errors import StartError, Unavailable
 from servicekit.log.messages import Message, Written

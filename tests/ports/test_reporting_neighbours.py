@@ -11,13 +11,13 @@ import pytest
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
 
-from reporting.api import conversations_router
-from reporting.api_figures import figures_router
-from reporting.handlers import ProjectionHandler
-from reporting.pages.routes import pages_router
-from reporting.queries.agent import rejected_words
-from reporting.selection import Filters, Project, TimeSpan
-from reporting.store_postgres import PostgresReadModels
+from reporting.api.conversations import conversations_router
+from reporting.api.figures import figures_router
+from reporting.dashboard.queries.agent import rejected_words
+from reporting.dashboard.routes import pages_router
+from reporting.queries.selection import Filters, Project, TimeSpan
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from tests.support.neighbours import ANN, CONVERSATIONS, NEIGHBOURS, OURS, POSITIONS, Place, feedbacks, messages
 from tests.support.reporting_client import client

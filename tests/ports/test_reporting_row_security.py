@@ -9,11 +9,11 @@ import asyncpg
 import httpx
 import pytest
 
-from reporting.api import conversations_router
-from reporting.handlers import ProjectionHandler
-from reporting.pages.routes import pages_router
+from reporting.api.conversations import conversations_router
+from reporting.dashboard.routes import pages_router
 from reporting.parts import MIGRATIONS
-from reporting.store_postgres import PostgresReadModels
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight

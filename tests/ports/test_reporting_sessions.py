@@ -10,10 +10,10 @@ import pytest
 
 from contracts.feedback import FeedbackSessionCreated
 from contracts.scopes import ALL_SCOPES
-from reporting.api_figures import figures_router
-from reporting.handlers import ProjectionHandler
-from reporting.pages.routes import pages_router
-from reporting.store_postgres import PostgresReadModels
+from reporting.api.figures import figures_router
+from reporting.dashboard.routes import pages_router
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from servicekit.log.outcome import STORED, UNCHANGED
 from servicekit.web.auth import Caller

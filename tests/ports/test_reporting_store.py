@@ -8,10 +8,10 @@ import asyncpg
 import pytest
 
 from contracts.feedback import FeedbackSessionCreated
-from reporting.handlers import ProjectionHandler
-from reporting.projection import FeedbackRow
 from reporting.queries.counts import totals
-from reporting.store_postgres import PostgresReadModels
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.projection import FeedbackRow
+from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.log.outcome import STORED, UNCHANGED, Ignored
 from servicekit.log.records import Coordinates, RawRecord, Tombstone
 from tests.support.reporting_events import START, batch, feedback, message, reply

@@ -10,13 +10,13 @@ import httpx
 import pytest
 
 from contracts.feedback import FeedbackCreated
-from reporting.api import conversations_router
-from reporting.handlers import ProjectionHandler
-from reporting.projection import feedback_row, newest_feedbacks
-from reporting.queries.changes import changed_since, stamp
-from reporting.selection import Project
-from reporting.snapshots import Snapshot, snapshot_of
-from reporting.store_postgres import PostgresReadModels
+from reporting.api.conversations import conversations_router
+from reporting.dashboard.queries.changes import changed_since, stamp
+from reporting.queries.selection import Project
+from reporting.queries.snapshots import Snapshot, snapshot_of
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.projection import feedback_row, newest_feedbacks
+from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, batch, feedback
@@ -141,7 +141,7 @@ async def test_what_is_written_while_an_answer_is_read_comes_at_once_or_the_next
     async with client([conversations_router(read_models, NOW)]) as http:
         timeline = Timeline(http)
         with monkeypatch.context() as patch:
-            patch.setattr("reporting.queries.latest.snapshot_of", with_a_write_on_either_side)
+            patch.setattr("reporting.api.queries.latest.snapshot_of", with_a_write_on_either_side)
             await timeline.poll()
         await timeline.poll()
         assert set(timeline.seen) == set(written)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reporting.handlers import ProjectionHandler
 from reporting.queries.counts import totals
-from reporting.store_postgres import PostgresReadModels
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
 from tests.support.reporting_database import empty_read_models
 from tests.support.reporting_events import Event, batch, feedback, message, reply
 

@@ -10,16 +10,16 @@ import asyncpg
 import pytest
 
 from contracts.feedback import FeedbackCreated
-from reporting.handlers import ProjectionHandler
-from reporting.pages.overview import overview
-from reporting.pages.view import View
-from reporting.queries.breakdown import Version, breakdown
+from reporting.dashboard.overview import overview
+from reporting.dashboard.queries.breakdown import Version, breakdown
+from reporting.dashboard.view import View
 from reporting.queries.calibration import calibration
 from reporting.queries.reasons import reasons
 from reporting.queries.search import every
-from reporting.selection import Filters, Project, TimeSpan
-from reporting.store_postgres import PostgresReadModels
-from reporting.votes import Votes
+from reporting.queries.selection import Filters, Project, TimeSpan
+from reporting.queries.votes import Votes
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
 from tests.support.reporting_events import START, batch, feedback
 
 AT = Project("acme", "support")

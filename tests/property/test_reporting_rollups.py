@@ -13,17 +13,17 @@ import pytest
 
 from contracts.erasure import Person
 from contracts.instants import DAY
-from reporting.erasure import ReportingErasures
-from reporting.handlers import ProjectionHandler
-from reporting.projection import Forgotten
-from reporting.queries.breakdown import Version, breakdown
+from reporting.dashboard.queries.breakdown import Version, breakdown
 from reporting.queries.calibration import calibration
 from reporting.queries.reasons import reasons
 from reporting.queries.satisfaction import ranking, summary
-from reporting.rollups import Rollups, _SnapshotMark
-from reporting.selection import ALWAYS, HOUR, Filters, Project, TimeSpan
-from reporting.store_postgres import PostgresReadModels
-from reporting.votes import Votes
+from reporting.queries.selection import ALWAYS, HOUR, Filters, Project, TimeSpan
+from reporting.queries.votes import Votes
+from reporting.read_models.erasure import ReportingErasures
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.projection import Forgotten
+from reporting.read_models.rollups import Rollups, _SnapshotMark
+from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
 from tests.support.hand_clock import HandClock
 from tests.support.reporting_events import START, batch, feedback, feedback_id

@@ -27,9 +27,9 @@ from feedback.service import PROGRAM
 from feedback.settings import FeedbackSettings
 from inference.api_bodies import NewMessage
 from inference.settings import InferenceSettings
+from reporting.egress.webhooks.courier import ATTEMPT_SECONDS
+from reporting.egress.webhooks.schedule import WAITS
 from reporting.settings import ReportingSettings
-from reporting.webhooks.courier import ATTEMPT_SECONDS
-from reporting.webhooks.schedule import WAITS
 from servicekit import launcher
 from servicekit.circuit_breaker import CircuitBreaker
 from servicekit.log.settings import KafkaSettings

@@ -24,7 +24,7 @@ from contracts.erasure import Person
 from contracts.instants import MINUTE, format_instant
 from feedback.registry_postgres import PostgresRegistry
 from inference.erasure import InferenceErasures
-from reporting.erasure import ReportingErasures
+from reporting.read_models.erasure import ReportingErasures
 from servicekit.db.pools import open_pool
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from tests.support.erasures import erased

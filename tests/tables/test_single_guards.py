@@ -13,7 +13,7 @@ import chat_bridge.service
 import feedback.service
 import inference.service
 import reporting.service
-from reporting.pages.exports import _cell
+from reporting.dashboard.exports import _cell
 from servicekit.db.pools import open_pool
 from servicekit.web.application import application, guarded
 from standalone.api import SURFACE
@@ -45,7 +45,7 @@ def test_a_spreadsheet_runs_no_text(text: str) -> None:
 
 @pytest.mark.parametrize(("scheme", "is_secure"), [("https", True), ("http", False)])
 async def test_a_sign_in_cookie_is_for_this_site_alone(scheme: str, is_secure: bool) -> None:
-    from reporting.pages.session import SIGN_IN, signed_in
+    from reporting.dashboard.session import SIGN_IN, signed_in
 
     async def not_ready() -> None:
         return None

@@ -23,14 +23,14 @@ from contracts.instants import DAY
 from feedback.sql import SQL as FEEDBACK
 from inference.sql import SQL as INFERENCE
 from inference.turns.vectors_postgres import WIRES
-from reporting.projection import FeedbackRow
-from reporting.queries.artifacts import KINDS, Search
-from reporting.queries.artifacts import _statement as _artifacts
+from reporting.api.queries.artifacts import KINDS, Search
+from reporting.api.queries.artifacts import _statement as _artifacts
 from reporting.queries.rolled import judgements, reasons_given, steps, votes
 from reporting.queries.search import _statement as _search
-from reporting.selection import NONE_GIVEN, Filters, Project, TimeSpan, where
+from reporting.queries.selection import NONE_GIVEN, Filters, Project, TimeSpan, where
+from reporting.read_models.projection import FeedbackRow
+from reporting.read_models.store_postgres import IS_LIVE
 from reporting.sql import SQL as REPORTING
-from reporting.store_postgres import IS_LIVE
 from servicekit.db.pools import open_pool
 from servicekit.db.sql import SQL as SERVICEKIT
 from servicekit.db.statements import Statement, Statements

@@ -8,10 +8,10 @@ import asyncpg
 from pydantic import Field
 
 from contracts.base import DecidedBy, Reaction
-from reporting.answers import ResponseModel, Window
+from reporting.queries.answers import ResponseModel, Window
 from reporting.queries.rolled import judgements
 from reporting.queries.satisfaction import window_of
-from reporting.selection import BINS, NONE_GIVEN, Filters, Project, TimeSpan, where
+from reporting.queries.selection import BINS, NONE_GIVEN, Filters, Project, TimeSpan, where
 from reporting.sql import SQL
 
 REACTIONS: Final[tuple[Reaction, ...]] = ("ok", "neutral", "not_ok")

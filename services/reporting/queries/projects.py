@@ -6,7 +6,7 @@ from typing import Final
 
 import asyncpg
 
-from reporting.selection import Project
+from reporting.queries.selection import Project
 from reporting.sql import SQL
 
 MOST_PROJECTS: Final = 500

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import asyncpg
 
-from reporting.selection import Filters, Project, TimeSpan, where
+from reporting.queries.selection import Filters, Project, TimeSpan, where
 from reporting.sql import SQL
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any, Final, Literal, NamedTuple
 
 from contracts.instants import DAY
-from reporting.selection import HOUR, Filters, Project, TimeSpan, conditions
+from reporting.queries.selection import HOUR, Filters, Project, TimeSpan, conditions
 from reporting.sql import SQL
 
 _ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origins")

@@ -10,12 +10,12 @@ from pydantic import Field, TypeAdapter
 from contracts.base import Id
 from contracts.instants import format_instant
 from contracts.intervals import satisfaction, wilson
-from reporting.answers import Counts, ResponseModel, Time, Window
-from reporting.cursor import Moment, decode, encode, question
+from reporting.queries.answers import Counts, ResponseModel, Time, Window
 from reporting.queries.counts import counts_of
+from reporting.queries.cursor import Moment, decode, encode, question
 from reporting.queries.replies import reply_count
 from reporting.queries.rolled import votes
-from reporting.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, TimeSpan
+from reporting.queries.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, TimeSpan
 from reporting.sql import SQL
 
 _MOST_GROUPS: Final = 1_000

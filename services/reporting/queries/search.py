@@ -12,12 +12,12 @@ from pydantic import Field, TypeAdapter
 
 from contracts.base import CorrectionType, DecidedBy, FeedbackType, Origin, Reaction
 from contracts.instants import format_instant
-from reporting.answers import ResponseModel, Time
-from reporting.cursor import Moment, decode, encode, question
-from reporting.paging import OVERHEAD, page_of
-from reporting.selection import Filters, Project, TimeSpan, substring, where
+from reporting.queries.answers import ResponseModel, Time
+from reporting.queries.cursor import Moment, decode, encode, question
+from reporting.queries.paging import OVERHEAD, page_of
+from reporting.queries.selection import Filters, Project, TimeSpan, substring, where
+from reporting.read_models.store_postgres import IS_LIVE, FeedbackTable
 from reporting.sql import SQL
-from reporting.store_postgres import IS_LIVE, FeedbackTable
 
 
 class FoundFeedback(ResponseModel):

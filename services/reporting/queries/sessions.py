@@ -8,9 +8,9 @@ import asyncpg
 from pydantic import Field
 
 from contracts.instants import format_instant
-from reporting.answers import ResponseModel, Time, Window
+from reporting.queries.answers import ResponseModel, Time, Window
 from reporting.queries.satisfaction import window_of
-from reporting.selection import SHIFTS, WIDTHS, Bucket, TimeSpan
+from reporting.queries.selection import SHIFTS, WIDTHS, Bucket, TimeSpan
 from reporting.sql import SQL
 
 LENGTHS: Final = (0, 1, 2, 4, 8, 16, 32)

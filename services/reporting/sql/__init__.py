@@ -6,8 +6,8 @@ from typing import Final
 from contracts.chat import DELETED
 from contracts.erasure import ERASURE_MARGIN
 from contracts.instants import DAY
-from reporting.paging import ITEM_BYTES, OVERHEAD, PAGE_BYTES
-from reporting.selection import BINS, HOUR
+from reporting.queries.paging import ITEM_BYTES, OVERHEAD, PAGE_BYTES
+from reporting.queries.selection import BINS, HOUR
 from servicekit import load_statements
 
 SQL: Final = load_statements(

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from reporting.audit.estimate import Stratum, satisfaction, share
-from reporting.audit.figures import accuracy, corrected, pooled
+from reporting.api.audit.estimate import Stratum, satisfaction, share
+from reporting.api.audit.figures import accuracy, corrected, pooled
 
 KINDS = ("ok", "neutral", "not_ok")
 

@@ -9,10 +9,10 @@ import pytest
 from markupsafe import Markup
 
 from contracts.instants import DAY, parse_instant
-from reporting.pages.charts import Step, interval, over_time, split
-from reporting.pages.view import View
-from reporting.pages.zones import bucket_of, starts, zone_of
-from reporting.selection import TimeSpan
+from reporting.dashboard.charts import Step, interval, over_time, split
+from reporting.dashboard.view import View
+from reporting.dashboard.zones import bucket_of, starts, zone_of
+from reporting.queries.selection import TimeSpan
 
 UTC = zone_of("UTC")
 MONDAY = parse_instant("2026-09-21T00:00:00Z")

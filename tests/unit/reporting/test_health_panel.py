@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reporting.pages.health import health_facts
-from reporting.pages.rendering import page
+from reporting.dashboard.health import health_facts
+from reporting.dashboard.rendering import page
 
 
 async def test_warnings_are_shown_as_sentences() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporting.pages.markdown import MOST_CHARACTERS, rendered
+from reporting.dashboard.markdown import MOST_CHARACTERS, rendered
 
 ALLOWED = {
     "p", "br", "em", "strong", "code", "pre", "ul", "ol", "li", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "hr",

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from contracts.headers import REVISION
-from reporting.projection import (
+from reporting.read_models.projection import (
     Forgotten,
     feedback_outcomes,
     feedback_row,

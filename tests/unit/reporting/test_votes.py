@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.intervals import difference
-from reporting.queries.agent import typical_words
-from reporting.votes import Votes
+from reporting.dashboard.queries.agent import typical_words
+from reporting.queries.votes import Votes
 
 COUNTS = st.integers(0, 3_000)
 

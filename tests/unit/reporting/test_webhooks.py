@@ -12,10 +12,10 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from contracts.instants import SECOND
-from reporting.webhooks.addresses import NotAllowed, address_of, is_public
-from reporting.webhooks.endpoints import read_endpoints
-from reporting.webhooks.payload import WebhookDelivery, body_of, headers_of
-from reporting.webhooks.schedule import LONGEST_ASKED, WAITS, next_try
+from reporting.egress.webhooks.addresses import NotAllowed, address_of, is_public
+from reporting.egress.webhooks.endpoints import read_endpoints
+from reporting.egress.webhooks.payload import WebhookDelivery, body_of, headers_of
+from reporting.egress.webhooks.schedule import LONGEST_ASKED, WAITS, next_try
 from servicekit.errors import StartError
 
 SECRET = "whsec_" + base64.b64encode(b"a key of twenty-four byte").decode()

@@ -10,9 +10,18 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from contracts.instants import DAY, MINUTE, parse_instant
-from reporting.pages.view import View
-from reporting.pages.zones import MOST_STEPS, bucket_of, known_zones, local, offset_text, parse_local, starts, zone_of
-from reporting.selection import Project, TimeSpan
+from reporting.dashboard.view import View
+from reporting.dashboard.zones import (
+    MOST_STEPS,
+    bucket_of,
+    known_zones,
+    local,
+    offset_text,
+    parse_local,
+    starts,
+    zone_of,
+)
+from reporting.queries.selection import Project, TimeSpan
 
 BERLIN = zone_of("Europe/Berlin")
 HOUR = 60 * MINUTE

@@ -10,8 +10,8 @@ import pytest
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.webhook_files import read_maps
 from feedback.settings import FeedbackSettings
+from reporting.egress.webhooks.endpoints import read_endpoints
 from reporting.settings import ReportingSettings
-from reporting.webhooks.endpoints import read_endpoints
 from servicekit.env_file import read_env_file
 from servicekit.errors import StartError
 from servicekit.settings import Settings, read_settings

@@ -1,0 +1,115 @@
+"""Measures the machine on a random sample of answers, and corrects its rates by the reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from contracts.base import Reaction
+from contracts.intervals import wilson
+from reporting.api.audit.estimate import Estimate, Stratum, satisfaction, share
+from reporting.queries.answers import ResponseModel, Window
+
+Verdicts = Mapping[Reaction | None, Stratum]
+VERDICTS: Final[tuple[Reaction | None, ...]] = ("not_ok", "ok", "neutral", None)
+
+
+class Rate(ResponseModel):
+    """An estimated rate with its 95 % confidence interval, all 0 to 1."""
+
+    rate: Annotated[float, Field(description="The estimate.")]
+    low: Annotated[float, Field(description="Lower bound.")]
+    high: Annotated[float, Field(description="Upper bound.")]
+
+
+class CorrectedRates(ResponseModel):
+    """Rates of one agent, or of all agents: as the machine's verdicts give them, and corrected by the reviews."""
+
+    agent_id: Annotated[str | None, Field(description="Null for all agents.")]
+    answers: Annotated[int, Field(description="Answers in the window that a person responded to.")]
+    reviewed: Annotated[int, Field(description="Of those, drawn at random and reviewed.")]
+    rejected: Annotated[float | None, Field(description="Share of answers that the machine calls rejected.")]
+    rejected_corrected: Annotated[
+        Rate | None, Field(description="Estimated share that people rejected; null without enough reviews.")
+    ]
+    satisfaction: Annotated[
+        float | None, Field(description="ok / (ok + not_ok) of the machine's verdicts; null without any.")
+    ]
+    satisfaction_corrected: Annotated[
+        Rate | None, Field(description="Estimated ok / (ok + not_ok) of people; null without enough reviews.")
+    ]
+
+
+class Accuracy(ResponseModel):
+    """Accuracy of one kind of the machine's verdicts on the random sample."""
+
+    announced: Annotated[int, Field(description="Answers with this verdict of the machine.")]
+    reviewed: Annotated[int, Field(description="Of those, drawn at random and reviewed.")]
+    right: Annotated[int, Field(description="Of those reviewed, with the same verdict by the reviewer.")]
+    precision: Annotated[Rate | None, Field(description="right / reviewed; null without reviews.")]
+    recall: Annotated[
+        float | None,
+        Field(description="Estimated share of all such answers that the machine announces; null without reviews."),
+    ]
+
+
+class Audit(ResponseModel):
+    """Accuracy of the machine and corrected rates, from reviews of answers drawn at random."""
+
+    tenant: Annotated[str, Field(description="As in the path.")]
+    project: Annotated[str, Field(description="As in the path.")]
+    window: Annotated[Window, Field(description="Of the answers: from `start` on, before `end`.")]
+    pending: Annotated[int, Field(description="Drawn answers that nobody has reviewed yet.")]
+    accuracy: Annotated[dict[Reaction, Accuracy], Field(description="By verdict of the machine.")]
+    whole: Annotated[CorrectedRates, Field(description="All agents together.")]
+    agents: Annotated[list[CorrectedRates], Field(description="Most answers first.")]
+
+
+def corrected(agent_id: str | None, verdicts: Verdicts) -> CorrectedRates:
+    """Compute the rates of one agent."""
+    strata = list(verdicts.values())
+    answers = sum(one.size for one in strata)
+    ok, not_ok = (verdicts[one].size if one in verdicts else 0 for one in ("ok", "not_ok"))
+    return CorrectedRates(
+        agent_id=agent_id,
+        answers=answers,
+        reviewed=sum(one.reviewed for one in strata),
+        rejected=not_ok / answers if answers else None,
+        rejected_corrected=_rate(share(strata, lambda one: one.not_ok)),
+        satisfaction=ok / (ok + not_ok) if ok + not_ok else None,
+        satisfaction_corrected=_rate(satisfaction(strata)),
+    )
+
+
+def accuracy(verdict: Reaction, verdicts: Verdicts) -> Accuracy:
+    """Compute precision and recall of one verdict."""
+    one = verdicts.get(verdict, Stratum(0))
+    right = getattr(one, verdict)
+    whole = share(list(verdicts.values()), lambda each: getattr(each, verdict))
+    answers = sum(each.size for each in verdicts.values())
+    found = one.size * right / one.reviewed if one.reviewed else 0.0
+    bounds = wilson(right, one.reviewed)
+    return Accuracy(
+        announced=one.size,
+        reviewed=one.reviewed,
+        right=right,
+        precision=Rate(rate=right / one.reviewed, low=bounds.low, high=bounds.high) if one.reviewed else None,
+        recall=found / (whole.rate * answers) if whole is not None and whole.rate else None,
+    )
+
+
+def pooled(agents: Iterable[Verdicts]) -> dict[Reaction | None, Stratum]:
+    """Add the strata of several agents."""
+    found: dict[Reaction | None, Stratum] = {}
+    for verdicts in agents:
+        for verdict, one in verdicts.items():
+            found[verdict] = found.get(verdict, Stratum(0)) + one
+    return found
+
+
+def _rate(estimate: Estimate | None) -> Rate | None:
+    return (
+        None if estimate is None else Rate(rate=estimate.rate, low=estimate.interval.low, high=estimate.interval.high)
+    )

@@ -1,0 +1,55 @@
+"""Draws answers for review, lists those not reviewed yet, and counts reviews by the machine's verdict."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import asyncpg
+
+from contracts.base import Reaction
+from reporting.api.audit.estimate import Stratum
+from reporting.queries.selection import Project, TimeSpan
+from reporting.sql import SQL
+
+
+@dataclass(frozen=True, slots=True)
+class PendingReview:
+    """A drawn answer without a review. `position` orders the queue; `drawn_at` is in microseconds."""
+
+    position: int
+    conversation_id: str
+    turn_id: str
+    drawn_at: int
+
+
+async def draw(pool: asyncpg.Pool, at: Project, span: TimeSpan, count: int, now: int) -> int:
+    """Draw up to `count` answers at random that people responded to, and return their number.
+
+    Two thirds are answers on which the machine was silent, the rest is split between rejections and praise. None is
+    drawn twice. `now` is in microseconds.
+    """
+    announced = max(1, count // 6)
+    silent = max(1, count - 2 * announced)
+    window = {**at._asdict(), **span._asdict()}
+    status = await pool.execute(*SQL.draw_reviews(**window, silent=silent, announced=announced, now=now))
+    return int(status.rpartition(" ")[2])
+
+
+async def pending(pool: asyncpg.Pool, at: Project, after: int, limit: int) -> list[PendingReview]:
+    """List drawn answers without a review: those behind position `after` first, then the others, in drawing order."""
+    rows = await pool.fetch(*SQL.list_pending_reviews(**at._asdict(), after=after, limit=limit))
+    return [PendingReview(*row) for row in rows]
+
+
+async def pending_count(pool: asyncpg.Pool, at: Project) -> int:
+    """Count the drawn answers without a review."""
+    return int(await pool.fetchval(*SQL.count_pending_reviews(**at._asdict())))
+
+
+async def strata(pool: asyncpg.Pool, at: Project, span: TimeSpan) -> dict[str, dict[Reaction | None, Stratum]]:
+    """Count answers by agent and by the machine's verdict (None: silent), with the reviews of those drawn."""
+    found: dict[str, dict[Reaction | None, Stratum]] = defaultdict(dict)
+    for row in await pool.fetch(*SQL.count_strata(**at._asdict(), **span._asdict())):
+        found[row["agent_id"]][row["machine"] or None] = Stratum(row["size"], row["ok"], row["neutral"], row["not_ok"])
+    return found

@@ -1,0 +1,123 @@
+"""HTTP API of the audit: draw answers for review, list those pending, and read the rates corrected by the reviews."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+from urllib.parse import quote
+
+import asyncpg
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import Field
+
+from contracts.instants import format_instant
+from reporting.api.audit.figures import VERDICTS, Audit, accuracy, corrected, pooled
+from reporting.api.audit.queries import draw, pending, pending_count, strata
+from reporting.api.bodies import RequestBody
+from reporting.api.conversations import FAILURES, PROJECT
+from reporting.api.questions import WindowQuestion
+from reporting.queries.answers import ResponseModel, Time
+from reporting.queries.satisfaction import window_of
+from reporting.queries.selection import Project, TimeSpan
+from servicekit import Clock, ProjectPath, TenantPath, caller_of, read_body, refusal, require_media_type
+
+AUDIT: Final = PROJECT + "/audit"
+DRAWS: Final = AUDIT + "/draws"
+PAGE: Final = "/dashboard/audit"
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+
+
+class DrawBody(WindowQuestion):
+    count: Annotated[int, Field(ge=3, le=1_000, description="Answers to draw; fewer if the window has fewer.")] = 50
+
+
+class PendingQuestion(RequestBody):
+    after: Annotated[int, Field(ge=0, lt=2**63, description="List the answers behind this position first.")] = 0
+    limit: Annotated[int, Field(ge=1, le=1_000, description="How many at most.")] = 100
+
+
+class Drawn(ResponseModel):
+    drawn: Annotated[int, Field(description="Answers drawn by this request.")]
+    pending: Annotated[int, Field(description="Drawn answers that nobody has reviewed yet.")]
+
+
+class PendingItem(ResponseModel):
+    """A drawn answer without a review. Review it as any turn, by `POST .../turns/{turn_id}/reviews`."""
+
+    position: Annotated[int, Field(description="Position in the queue; `after` continues behind it.")]
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    drawn_at: Annotated[Time, Field(description="Time of the draw.")]
+
+
+class PendingItems(ResponseModel):
+    pending: Annotated[int, Field(description="Drawn answers that nobody has reviewed yet.")]
+    items: Annotated[list[PendingItem], Field(description="In drawing order.")]
+
+
+def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> APIRouter:
+    """Return the routes of the audit; `writes` stores the draws."""
+    router = APIRouter(dependencies=[Depends(caller_of)], responses=FAILURES, tags=["reporting"])
+
+    @router.get(AUDIT)
+    async def audit(tenant: TenantPath, project: ProjectPath, question: Annotated[WindowQuestion, Query()]) -> Audit:
+        """Get precision and recall of the machine's verdicts, and each agent's rates corrected by the random reviews.
+
+        Covers the newest 50,000 answers of the window that a person responded to. Only answers drawn at random
+        count as reviewed: a reviewer's own choice of turns would measure that choice.
+        """
+        return await figures(reads, Project(tenant, project), question.span(clock.now()))
+
+    @router.get(DRAWS)
+    async def waiting(
+        tenant: TenantPath, project: ProjectPath, question: Annotated[PendingQuestion, Query()]
+    ) -> PendingItems:
+        """List drawn answers that nobody has reviewed yet, in drawing order."""
+        at = Project(tenant, project)
+        items = [
+            PendingItem(
+                position=one.position,
+                conversation_id=one.conversation_id,
+                turn_id=one.turn_id,
+                drawn_at=format_instant(one.drawn_at),
+            )
+            for one in await pending(reads, at, question.after, question.limit)
+        ]
+        return PendingItems(pending=await pending_count(reads, at), items=items)
+
+    @router.post(
+        DRAWS,
+        status_code=201,
+        response_model=Drawn,
+        openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": DrawBody.model_json_schema()}}}},
+    )
+    async def draw_more(tenant: TenantPath, project: ProjectPath, request: Request) -> Drawn | Response:
+        """Draw answers at random for review: two thirds of them without a verdict, the rest rejections and praise."""
+        require_media_type(request, [JSON, FORM])
+        is_form = request.headers["content-type"].lower().startswith(FORM)
+        if is_form and request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            raise refusal(403, "Answers are drawn from the audit's own page.")
+        body = DrawBody() if is_form else read_body(DrawBody, await request.body())
+        at, now = Project(tenant, project), clock.now()
+        drawn = await draw(writes, at, body.span(now), body.count, now)
+        if is_form:
+            return RedirectResponse(f"{PAGE}?at={quote(tenant, safe='')}/{quote(project, safe='')}", 303)
+        return Drawn(drawn=drawn, pending=await pending_count(reads, at))
+
+    return router
+
+
+async def figures(pool: asyncpg.Pool, at: Project, span: TimeSpan) -> Audit:
+    """Read the audit of a window."""
+    agents = await strata(pool, at, span)
+    whole = pooled(agents.values())
+    rates = [corrected(agent_id, verdicts) for agent_id, verdicts in agents.items()]
+    return Audit(
+        tenant=at.tenant,
+        project=at.project,
+        window=window_of(span),
+        pending=await pending_count(pool, at),
+        accuracy={one: accuracy(one, whole) for one in VERDICTS if one is not None and one != "neutral"},
+        whole=corrected(None, whole),
+        agents=sorted(rates, key=lambda one: (-one.answers, one.agent_id or "")),
+    )

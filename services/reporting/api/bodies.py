@@ -1,0 +1,258 @@
+"""Request bodies of the HTTP API. Sizes are bounded; unknown fields are rejected."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+
+from contracts.base import Confidence, DecidedBy, Id, Label, Origin, Reaction
+from contracts.instants import DAY, Instant
+from reporting.api.queries.artifacts import KINDS, Operator, Search
+from reporting.queries.cursor import CURSOR_LIMIT
+from reporting.queries.selection import ALWAYS, Filters, FoundType, GivenBy, TimeSpan
+
+
+def _text_only(value: object) -> object:
+    if not isinstance(value, str):
+        raise ValueError("a time must be an RFC 3339 string")
+    return value
+
+
+Moment = Annotated[Instant, BeforeValidator(_text_only)]
+"""A time: an RFC 3339 string in the body, an integer of microseconds since the epoch in Python."""
+Days = Annotated[int, Field(ge=1, le=3650, strict=True, description="Length of the period up to now, in days.")]
+Limit = Annotated[int, Field(ge=1, le=500, strict=True, description="Maximum number of items in the response.")]
+Tag = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")]
+TurnIds = Annotated[list[Id], Field(max_length=500)]
+
+
+class RequestBody(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Paged(RequestBody):
+    """Query with pages: repeat it with the response's `next_cursor` until that is null."""
+
+    limit: Limit = 100
+    cursor: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = Field(
+        default=None, description="The previous page's `next_cursor`; a cursor of another query gives 400."
+    )
+
+
+class TurnsBody(Paged):
+    """Query for turns with feedback."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"turn_ids": None, "days": 365}]})
+
+    turn_ids: TurnIds | None = Field(default=None, description="Ids of the turns; null: every turn with feedback.")
+    days: Days = 365
+    limit: Limit = 500
+
+
+class PeriodBody(Paged):
+    """Query for reactions from `start` to `end`, both inclusive."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "start": "2026-11-01T00:00:00Z",
+                    "end": "2026-12-01T00:00:00Z",
+                    "include_turns": True,
+                    "limit": 50,
+                    "cursor": None,
+                }
+            ]
+        }
+    )
+
+    start: Moment = Field(description="Start of the period, inclusive.")
+    end: Moment = Field(description="End of the period, inclusive.")
+    include_turns: Annotated[bool, Field(strict=True, description="Also return the turns and their reactions.")] = False
+
+    @model_validator(mode="after")
+    def _runs_forward(self) -> Self:
+        if self.start > self.end:
+            raise ValueError("start must not be after end")
+        return self
+
+    @property
+    def span(self) -> TimeSpan:
+        return TimeSpan(self.start, self.end + 1)
+
+
+class LatestBody(Paged):
+    """Query for changes. Omit `since` and `watermark` first; then send the last response's `watermark`."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"turn_ids": ["t-7"], "since": "2026-11-20T09:00:00Z"}]})
+
+    turn_ids: TurnIds | None = Field(default=None, description="Ids of the turns; null: all turns.")
+    since: Moment | None = Field(
+        default=None,
+        description="Only changes recorded after this time. It may miss changes, because records may become visible"
+        " in another order than their times; `watermark` misses none.",
+    )
+    watermark: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = Field(
+        default=None, description="An earlier response's `watermark`: only changes that were not visible then."
+    )
+    limit: Limit = 500
+
+    @model_validator(mode="after")
+    def _one_beginning(self) -> Self:
+        if self.since is not None and self.watermark is not None:
+            raise ValueError("give since or watermark, not both")
+        return self
+
+
+class FilterBody(RequestBody):
+    """Filters, all of which must match; without any, all effective feedback and all replies of the project match."""
+
+    agent_id: Id | None = Field(default=None, description="The agent that answered.")
+    agent_version: Label | None = Field(default=None, description="The agent's version.")
+    model: Label | None = Field(default=None, description="The agent's language model.")
+    reaction: Reaction | None = Field(default=None, description="The verdict.")
+    origin: Origin | None = Field(
+        default=None, description="`user` for people, `machine` for inferred verdicts, `reviewer` for reviews."
+    )
+    feedback_type: FoundType | None = Field(
+        default=None,
+        description="`reaction`, `explicit`, `inferred`, `implicit` for replies, or `verdict` for all except replies.",
+    )
+    tag: Label | None = Field(default=None, description="A reason: a tag, or a machine verdict's correction type.")
+    min_confidence: Confidence | None = Field(default=None, description="Minimum confidence, 0 to 1.")
+    text: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")] | None = Field(
+        default=None, description="Part of the text or of the correction; case is ignored."
+    )
+    user_id: Id | None = Field(
+        default=None, description="The person who gave the verdict, or whose message the machine judged."
+    )
+    conversation_id: Id | None = Field(default=None, description="Only this conversation.")
+    detector: Label | None = Field(default=None, description="Only machine verdicts of this detector version.")
+    decided_by: DecidedBy | None = Field(
+        default=None, description="Only machine verdicts that this part of the detector decided."
+    )
+    given_by: GivenBy | None = Field(
+        default=None, description="`person`, or `agent` for AI critics: feedback whose user type is `agent`."
+    )
+    start: Moment | None = Field(default=None, description="Earliest time of the reaction, inclusive.")
+    end: Moment | None = Field(default=None, description="Latest time of the reaction, inclusive.")
+
+    @model_validator(mode="after")
+    def _runs_forward(self) -> Self:
+        if self.start is not None and self.end is not None and self.start > self.end:
+            raise ValueError("start must not be after end")
+        return self
+
+    @property
+    def span(self) -> TimeSpan:
+        return TimeSpan(self.start or 0, ALWAYS.end if self.end is None else self.end + 1)
+
+    @property
+    def filters(self) -> Filters:
+        return Filters(
+            agent_id=self.agent_id,
+            agent_version=self.agent_version,
+            model=self.model,
+            reaction=self.reaction,
+            origins=None if self.origin is None else (self.origin,),
+            feedback_type=self.feedback_type,
+            reason=self.tag,
+            min_confidence=self.min_confidence,
+            text=self.text,
+            user_id=self.user_id,
+            conversation_id=self.conversation_id,
+            detector=self.detector,
+            decided_by=self.decided_by,
+            given_by=self.given_by,
+        )
+
+
+class SearchBody(FilterBody, Paged):
+    """Search with filters, all of which must match; without any, all effective feedback and all replies match."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"agent_id": "trip-planner", "reaction": "not_ok", "start": "2026-11-01T00:00:00Z"}]
+        }
+    )
+
+
+class MomentFilter(RequestBody):
+    op: Annotated[Operator, Field(description="Comparison operator.")]
+    value: Annotated[Moment, Field(description="The time to compare with, RFC 3339.")]
+
+
+class ArtifactsBody(RequestBody):
+    """Search for artifacts. `scope` selects which of `conversation_id` and `user_id` is required.
+
+    The other id is an additional filter. Kinds and tags may have the prefix `kind:`, for older callers.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "kinds": ["turn.log.reaction"],
+                    "roles": ["artifact"],
+                    "scope": "conversation",
+                    "conversation_id": "c-42",
+                    "all_tags": ["origin:user"],
+                    "days": 365,
+                    "timestamp_filters": [{"op": ">=", "value": "2026-11-01T00:00:00Z"}],
+                    "sort": "newest",
+                    "limit": 50,
+                    "with_payload": True,
+                }
+            ]
+        }
+    )
+
+    kinds: Annotated[list[Label], Field(max_length=10)] | None = Field(
+        default=None, description="Kinds to find; null finds all."
+    )
+    roles: Annotated[list[Label], Field(max_length=10)] | None = Field(
+        default=None, description="Roles to find; null finds all."
+    )
+    scope: Literal["conversation", "user"] = Field(
+        default="conversation", description="Search in one conversation or for one person."
+    )
+    conversation_id: Annotated[Id | None, Field(description="The conversation to search.")] = None
+    user_id: Annotated[Id | None, Field(description="The person to search for.")] = None
+    all_tags: Annotated[list[Tag], Field(max_length=20, description="Tags that an artifact must all have.")] = []
+    days: Days = 365
+    timestamp_filters: Annotated[
+        list[MomentFilter], Field(max_length=10, description="Bounds on the time; all must hold.")
+    ] = []
+    sort: Annotated[
+        Literal["recency", "newest", "oldest"], Field(description="`recency` is another name for `newest`.")
+    ] = "newest"
+    limit: Limit = 100
+    with_payload: Annotated[
+        bool, Field(strict=True, description="True to return each artifact's complete content.")
+    ] = False
+
+    @model_validator(mode="after")
+    def _says_where(self) -> Self:
+        if (self.conversation_id if self.scope == "conversation" else self.user_id) is None:
+            raise ValueError(f"the scope {self.scope} needs {self.scope}_id")
+        return self
+
+    def search(self, now: int) -> Search:
+        """Return the search criteria; `now` is in microseconds."""
+        asked = KINDS if self.kinds is None else [_kind(name) for name in self.kinds]
+        wanted = self.roles is None or "artifact" in self.roles
+        return Search(
+            kinds=[kind for kind in KINDS if wanted and kind in asked],
+            conversation_id=self.conversation_id,
+            user_id=self.user_id,
+            all_tags=[f"artifact:{_kind(tag)}" if tag.startswith("kind:") else tag for tag in self.all_tags],
+            since=max(0, now - self.days * DAY),
+            moments=[(one.op, one.value) for one in self.timestamp_filters],
+            oldest_first=self.sort == "oldest",
+            limit=self.limit,
+        )
+
+
+def _kind(name: str) -> str:
+    return name.removeprefix("kind:").removeprefix("artifact:")

@@ -1,0 +1,112 @@
+"""Query routes of the reporting HTTP API; each query covers one tenant and project."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import asyncpg
+from fastapi import APIRouter, Depends, Path, Query
+
+from contracts.base import Id
+from contracts.instants import DAY
+from reporting.api.bodies import ArtifactsBody, LatestBody, PeriodBody, SearchBody, TurnsBody
+from reporting.api.queries.artifacts import Artifacts, artifacts
+from reporting.api.queries.conversations import ConversationsInPeriod, conversations_in_period
+from reporting.api.queries.latest import Latest, LatestQuestion, OwnFeedback, latest, own_feedback
+from reporting.api.queries.turns import TurnsWithFeedbacks, turns_with_feedbacks
+from reporting.queries.search import FoundFeedbacks, search
+from reporting.queries.selection import ConversationScope, Project
+from servicekit import Caller, Clock, ProjectPath, TenantPath, caller_of, documented
+
+ConversationPath = Annotated[Id, Path(description="The conversation, also called thread.", examples=["c-42"])]
+TurnPath = Annotated[
+    Id, Path(description="The turn: a person's question and the agent's answer to it.", examples=["t-7"])
+]
+PROJECT = "/conversations/{tenant}/{project}"
+CONVERSATION = PROJECT + "/{conversation_id:segment}"
+FAILURES = (
+    documented(400, "The body is not readable, or the cursor or watermark belongs to another query.")
+    | documented(401, "No valid access token.")
+    | documented(403, "The token is not valid for this tenant, project or person, or lacks the scope.")
+    | documented(413, "The body is too large.")
+    | documented(422, "A path parameter, a query parameter or the body is invalid.")
+    | documented(503, "The database is unavailable; retry after Retry-After.")
+)
+"""Error responses that every route may return."""
+
+
+def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: str | None = None) -> APIRouter:
+    """Return the routes that query conversations, turns and their feedback."""
+    router = APIRouter(dependencies=[Depends(caller_of)], responses=FAILURES, tags=["reporting"])
+
+    @router.post(PROJECT + "/feedback/conversations-in-period")
+    async def period(tenant: TenantPath, project: ProjectPath, body: PeriodBody) -> ConversationsInPeriod:
+        """List conversations with reactions in a time window, newest activity first.
+
+        No conversation is listed twice. A conversation that changes after the first page was read may be missing from
+        the later pages; a repeated query lists it.
+        """
+        return await conversations_in_period(
+            pool,
+            Project(tenant, project),
+            body.span,
+            include_turns=body.include_turns,
+            limit=body.limit,
+            cursor=body.cursor,
+        )
+
+    @router.post(PROJECT + "/feedback/search")
+    async def find(tenant: TenantPath, project: ProjectPath, body: SearchBody) -> FoundFeedbacks:
+        """List feedback records that match every given filter, replies to answers included, newest first."""
+        return await search(pool, Project(tenant, project), body.span, body.filters, body.limit, body.cursor)
+
+    @router.post(PROJECT + "/feedback/artifacts")
+    async def find_artifacts(tenant: TenantPath, project: ProjectPath, body: ArtifactsBody) -> Artifacts:
+        """Search the artifacts of a conversation or a person: effective reactions and turn logs."""
+        return await artifacts(
+            pool,
+            Project(tenant, project),
+            body.search(clock.now()),
+            with_payload=body.with_payload,
+            store_url=artifact_store_url,
+        )
+
+    @router.post(CONVERSATION + "/turns-with-feedbacks")
+    async def turns(
+        tenant: TenantPath, project: ProjectPath, conversation_id: ConversationPath, body: TurnsBody
+    ) -> TurnsWithFeedbacks:
+        """List the conversation's turns in time order, with their texts and effective reactions."""
+        since = max(0, clock.now() - body.days * DAY)
+        at = ConversationScope(tenant, project, conversation_id)
+        async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
+            return await turns_with_feedbacks(connection, at, body.turn_ids, since, body.limit, body.cursor)
+
+    @router.post(CONVERSATION + "/feedback/latest")
+    async def latest_feedback(
+        tenant: TenantPath, project: ProjectPath, conversation_id: ConversationPath, body: LatestBody
+    ) -> Latest:
+        """List the latest reaction of each changed turn, oldest change first; a null reaction means a retraction.
+
+        A query with the last page's `watermark` returns all changes that the earlier pages did not show, including
+        those of concurrent writers.
+        """
+        at = ConversationScope(tenant, project, conversation_id)
+        asked = LatestQuestion(body.turn_ids, body.since, body.watermark, body.limit, body.cursor)
+        async with pool.acquire() as connection:
+            return await latest(connection, at, asked)
+
+    @router.get(CONVERSATION + "/turns/{turn_id:segment}/feedback")
+    async def own(
+        tenant: TenantPath,
+        project: ProjectPath,
+        conversation_id: ConversationPath,
+        turn_id: TurnPath,
+        caller: Annotated[Caller, Depends(caller_of)],
+        user_id: Annotated[Id | None, Query(description="Another person's id; needs the scope on_behalf.")] = None,
+    ) -> OwnFeedback:
+        """Get the caller's own feedback on a turn."""
+        at = ConversationScope(tenant, project, conversation_id)
+        async with pool.acquire() as connection:
+            return await own_feedback(connection, at, turn_id, caller.person(user_id))
+
+    return router

@@ -1,0 +1,98 @@
+"""Export routes of the reporting HTTP API: streams of training examples."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Annotated
+
+import asyncpg
+from fastapi import APIRouter, Depends, Path, Query
+from fastapi.responses import StreamingResponse
+from pydantic import Field
+
+from reporting.api.bodies import FilterBody
+from reporting.api.conversations import FAILURES, PROJECT
+from reporting.egress.exports.cases import cases
+from reporting.egress.exports.examples import Format
+from reporting.egress.exports.files import (
+    MEDIA_TYPES,
+    FileType,
+    ParquetMissing,
+    as_jsonl,
+    as_parquet,
+    check_available,
+    examples,
+)
+from reporting.queries.projects import is_known
+from reporting.queries.selection import Filters, Project
+from servicekit import ProjectPath, TenantPath, caller_of, documented, refusal
+
+EXPORT = PROJECT + "/exports/{wanted:segment}"
+
+
+class ExportQuestion(FilterBody):
+    """Filters of an export, the same as of a search. By default only people's and reviewers' verdicts are exported."""
+
+    everyone: bool = Field(
+        default=False,
+        description="Also export machine verdicts. The default, unless `origin` is given, is people's and reviewers'.",
+    )
+    file: FileType = Field(default="jsonl", description="`jsonl`, or `parquet` if the server has pyarrow.")
+
+    def filters_for(self, wanted: Format) -> Filters:
+        """Return the filters with the default origins; `detector` exports all machine verdicts, overruled or not."""
+        if wanted == "detector":
+            return replace(self.filters, origins=("machine",), overruled=True)
+        found = self.filters if self.origin or self.everyone else replace(self.filters, origins=("user", "reviewer"))
+        # A reply is not a verdict, so it makes no example of the other formats.
+        return found if wanted == "events" or found.feedback_type else replace(found, feedback_type="verdict")
+
+
+def exports_router(pool: asyncpg.Pool) -> APIRouter:
+    """Return the route that streams exports."""
+    router = APIRouter(dependencies=[Depends(caller_of)], responses=FAILURES, tags=["exports"])
+
+    @router.get(
+        EXPORT,
+        summary="Export training examples",
+        response_class=StreamingResponse,
+        responses=documented(404, "The project has no messages and no feedback."),
+    )
+    async def export(
+        tenant: TenantPath,
+        project: ProjectPath,
+        wanted: Annotated[Format, Path(description="kto, dpo, sft, events or detector.", examples=["kto"])],
+        question: Annotated[ExportQuestion, Query()],
+    ) -> StreamingResponse:
+        """Stream the matching feedback as training examples, newest first, in TRL's conversational columns.
+
+        `kto`: prompt, completion, label. `dpo`: prompt, chosen, rejected; pairs come from corrections, and from
+        requests answered first badly, then well. `sft`: prompt, completion, from accepted answers and corrections.
+        `events`: the feedback records themselves. `detector`: machine verdicts with people's verdicts on the same
+        turn. Erased feedback is left out. An unknown project is a 404.
+        """
+        try:
+            check_available(question.file)
+        except ParquetMissing:
+            raise refusal(422, "file: parquet needs agent-feedback[parquet] on the server; ask for jsonl") from None
+        if not await is_known(pool, Project(tenant, project)):
+            raise refusal(404, f"The project {project} of the tenant {tenant} has no messages and no feedback.")
+        rows = examples(cases(pool, Project(tenant, project), question.span, question.filters_for(wanted)), wanted)
+        stream = as_jsonl(rows) if question.file == "jsonl" else as_parquet(rows, wanted)
+        # Make the first chunk before the response starts, so that an unavailable database gives a 503.
+        first = await anext(stream, b"")
+        name = f"{project}-{wanted}.{question.file}"
+        return StreamingResponse(
+            _joined(first, stream),
+            media_type=MEDIA_TYPES[question.file],
+            headers={"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"},
+        )
+
+    return router
+
+
+async def _joined(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for piece in rest:
+        yield piece

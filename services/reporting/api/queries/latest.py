@@ -1,0 +1,164 @@
+"""Queries for the latest feedback on a conversation's turns, and for one person's feedback on a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, NamedTuple
+from uuid import UUID
+
+import asyncpg
+from pydantic import Field, TypeAdapter
+
+from contracts.base import FeedbackType, Origin, Reaction
+from contracts.instants import format_instant
+from reporting.queries.answers import ResponseModel, Time
+from reporting.queries.cursor import TIMED, SnapshotText, decode, encode, question
+from reporting.queries.paging import page_of
+from reporting.queries.selection import ConversationScope
+from reporting.queries.snapshots import Snapshot, snapshot_of, still_known
+from reporting.read_models.database import Connection
+from reporting.read_models.projection import person_slot
+from reporting.sql import SQL
+
+
+@dataclass(slots=True)
+class LatestItem:
+    """Latest feedback on a turn; a null `reaction` means a retraction.
+
+    `recorded_at` is the time of the last change. `turn_ts` is null if no message of the turn is known.
+    """
+
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    turn_ts: Annotated[Time | None, Field(description="Time of the turn's last message.")]
+    feedback_id: Annotated[UUID, Field(description="The feedback record's id; the same facts give the same id.")]
+    user_id: Annotated[str, Field(description="The person.")]
+    ts: Annotated[Time, Field(description="Time of the feedback, RFC 3339.")]
+    recorded_at: Annotated[Time, Field(description="Time of its last change.")]
+    reaction: Annotated[Reaction | None, Field(description="The verdict on the answer; null if retracted.")]
+    text: Annotated[str | None, Field(description="The person's text.")]
+    confidence: Annotated[float, Field(description="Confidence that the person meant it, 0 to 1.")]
+    origin: Annotated[Origin, Field(description="user, machine (inferred from a message) or reviewer.")]
+    rn: Annotated[str, Field(description="The feedback's resource name.")]
+
+
+class Latest(ResponseModel):
+    """One item per turn, oldest change first, at most 2 MiB of text."""
+
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
+    items: Annotated[list[LatestItem], Field(description="The results.")]
+    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
+    watermark: Annotated[
+        str | None,
+        Field(
+            description="Send it with the next query to get every change that these pages do not show. A change may be"
+            " shown twice. Null except on the last page."
+        ),
+    ]
+
+
+class LatestQuestion(NamedTuple):
+    """Query for changed turns. `turn_ids` None means all turns; `since` is in microseconds."""
+
+    turn_ids: Sequence[str] | None = None
+    since: int | None = None
+    watermark: str | None = None
+    limit: int = 500
+    cursor: str | None = None
+
+
+_WATERMARK: Final = TypeAdapter(tuple[Annotated[str, Field(pattern=r"^(\*|[0-9a-f]{16})$")], SnapshotText])
+
+
+class OwnFeedback(ResponseModel):
+    """A person's effective reaction on a turn; without one, `reaction` and the fields after it are null or empty."""
+
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    user_id: Annotated[str, Field(description="The person.")]
+    reaction: Annotated[Reaction | None, Field(description="The verdict; null without a reaction.")] = None
+    feedback_type: Annotated[FeedbackType | None, Field(description="implicit, reaction, explicit or inferred.")] = None
+    text: Annotated[str | None, Field(description="The person's text.")] = None
+    tags: Annotated[tuple[str, ...], Field(description="Reasons that the person chose.")] = ()
+    correction: Annotated[str | None, Field(description="The correct answer, in the person's words.")] = None
+    emoji: Annotated[str | None, Field(description="The emoji, if the feedback is one.")] = None
+    ts: Annotated[Time | None, Field(description="Time of the feedback, RFC 3339.")] = None
+
+
+async def latest(connection: Connection, at: ConversationScope, asked: LatestQuestion) -> Latest:
+    """Return one page of changed turns.
+
+    Needs no transaction: the watermark's snapshot is older than that of the rows, so a write between the two is shown
+    twice. Raises BadCursor if the cursor belongs to another query, or the watermark to another conversation.
+    """
+    now = await snapshot_of(connection)
+    turns = "*" if asked.turn_ids is None else question(sorted(asked.turn_ids))
+    here = question("latest", *at)
+    page_of_question = question("latest page", *at, turns, asked.since, asked.watermark)
+    after = None if asked.cursor is None else decode(asked.cursor, page_of_question, TIMED)
+    unseen = await _not_shown_before(connection, asked.watermark, here, turns, now)
+    since = -1 if asked.since is None else asked.since
+    moment, turn = (None, None) if after is None else after[:2]
+    position = {"after": moment, "after_turn": turn, "limit": asked.limit + 1}
+    wanted = {**at._asdict(), "turn_ids": asked.turn_ids, "since": since, **position}
+    statement = SQL.latest_of_turns(**wanted)
+    if unseen is not None:
+        statement = SQL.latest_of_changed_turns(**wanted, seen=unseen)
+    rows = await connection.fetch(*statement)
+    page, more = page_of(rows, (row["size"] for row in rows), asked.limit)
+    first = str(now) if after is None else after[2]
+    return Latest(
+        conversation_id=at.conversation_id,
+        items=[_item(row) for row in page],
+        next_cursor=encode(page_of_question, (page[-1]["changed_at"], page[-1]["turn_id"], first)) if more else None,
+        watermark=None if more else encode(here, (turns, first)),
+    )
+
+
+async def _not_shown_before(
+    connection: Connection, watermark: str | None, here: str, turns: str, now: Snapshot
+) -> str | None:
+    """Return the snapshot in `watermark`; None if all turns must be shown.
+
+    All turns must be shown if the watermark is of other turns, or of a database that was moved or restored since.
+    """
+    if watermark is None:
+        return None
+    of_turns, seen = decode(watermark, here, _WATERMARK)
+    return await still_known(connection, seen, now) if of_turns in ("*", turns) else None
+
+
+def _item(row: asyncpg.Record) -> LatestItem:
+    return LatestItem(  # positional for speed, as in `answers`
+        row["turn_id"],
+        None if row["turn_ts"] is None else format_instant(row["turn_ts"]),
+        row["feedback_id"],
+        row["user_id"],
+        format_instant(row["occurred_at"]),
+        format_instant(row["changed_at"]),
+        row["reaction"],
+        row["text"],
+        row["confidence"],
+        row["origin"],
+        row["rn"],
+    )
+
+
+async def own_feedback(connection: Connection, at: ConversationScope, turn_id: str, user_id: str) -> OwnFeedback:
+    """Return the feedback of `user_id` on a turn; an unknown turn gives the same response as one without feedback."""
+    slot = person_slot(*at, turn_id, user_id)
+    row = await connection.fetchrow(*SQL.own_feedback(slot=slot, **at._asdict()))
+    if row is None:
+        return OwnFeedback(conversation_id=at.conversation_id, turn_id=turn_id, user_id=user_id)
+    return OwnFeedback(
+        conversation_id=at.conversation_id,
+        turn_id=turn_id,
+        user_id=user_id,
+        reaction=row["reaction"],
+        feedback_type=row["feedback_type"],
+        text=row["text"],
+        tags=row["tags"],
+        correction=row["correction"],
+        emoji=row["emoji"],
+        ts=format_instant(row["occurred_at"]),
+    )

@@ -1,0 +1,100 @@
+"""Query parameters of the statistics routes: a time window and filters."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from contracts.base import DecidedBy, Id, Label, Origin
+from contracts.instants import DAY
+from reporting.api.bodies import Moment, RequestBody
+from reporting.queries.cursor import CURSOR_LIMIT
+from reporting.queries.selection import Bucket, Filters, GivenBy, TimeSpan
+
+DEFAULT_DAYS = 30
+
+
+class WindowQuestion(RequestBody):
+    """Time window from `start` (inclusive) to `end` (exclusive); the default is the last 30 days."""
+
+    start: Moment | None = Field(
+        default=None, description="Start of the window, inclusive; by default 30 days before the end."
+    )
+    end: Moment | None = Field(default=None, description="End of the window, exclusive; by default now.")
+
+    @model_validator(mode="after")
+    def _runs_forward(self) -> Self:
+        if self.start is not None and self.end is not None and self.start >= self.end:
+            raise ValueError("start must be before end")
+        return self
+
+    def span(self, now: int) -> TimeSpan:
+        """Return the window in microseconds, at least one microsecond long."""
+        end = max(now + 1, (self.start or 0) + 1) if self.end is None else self.end
+        start = max(0, end - DEFAULT_DAYS * DAY) if self.start is None else self.start
+        return TimeSpan(min(start, max(0, end - 1)), end)
+
+
+class Narrowed(WindowQuestion):
+    """Time window with filters."""
+
+    agent_id: Id | None = Field(default=None, description="Only this agent.")
+    agent_version: Label | None = Field(default=None, description="Only this version of the agent.")
+    origin: Origin | None = Field(
+        default=None, description="`user` for people, `machine` for inferred verdicts, `reviewer` for reviews."
+    )
+    given_by: GivenBy | None = Field(
+        default=None, description="`person`, or `agent` for AI critics: feedback whose user type is `agent`."
+    )
+
+    @property
+    def filters(self) -> Filters:
+        return Filters(
+            agent_id=self.agent_id,
+            agent_version=self.agent_version,
+            origins=None if self.origin is None else (self.origin,),
+            given_by=self.given_by,
+        )
+
+
+class CalibrationQuestion(Narrowed):
+    """A window of verdicts, and what narrows it."""
+
+    detector: Label | None = Field(default=None, description="Verdicts of this version of the detector alone.")
+    decided_by: DecidedBy | None = Field(default=None, description="Verdicts that this part of the detector decided.")
+
+    @property
+    def filters(self) -> Filters:
+        return replace(super().filters, detector=self.detector, decided_by=self.decided_by)
+
+
+class SessionsBody(WindowQuestion):
+    bucket: Bucket = Field(default="day", description="Width of a bucket, in UTC.")
+
+
+class Listed(Narrowed):
+    """Query with pages; the first page's window applies to all pages."""
+
+    limit: Annotated[int, Field(ge=1, le=1_000, description="Maximum number of items in the response.")] = 200
+    cursor: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = Field(
+        default=None, description="The previous page's `next_cursor`; a cursor of another query gives 400."
+    )
+
+    @property
+    def asked(self) -> tuple[object, ...]:
+        """Return the values that must be equal in all pages of one query."""
+        return self.start, self.end, asdict(self.filters)
+
+
+class SummaryQuestion(Narrowed):
+    bucket: Bucket = Field(default="day", description="Width of a bucket, in UTC.")
+
+
+class RankingQuestion(Listed):
+    min_votes: Annotated[int, Field(ge=1, le=1_000_000, description="Minimum votes of a ranked agent.")] = 10
+
+    @property
+    def asked(self) -> tuple[object, ...]:
+        return *super().asked, self.min_votes

@@ -1,0 +1,85 @@
+"""HTTP routes for operators of webhooks: delivery state of each endpoint, and replay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, Field
+
+from contracts.base import Name
+from contracts.instants import format_instant
+from reporting.api.conversations import FAILURES
+from reporting.egress.webhooks.endpoints import WebhookEndpoint
+from reporting.egress.webhooks.store import Deliveries
+from servicekit import Clock, TenantPath, documented, refusal
+
+WEBHOOKS = "/tenants/{tenant}/webhooks"
+REPLAY = WEBHOOKS + "/{endpoint:segment}/replay"
+
+
+class Standing(BaseModel):
+    """Delivery state of one webhook endpoint."""
+
+    name: str = Field(description="The endpoint's name in the webhooks file.", examples=["learner"])
+    waiting: int = Field(description="Events not delivered yet that will be retried.", examples=[0])
+    dead: int = Field(description="Events that are not retried until a replay.", examples=[3])
+    oldest: str | None = Field(
+        description="Arrival time of the oldest undelivered event, in UTC; null if there is none.", examples=[None]
+    )
+    last_answer: str | None = Field(
+        description="Last failed attempt of these events: a status, `timeout`, `private_address` or an error's name.",
+        examples=["503"],
+    )
+
+
+class Standings(BaseModel):
+    """Delivery states of the tenant's webhook endpoints."""
+
+    endpoints: list[Standing] = Field(description="One for each endpoint of the tenant, in the file's order.")
+
+
+class Replayed(BaseModel):
+    """Number of deliveries that a replay has made due."""
+
+    due: int = Field(description="Events that will be sent now: all dead and waiting ones.", examples=[3])
+
+
+def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> APIRouter:
+    """Return the routes under `/tenants/{tenant}/webhooks`."""
+    router = APIRouter(responses=FAILURES, tags=["webhooks"])
+
+    @router.get(WEBHOOKS, summary="Delivery state of the webhook endpoints")
+    async def standings(tenant: TenantPath) -> Standings:
+        """Count waiting and dead events for each endpoint of the tenant."""
+        counts = await deliveries.counts(tenant)
+        found = []
+        for endpoint in endpoints:
+            if endpoint.settings.tenant == tenant:
+                count = counts.get(endpoint.name)
+                found.append(
+                    Standing(
+                        name=endpoint.name,
+                        waiting=count.waiting if count else 0,
+                        dead=count.dead if count else 0,
+                        oldest=format_instant(count.oldest) if count else None,
+                        last_answer=count.last_answer if count else None,
+                    )
+                )
+        return Standings(endpoints=found)
+
+    @router.post(
+        REPLAY,
+        summary="Resend dead and waiting events",
+        responses=documented(404, "The tenant has no endpoint of that name."),
+    )
+    async def replay(
+        tenant: TenantPath, endpoint: Annotated[Name, Path(description="Its name.", examples=["learner"])]
+    ) -> Replayed:
+        """Send the endpoint's dead and waiting events now."""
+        if not any(one.name == endpoint and one.settings.tenant == tenant for one in endpoints):
+            raise refusal(404, "There is no endpoint of that name.")
+        return Replayed(due=await deliveries.replay(tenant, endpoint, clock.now()))
+
+    return router

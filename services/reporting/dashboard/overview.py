@@ -1,0 +1,230 @@
+"""Data of the overview page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import asyncpg
+from markupsafe import Markup
+
+from contracts.base import Origin
+from reporting.dashboard import charts
+from reporting.dashboard.queries.breakdown import SPARK_STEPS, Breakdown, Version, breakdown
+from reporting.dashboard.queries.changes import changed_since, stamp
+from reporting.dashboard.view import View
+from reporting.dashboard.zones import bucket_of, local, starts
+from reporting.queries.projects import first_reaction
+from reporting.queries.reasons import Reason, reasons
+from reporting.queries.replies import reply_count
+from reporting.queries.search import found, with_answers
+from reporting.queries.selection import Bucket, Filters, Project, TimeSpan
+from reporting.queries.votes import SatisfactionChange, Votes
+
+ENOUGH_VOTES: Final = 10
+"""Minimum votes for judging an agent or a version."""
+_NEWEST: Final = 12
+_AGENTS: Final = 12
+_REASONS: Final = 8
+_VERSIONS: Final = 3
+_MOVED: Final = 8
+BOTH: Final[tuple[Origin, Origin]] = ("user", "machine")
+Link = Callable[..., str]
+"""Function that returns a URL with this view's parameters: `link(path, **changes)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Live part of the overview, polled every few seconds: the newest feedback, and the stamp for the next request."""
+
+    stamp: str
+    newest: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Verdicts of one origin, and their change compared with the previous period; None if there is no comparison."""
+
+    origin: Origin
+    votes: Votes
+    change: SatisfactionChange | None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """Verdicts on an agent. `judged_by` is the origin of the verdicts that rank it, None if both have too few."""
+
+    agent_id: str
+    people: Votes
+    machine: Votes
+    change: SatisfactionChange | None
+    judged_by: Origin | None
+    spark: Markup
+    versions: list[str | None]
+    more_versions: int
+
+    @property
+    def ranked(self) -> Votes:
+        return self.machine if self.judged_by == "machine" else self.people
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Agent, or one of its versions, whose satisfaction changed significantly."""
+
+    what: Version
+    origin: Origin
+    change: SatisfactionChange
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Data of the page. People's verdicts and the machine's (with reviews) are never added up."""
+
+    span: TimeSpan
+    bucket: Bucket
+    people: Side
+    machine: Side
+    charted: Origin
+    chart_wide: Markup
+    chart_narrow: Markup
+    steps: list[charts.Step]
+    reasons: list[Reason]
+    replies: int
+    agents: list[AgentRow]
+    more_agents: int
+    moved: list[Moved]
+    compared: bool
+    live: Live
+
+    @property
+    def empty(self) -> bool:
+        return self.people.votes.total + self.machine.votes.total == 0
+
+
+async def live(pool: asyncpg.Pool, at: Project, view: View, now: int) -> Live | None:
+    """Return the newest feedback; None if nothing was written since the view's stamp. `now` is in microseconds."""
+    if view.stamp is not None and not await changed_since(pool, at, view.stamp):
+        return None
+    read_from = await stamp(pool)
+    first = await first_reaction(pool, at) if view.period == "all" else None
+    return Live(read_from, await _newest(pool, at, view.span(now, first), view.filters))
+
+
+async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: Link) -> Overview:
+    """Read the data of the page; `now` is in microseconds."""
+    read_from = await stamp(pool)
+    first = await first_reaction(pool, at) if view.period == "all" else None
+    span = view.span(now, first)
+    earlier = view.before(span)
+    bucket = bucket_of(span)
+    begins = starts(span, bucket, view.zone)
+    counted = await breakdown(pool, at, span, view.filters, begins)
+    before = Breakdown() if earlier is None else await breakdown(pool, at, earlier, view.filters)
+    only_machine = counted.whole["machine"].total and not counted.whole["user"].total
+    by_machine = only_machine if view.origin is None else view.origin != "user"
+    charted: Origin = "machine" if by_machine else "user"
+    steps = _steps(counted, charted, begins, span, view, link)
+    agents = ranked_agents(counted, before)
+    why = await reasons(pool, at, span, view.filters, _REASONS, rules=False)
+    return Overview(
+        span=span,
+        bucket=bucket,
+        people=_side("user", counted, before),
+        machine=_side("machine", counted, before),
+        charted=charted,
+        chart_wide=charts.over_time(steps, bucket, 1120, 330, view.zone),
+        chart_narrow=charts.over_time(steps, bucket, 350, 300, view.zone),
+        steps=steps,
+        reasons=[one for one in why.reasons if one.not_ok],
+        replies=await reply_count(pool, at, span, view.filters),
+        agents=agents if view.every else agents[:_AGENTS],
+        more_agents=0 if view.every else max(0, len(agents) - _AGENTS),
+        moved=moved(counted, before),
+        compared=any(votes.total for votes in before.whole.values()),
+        live=Live(read_from, await _newest(pool, at, span, view.filters)),
+    )
+
+
+def ranked_agents(counted: Breakdown, before: Breakdown) -> list[AgentRow]:
+    """Sort agents by the upper bound of their satisfaction, worst first.
+
+    Agents with enough verdicts by people come first, then those with enough by the machine, then the others.
+    """
+    rows = []
+    for agent in {agent for _, agent in counted.agents}:
+        people, machine = (counted.agents.get((origin, agent), Votes()) for origin in BOTH)
+        judged_by: Origin | None = (
+            "user" if people.total >= ENOUGH_VOTES else "machine" if machine.total >= ENOUGH_VOTES else None
+        )
+        origin: Origin = judged_by or ("user" if people.total else "machine")
+        sparks = [counted.sparks.get((origin, agent, step), Votes()) for step in range(SPARK_STEPS)]
+        versions = _versions(counted, agent)
+        rows.append(
+            AgentRow(
+                agent,
+                people,
+                machine,
+                counted.agents.get((origin, agent), Votes()).since(before.agents.get((origin, agent), Votes())),
+                judged_by,
+                charts.spark(sparks),
+                versions[:_VERSIONS],
+                max(0, len(versions) - _VERSIONS),
+            )
+        )
+    order = {"user": 0, "machine": 1, None: 2}
+    return sorted(rows, key=lambda one: (order[one.judged_by], one.ranked.sure.high, -one.ranked.total, one.agent_id))
+
+
+def moved(counted: Breakdown, before: Breakdown) -> list[Moved]:
+    """Return the agents and versions that changed significantly, greatest change first."""
+    found = []
+    for origin in BOTH:
+        pairs: list[tuple[Version, Votes, Votes]] = [
+            (Version(agent, None), votes, before.agents.get((origin, agent), Votes()))
+            for (of, agent), votes in counted.agents.items()
+            if of == origin
+        ]
+        pairs += [
+            (version, votes, before.versions.get((origin, version), Votes()))
+            for (of, version), votes in counted.versions.items()
+            if of == origin and version.name is not None
+        ]
+        for what, votes, was in pairs:
+            change = votes.since(was)
+            if change is not None and change.certain and min(votes.total, was.total) >= ENOUGH_VOTES:
+                found.append(Moved(what, origin, change))
+    return sorted(found, key=lambda one: -abs(one.change.points))[:_MOVED]
+
+
+def _side(origin: Origin, counted: Breakdown, before: Breakdown) -> Side:
+    votes = counted.whole[origin]
+    return Side(origin, votes, votes.since(before.whole[origin]))
+
+
+def _versions(counted: Breakdown, agent: str) -> list[str | None]:
+    totals: dict[str | None, int] = {}
+    for (_, version), votes in counted.versions.items():
+        if version.agent_id == agent and version.name is not None:
+            totals[version.name] = totals.get(version.name, 0) + votes.total
+    return sorted(totals, key=lambda name: (-totals[name], name or ""))
+
+
+def _steps(
+    counted: Breakdown, origin: Origin, begins: Sequence[int], span: TimeSpan, view: View, link: Link
+) -> list[charts.Step]:
+    steps = []
+    for number, begin in enumerate(begins):
+        votes = counted.steps.get((origin, number), Votes())
+        end = begins[number + 1] if number + 1 < len(begins) else span.end
+        first, last = (f"{local(moment, view.zone):%Y-%m-%dT%H:%M}" for moment in (max(begin, 0), end - 1))
+        of_step = {"from": first, "to": last, "origin": origin, "type": view.type or "verdict"}
+        href = link("/dashboard/feedback", period=None, **of_step)
+        steps.append(charts.Step(begin, votes.ok, votes.neutral, votes.not_ok, href))
+    return steps
+
+
+async def _newest(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[dict[str, Any]]:
+    rows, _ = await found(pool, at, span, filters, _NEWEST)
+    return await with_answers(pool, at, rows)

@@ -1,0 +1,83 @@
+"""Queries for one agent: its most rejected conversations, and words typical of its rejected questions."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import log, sqrt
+from typing import Final
+
+import asyncpg
+
+from reporting.queries.selection import Filters, Project, TimeSpan, where
+from reporting.sql import SQL
+
+
+@dataclass(frozen=True, slots=True)
+class BadConversation:
+    """Conversation with rejections, counted for `people` (users) and `machine` (machine verdicts and reviews).
+
+    `turn_id` is the turn of the newest rejection, `last_at` the time of that rejection in microseconds.
+    """
+
+    conversation_id: str
+    turn_id: str
+    people: int
+    machine: int
+    last_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class TypicalWord:
+    """Word that is more frequent in questions with rejected answers than in others. Counts are of turns."""
+
+    word: str
+    rejected: int
+    others: int
+
+
+_WORD: Final = re.compile(r"[^\W\d_]{3,30}")
+_SURE: Final = 1.96
+
+
+async def worst_conversations(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, limit: int = 10
+) -> list[BadConversation]:
+    """List the conversations with the most rejections; people's rejections count first."""
+    condition, values = where(at, span, filters)
+    statement = SQL.worst_conversations.filled(view=filters.view, where=condition)
+    rows = await pool.fetch(*statement(**values, limit=limit))
+    return [BadConversation(**dict(row)) for row in rows]
+
+
+async def rejected_words(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[TypicalWord]:
+    """Return the words typical of rejected questions, from the newest 400 rejected and 400 other turns at most."""
+    condition, values = where(at, span, filters)
+    rows = await pool.fetch(*SQL.questions_of_verdicts.filled(view=filters.view, where=condition)(**values))
+    return typical_words(
+        [row["content"] for row in rows if row["rejected"] and row["content"]],
+        [row["content"] for row in rows if not row["rejected"] and row["content"]],
+    )
+
+
+def typical_words(rejected: Iterable[str], others: Iterable[str], most: int = 12) -> list[TypicalWord]:
+    """Return words that are significantly more frequent in `rejected` texts, most significant first.
+
+    A word must be in at least 3 rejected texts, with a z-score above 1.96 (log-odds with 0.5 added to each count).
+    """
+    bad, good = [_words(text) for text in rejected], [_words(text) for text in others]
+    in_bad, in_good = (Counter(word for words in texts for word in words) for texts in (bad, good))
+    scored = []
+    for word, count in in_bad.items():
+        a, b = count + 0.5, len(bad) - count + 0.5
+        c, d = in_good[word] + 0.5, len(good) - in_good[word] + 0.5
+        z = (log(a / b) - log(c / d)) / sqrt(1 / a + 1 / b + 1 / c + 1 / d)
+        if count >= 3 and z > _SURE:
+            scored.append((-z, TypicalWord(word, count, in_good[word])))
+    return [word for _, word in sorted(scored, key=lambda one: (one[0], one[1].word))[:most]]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORD.findall(text))

@@ -1,0 +1,70 @@
+"""Counts of verdicts in a time window by origin, time step, agent and version."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import asyncpg
+
+from contracts.base import Origin
+from reporting.queries.rolled import steps, votes
+from reporting.queries.selection import Filters, Project, TimeSpan
+from reporting.queries.votes import Votes
+from reporting.sql import SQL
+
+SPARK_STEPS: Final = 14
+"""Number of time steps in an agent's sparkline."""
+
+
+class Version(NamedTuple):
+    """Agent and version; `name` is None if the platform gave no version."""
+
+    agent_id: str
+    name: str | None
+
+
+@dataclass(slots=True)
+class Breakdown:
+    """Votes by origin: `user` for people, `machine` for machine verdicts and the reviews that replace them.
+
+    `whole` counts the window, `steps` each time step (numbered from 0), `agents` each agent, `versions` each agent
+    version, and `sparks` each time step of an agent's sparkline.
+    """
+
+    whole: dict[Origin, Votes] = field(default_factory=lambda: defaultdict(Votes))
+    steps: dict[tuple[Origin, int], Votes] = field(default_factory=lambda: defaultdict(Votes))
+    agents: dict[tuple[Origin, str], Votes] = field(default_factory=lambda: defaultdict(Votes))
+    versions: dict[tuple[Origin, Version], Votes] = field(default_factory=lambda: defaultdict(Votes))
+    sparks: dict[tuple[Origin, str, int], Votes] = field(default_factory=lambda: defaultdict(Votes))
+
+
+async def breakdown(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int] = ()
+) -> Breakdown:
+    """Count the window's effective reactions.
+
+    `starts` are the starts of the time steps, in microseconds, ascending; without them steps are not counted. In a
+    window of 14 days or more, sparklines count whole UTC days.
+    """
+    found = Breakdown()
+    source = votes(at, span, filters)
+    for row in await pool.fetch(*SQL.break_down.filled(source=source.sql)(**source.values, sparks=SPARK_STEPS)):
+        counted, origin = Votes(row["ok"], row["neutral"], row["not_ok"]), row["origin"]
+        if row["of_version"]:
+            found.versions[origin, Version(row["agent_id"], row["agent_version"])] = counted
+        elif row["of_spark"]:
+            found.sparks[origin, row["agent_id"], row["spark"]] = counted
+        elif row["of_agent"]:
+            found.agents[origin, row["agent_id"]] = counted
+        else:
+            found.whole[origin] = counted
+    if starts:
+        source = steps(at, span, filters, starts)
+        statement = SQL.count_steps.filled(source=source.sql)(**source.values, starts=list(starts))
+        for row in await pool.fetch(*statement):
+            counted = Votes(row["ok"], row["neutral"], row["not_ok"])
+            found.steps[row["origin"], max(0, row["step"] - 1)] += counted
+    return found

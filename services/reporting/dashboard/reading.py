@@ -1,0 +1,139 @@
+"""Data of the agent page and of the conversation page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from urllib.parse import quote
+from uuid import UUID
+
+import asyncpg
+
+from reporting.api.conversations import PROJECT
+from reporting.dashboard.overview import BOTH
+from reporting.dashboard.queries.agent import BadConversation, TypicalWord, rejected_words, worst_conversations
+from reporting.dashboard.queries.breakdown import Breakdown, breakdown
+from reporting.dashboard.queries.transcript import Transcript, transcript
+from reporting.dashboard.view import View
+from reporting.queries.calibration import Calibration, calibration
+from reporting.queries.reasons import Reason, reasons
+from reporting.queries.search import neighbours
+from reporting.queries.selection import ConversationScope, Project, TimeSpan
+from reporting.queries.votes import Votes
+
+_REASONS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """Verdicts on one agent version; `name` is None if the platform gave no version."""
+
+    name: str | None
+    people: Votes
+    machine: Votes
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPage:
+    """Data of the agent page. `people` and `machine` count all versions; `versions` has most verdicts first."""
+
+    people: Votes
+    machine: Votes
+    versions: list[VersionRow]
+    reasons: list[Reason]
+    words: list[TypicalWord]
+    worst: list[BadConversation]
+    calibration: Calibration
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationPage:
+    """Data of the conversation page.
+
+    `newer` and `older` are the neighbours, in the list, of the feedback record that the viewer came from. `reviewer` is
+    the viewer's user id if they may review, otherwise None.
+    """
+
+    conversation: ConversationScope
+    shown: Transcript
+    newer: asyncpg.Record | None
+    older: asyncpg.Record | None
+    reviewer: str | None
+    trace_url_template: str | None
+
+    def has_reviewed(self, reactions: Sequence[dict[str, Any]]) -> bool:
+        """Return True if the effective review among `reactions` is the viewer's."""
+        return any(one["origin"] == "reviewer" and one["user_id"] == self.reviewer for one in reactions)
+
+    def review_path(self, turn_id: str) -> str:
+        """Return the path for posting a review of the turn."""
+        conversation, turn = quote(self.conversation.conversation_id, safe=""), quote(turn_id, safe="")
+        return f"{path_of(PROJECT, Project(*self.conversation[:2]))}/{conversation}/turns/{turn}/reviews"
+
+    def review_waits(self, reviewed: UUID | None) -> bool:
+        """Return True if `reviewed`, the review that was just accepted, is not in the transcript yet."""
+        return reviewed is not None and all(one["feedback_id"] != reviewed for one in _said(self.shown))
+
+    def trace(self, trace_id: str | None) -> str | None:
+        """Return the trace's URL; None if no template is set."""
+        if self.trace_url_template is None or not trace_id:
+            return None
+        return self.trace_url_template.replace("{trace_id}", quote(trace_id, safe=""))
+
+
+def path_of(template: str, at: Project) -> str:
+    """Fill in tenant and project in a route's template."""
+    return template.format(tenant=quote(at.tenant, safe=""), project=quote(at.project, safe=""))
+
+
+async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan) -> AgentPage:
+    """Read the data of the agent page."""
+    filters = replace(view.filters, origins=None)
+    counted = await breakdown(pool, at, span, filters)
+    people, machine = (counted.whole[origin] for origin in BOTH)
+    return AgentPage(
+        people=people,
+        machine=machine,
+        versions=_versions(counted),
+        reasons=(await reasons(pool, at, span, filters, _REASONS, rules=False)).reasons,
+        words=await rejected_words(pool, at, span, filters),
+        worst=await worst_conversations(pool, at, span, filters),
+        calibration=await calibration(pool, at, span, filters),
+    )
+
+
+async def conversation(
+    pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, reviewer: str | None, trace_url_template: str | None
+) -> ConversationPage | None:
+    """Read a transcript, and the list neighbours of the record that the viewer came from.
+
+    Returns None if the conversation has neither messages nor feedback.
+    """
+    where = ConversationScope(*at, view.id or "")
+    async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
+        shown = await transcript(connection, where, view.turn)
+    if not shown.lines and not shown.stray:
+        return None
+    came_from = next((one for one in _said(shown) if one["feedback_id"] == view.feedback), None)
+    newer = older = None
+    if came_from is not None:
+        place = (came_from["occurred_at"], came_from["feedback_id"])
+        newer, older = await neighbours(pool, at, span, view.filters, place)
+    return ConversationPage(where, shown, newer, older, reviewer, trace_url_template)
+
+
+def _said(shown: Transcript) -> Sequence[dict[str, Any]]:
+    return [one for line in shown.lines for one in line.reactions] + shown.stray
+
+
+def _versions(counted: Breakdown) -> list[VersionRow]:
+    names = {version.name for _, version in counted.versions}
+    rows = [VersionRow(name, *(_of_version(counted, origin, name) for origin in BOTH)) for name in names]
+    return sorted(rows, key=lambda one: (-(one.people.total + one.machine.total), one.name or ""))
+
+
+def _of_version(counted: Breakdown, origin: str, name: str | None) -> Votes:
+    return sum(
+        (votes for (of, version), votes in counted.versions.items() if of == origin and version.name == name), Votes()
+    )

@@ -1,0 +1,124 @@
+"""Templates, assets and the response headers of every page. All user text is escaped."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+
+from contracts.instants import format_instant
+from contracts.intervals import wilson
+from contracts.reasons import reason_in_words
+from reporting.dashboard import charts
+from reporting.dashboard.markdown import rendered
+from reporting.dashboard.session import PRIVATE
+from reporting.dashboard.view import ORIGINS, PERIODS
+from reporting.dashboard.zones import local, offset_text, zone_of
+
+_FOLDER: Final = Path(__file__).parent
+ASSETS_AT: Final = "/dashboard/assets"
+_POLICY: Final = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+_TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_REACTIONS: Final = {"ok": "OK", "not_ok": "Not OK", "neutral": "Neutral"}
+REASONS: Final = {
+    "explicit": "said that it is wrong",
+    "rephrased": "asked the same again",
+    "abandonment": "gave up",
+}
+"""Correction types in words."""
+_TYPE_NAMES: Final = {"reaction": "emoji", "explicit": "explicit", "inferred": "inferred"}
+
+ASSETS: Final = {
+    file.name: (file.read_bytes(), _TYPES[file.suffix])
+    for file in sorted((_FOLDER / "assets").iterdir())
+    if file.suffix in _TYPES
+}
+"""Content and media type of each asset, by file name."""
+VERSION: Final = hashlib.sha256(b"".join(body for body, _ in ASSETS.values())).hexdigest()[:12]
+"""Digest of all assets in their URLs, so that browsers may cache them without a limit."""
+
+
+def _number(count: int) -> str:
+    return f"{count:,}".replace(",", "\N{THIN SPACE}")
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.0f}%"
+
+
+def _points(points: float) -> str:
+    return f"{points:+.1f}".replace("-", "\N{MINUS SIGN}")
+
+
+@pass_context
+def _moment(context: Context, moment: int) -> str:
+    zone = context.get("zone") or zone_of("UTC")
+    return f"{local(moment, zone):%-d %b %Y, %H:%M}"
+
+
+@pass_context
+def _date(context: Context, moment: int) -> str:
+    zone = context.get("zone") or zone_of("UTC")
+    return f"{local(moment, zone):%-d %b %Y}"
+
+
+def _in_words(reason: str) -> str:
+    return REASONS.get(reason, reason.replace("_", " "))
+
+
+def reasons_shown(feedback: Mapping[str, Any]) -> list[str]:
+    """Return a feedback record's reasons in words: a person's tags, or the machine's rules."""
+    if feedback["origin"] == "machine":
+        return list(reason_in_words(feedback["tags"]))
+    return [_in_words(tag) for tag in feedback["tags"]]
+
+
+_ENVIRONMENT: Final = Environment(
+    loader=FileSystemLoader(_FOLDER / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_ENVIRONMENT.filters |= {
+    "number": _number,
+    "percent": _percent,
+    "points": _points,
+    "moment": _moment,
+    "date": _date,
+    "instant": format_instant,
+    "in_words": _in_words,
+    "reasons": reasons_shown,
+    "markdown": rendered,
+}
+_ENVIRONMENT.globals |= {
+    "assets": ASSETS_AT,
+    "version": VERSION,
+    "periods": PERIODS,
+    "origins": ORIGINS,
+    "reaction_names": _REACTIONS,
+    "type_names": _TYPE_NAMES,
+    "interval": charts.interval,
+    "split": charts.split,
+    "offset_text": offset_text,
+    "wilson": wilson,
+    "view": None,
+    "at": None,
+    "zone": None,
+}
+
+
+def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """Render a template as a response that is never cached and whose policy blocks foreign and inline scripts."""
+    body = _ENVIRONMENT.get_template(template).render(**values)
+    return HTMLResponse(body, status, {**PRIVATE, "Content-Security-Policy": _POLICY})
+
+
+def error_page(status: int, title: str, text: str) -> HTMLResponse:
+    """Render the error page."""
+    return page("error.html", status, title=title, text=text)

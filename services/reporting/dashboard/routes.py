@@ -1,0 +1,303 @@
+"""Routes of the dashboard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import asyncpg
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse, StreamingResponse
+from fastapi.routing import APIRoute
+from pydantic import ValidationError
+
+from contracts.scopes import REVIEW
+from reporting.api.audit.queries import pending
+from reporting.api.audit.routes import DRAWS, figures
+from reporting.api.audit.routes import PAGE as AUDIT
+from reporting.dashboard import exports, reading
+from reporting.dashboard.health import Health, HealthFacts, SharedHealth
+from reporting.dashboard.overview import live, overview
+from reporting.dashboard.rendering import ASSETS, ASSETS_AT, error_page, page
+from reporting.dashboard.session import PRIVATE, SIGN_IN, refused_page, sign_in, signed_in
+from reporting.dashboard.view import View, address, chosen
+from reporting.dashboard.zones import known_zones
+from reporting.queries.calibration import calibration
+from reporting.queries.cursor import BadCursor
+from reporting.queries.projects import agent_ids, first_reaction, projects
+from reporting.queries.search import LOOKED_THROUGH, every, found, with_answers
+from reporting.queries.selection import ALWAYS, Project, TimeSpan
+from reporting.queries.sessions import RatingsOfLength, session_ratings
+from servicekit import Caller, Clock, failure_id, logger
+
+__all__ = ["Health", "pages_router"]
+log = logger("reporting")
+FRONT, LIVE, CONVERSATION, ASSET = "/", "/dashboard/live", "/dashboard/conversation", ASSETS_AT + "/{name:segment}"
+LIST, AGENT, CALIBRATION = "/dashboard/feedback", "/dashboard/agent", "/dashboard/calibration"
+SESSIONS: Final = "/dashboard/sessions"
+WHERE: Final = "/dashboard/where"
+CSV, JSONL = LIST + ".csv", LIST + ".jsonl"
+PAGES: Final = (FRONT, LIVE, CONVERSATION, LIST, CSV, JSONL, AGENT, CALIBRATION, AUDIT, SESSIONS, WHERE, ASSET)
+REFUSED_PAGES = dict.fromkeys(PAGES, refused_page)
+ZONE_COOKIE: Final = "agent_feedback_zone"
+_NO_PROJECT: Final = ("There is nothing here", "The project does not exist, or this token is not valid for it.")
+_PAGE: Final = 50
+
+
+Where = Callable[[str, str, str, bool], Awaitable[list[dict[str, str]]]]
+"""Called with tenant, project, an id and whether it is a message's; returns the steps of its events."""
+
+
+class PageRoute(APIRoute):
+    """Route that renders failures as error pages."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except (ValidationError, BadCursor):
+                return error_page(400, "This address does not work", "One of its filters is not valid.")
+            except Exception as error:
+                id_ = failure_id(error, request.scope)
+                if id_ is None:
+                    return error_page(
+                        503, "The database does not answer", "Reload in a moment. If this continues, check PostgreSQL."
+                    )
+                return error_page(
+                    500, "This page failed", f"This is an error in the service; its log has the details under {id_}."
+                )
+
+        return guarded
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Context of a page request: caller, view, project, and the projects that the caller may choose."""
+
+    caller: Caller
+    view: View
+    at: Project
+    known: list[Project]
+
+    def link(self, path: str, /, **changes: Any) -> str:
+        """Return the URL of a page with this page's filters and the given `changes`."""
+        return address(path, self.view.parameters(self.at, **changes))
+
+    def page(self, template: str, **values: Any) -> Response:
+        return page(
+            template, view=self.view, at=self.at, known=self.known, link=self.link, zone=self.view.zone, **values
+        )
+
+
+def view_of(request: Request) -> View:
+    """Return the view from the request's URL; a missing time zone is taken from the viewer's cookie."""
+    said = dict(request.query_params)
+    zone = request.cookies.get(ZONE_COOKIE, "")
+    if not said.get("tz") and zone in known_zones():
+        said["tz"] = zone
+    return View.model_validate(said)
+
+
+def pages_router(
+    pool: asyncpg.Pool,
+    clock: Clock,
+    health: Health | None,
+    trace_url_template: str | None = None,
+    where: Where | None = None,
+) -> APIRouter:
+    """Return the routes of all pages and assets. Each of them requires a token, except the sign-in form."""
+    router = APIRouter(include_in_schema=False, route_class=PageRoute)
+    shared = SharedHealth(health, clock)
+
+    async def health_for(caller: Caller) -> HealthFacts | None:
+        # Health covers the whole platform, so only a caller for all tenants and projects sees it.
+        return await shared.facts() if caller.tenant is None and caller.project is None else None
+
+    async def visit_of(request: Request) -> Visit | Response:
+        """Return the visit, or an error page if the project does not exist, or the page for an empty platform."""
+        caller: Caller = request.state.caller
+        view = view_of(request)
+        known = await projects(pool, caller.tenant, caller.project)
+        at = chosen(view, known)
+        if at is None and view.at is None and view.tenant is None:
+            return page("empty.html", health=await health_for(caller))
+        if at is None or not caller.may_touch(*at):
+            return error_page(404, *_NO_PROJECT)
+        return Visit(caller, view, at, known)
+
+    def visited(show: Callable[[Visit], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        async def answered(request: Request) -> Response:
+            visit = await visit_of(request)
+            return visit if isinstance(visit, Response) else await show(visit)
+
+        return answered
+
+    async def span_of(visit: Visit) -> TimeSpan:
+        first = await first_reaction(pool, visit.at) if visit.view.period == "all" else None
+        return visit.view.span(clock.now(), first)
+
+    async def front(request: Request) -> Response:
+        token = request.query_params.get("token")
+        if token is not None:
+            target = request.url.remove_query_params("token")
+            return await sign_in(request, token, f"/?{target.query}" if target.query else "/")
+        return await visited(show_overview)(request)
+
+    async def show_overview(visit: Visit) -> Response:
+        figures = await overview(pool, visit.at, visit.view, clock.now(), visit.link)
+        return visit.page(
+            "overview.html",
+            o=figures,
+            live=figures.live,
+            agent_names=await agent_ids(pool, visit.at),
+            health=await health_for(visit.caller),
+        )
+
+    async def show_live(visit: Visit) -> Response:
+        now = await live(pool, visit.at, visit.view, clock.now())
+        return visit.page("live.html", live=now, health=await health_for(visit.caller))
+
+    async def show_list(visit: Visit) -> Response:
+        span, after = _continued(visit.view.cursor) or (await span_of(visit), None)
+        rows, cursor = await found(pool, visit.at, span, visit.view.filters, _PAGE, after)
+        return visit.page(
+            "list.html",
+            found=await with_answers(pool, visit.at, rows),
+            next=None if cursor is None else f"{span.start}-{span.end}-{cursor}",
+            agent_names=await agent_ids(pool, visit.at),
+            looked_through=LOOKED_THROUGH,
+            span=span,
+        )
+
+    async def show_agent(visit: Visit) -> Response:
+        if visit.view.agent is None:
+            return error_page(404, "No agent selected", "Choose an agent on the overview.")
+        span = await span_of(visit)
+        return visit.page("agent.html", a=await reading.agent(pool, visit.at, visit.view, span), span=span)
+
+    async def show_calibration(visit: Visit) -> Response:
+        span = await span_of(visit)
+        filters = replace(visit.view.filters, origins=None)
+        figures = await calibration(pool, visit.at, span, filters)
+        return visit.page("calibration.html", c=figures, agent_names=await agent_ids(pool, visit.at), span=span)
+
+    async def show_audit(visit: Visit) -> Response:
+        reviewer = REVIEW in visit.caller.scopes
+        waiting = await pending(pool, visit.at, visit.view.audit or 0, 1) if reviewer else []
+        following = (
+            visit.link(CONVERSATION, id=waiting[0].conversation_id, turn=waiting[0].turn_id, audit=waiting[0].position)
+            + "#here"
+            if waiting
+            else None
+        )
+        # The review of the last one may not be counted yet: the queue then begins with it once more.
+        if following is not None and visit.view.audit not in (None, waiting[0].position):
+            return RedirectResponse(following, 303)
+        span = visit.view.span(clock.now(), 0)  # answers are older than the first reaction
+        return visit.page(
+            "audit.html",
+            a=await figures(pool, visit.at, span),
+            span=span,
+            reviewer=reviewer,
+            next=following,
+            draws_path=reading.path_of(DRAWS, visit.at),
+        )
+
+    async def show_sessions(visit: Visit) -> Response:
+        if visit.caller.project is not None:
+            return error_page(
+                404,
+                "This token does not open this page",
+                "Sessions belong to a whole tenant; this token is valid for one project only.",
+            )
+        span = await span_of(visit)
+        ratings = await session_ratings(pool, visit.at.tenant, span, "day")
+        return visit.page("sessions.html", s=ratings, span=span, turns=turns_in_words, day=lambda one: one.start[:10])
+
+    async def show_where(visit: Visit) -> Response:
+        view, steps = visit.view, None
+        if where is not None and view.id is not None:
+            steps = await where(*visit.at, view.id, view.of == "message")
+        conversation = next((one["conversation_id"] for one in steps or () if one["conversation_id"]), None)
+        return visit.page("where.html", known_where=where is not None, steps=steps, conversation=conversation)
+
+    async def show_conversation(request: Request) -> Response:
+        caller: Caller = request.state.caller
+        view = view_of(request)
+        if view.id is None:
+            return error_page(400, "This address does not work", "It has no conversation id.")
+        at = chosen(view, [] if view.at is None else await projects(pool, caller.tenant, caller.project))
+        if at is None or not caller.may_touch(*at):
+            return error_page(404, *_NO_PROJECT)
+        visit = Visit(caller, view, at, [at])
+        reviewer = caller.subject if REVIEW in caller.scopes else None
+        shown = await reading.conversation(pool, visit.at, view, await span_of(visit), reviewer, trace_url_template)
+        if shown is None:
+            return error_page(404, "No such conversation", "This project has no messages and no feedback of it.")
+        return visit.page("conversation.html", c=shown)
+
+    def rows_of(visit: Visit, span: TimeSpan) -> AsyncIterator[asyncpg.Record]:
+        return every(pool, visit.at, span, visit.view.filters)
+
+    async def as_csv(visit: Visit) -> Response:
+        return _file(exports.as_csv(rows_of(visit, await span_of(visit))), "text/csv; charset=utf-8", "feedback.csv")
+
+    async def as_jsonl(visit: Visit) -> Response:
+        lines = exports.as_jsonl(rows_of(visit, await span_of(visit)))
+        return _file(lines, "application/x-ndjson", "feedback.jsonl")
+
+    for path, handler in (
+        (FRONT, front),
+        (LIVE, visited(show_live)),
+        (LIST, visited(show_list)),
+        (CSV, visited(as_csv)),
+        (JSONL, visited(as_jsonl)),
+        (AGENT, visited(show_agent)),
+        (CALIBRATION, visited(show_calibration)),
+        (AUDIT, visited(show_audit)),
+        (SESSIONS, visited(show_sessions)),
+        (WHERE, visited(show_where)),
+        (CONVERSATION, show_conversation),
+    ):
+        router.add_api_route(path, handler, methods=["GET"], response_model=None)
+    router.add_api_route(SIGN_IN, signed_in, methods=["POST"], response_model=None)
+
+    @router.get(ASSET)
+    async def asset(name: str) -> Response:
+        if name not in ASSETS:
+            return error_page(404, "There is nothing here", "No such file.")
+        body, media_type = ASSETS[name]
+        headers = {"Cache-Control": "private, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
+        return Response(body, 200, headers, media_type)
+
+    return router
+
+
+def turns_in_words(one: RatingsOfLength) -> str:
+    """Return a range of session lengths in words: `1`, `2 to 3`, `32 or more`."""
+    if one.turns_to is None:
+        return f"{one.turns_from} or more"
+    return str(one.turns_from) if one.turns_from == one.turns_to else f"{one.turns_from} to {one.turns_to}"
+
+
+def _continued(cursor: str | None) -> tuple[TimeSpan, str] | None:
+    """Split a list cursor into the first page's window, which applies to all pages, and the position in the list.
+
+    Raises BadCursor.
+    """
+    if cursor is None:
+        return None
+    start, _, rest = cursor.partition("-")
+    end, _, after = rest.partition("-")
+    if not (start.isdecimal() and end.isdecimal() and int(start) < int(end) <= ALWAYS.end):
+        raise BadCursor
+    return TimeSpan(int(start), int(end)), after
+
+
+def _file(chunks: AsyncIterator[bytes], media_type: str, name: str) -> Response:
+    return StreamingResponse(
+        chunks, media_type=media_type, headers={**PRIVATE, "Content-Disposition": f'attachment; filename="{name}"'}
+    )

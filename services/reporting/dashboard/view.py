@@ -1,0 +1,184 @@
+"""View of a page: its filters and other state, parsed from the URL. Pure."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, Self
+from urllib.parse import urlencode
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from contracts.base import Confidence, Id, Label, Name, Origin, Reaction
+from contracts.instants import DAY, MINUTE
+from reporting.dashboard.zones import known_zones, parse_local, zone_of
+from reporting.queries.cursor import CURSOR_LIMIT
+from reporting.queries.selection import Filters, FoundType, GivenBy, Project, TimeSpan
+
+Period = Literal["24h", "7d", "30d", "90d", "all"]
+PERIODS: Final[dict[Period, tuple[str, int]]] = {
+    "24h": ("24 hours", DAY),
+    "7d": ("7 days", 7 * DAY),
+    "30d": ("30 days", 30 * DAY),
+    "90d": ("90 days", 90 * DAY),
+    "all": ("All time", 0),
+}
+ORIGINS: Final[dict[Origin, str]] = {"user": "People", "machine": "Machine", "reviewer": "Reviewers"}
+_REVIEWED_MACHINE: Final[tuple[Origin, ...]] = ("machine", "reviewer")
+"""Origins that pages show as the machine's: its verdicts, and the reviews that replace them."""
+_AHEAD: Final = 10 * MINUTE  # the time of feedback may be slightly ahead of this clock
+
+
+def _given(value: object) -> object:
+    return value or None
+
+
+def _zone(value: object) -> object:
+    if value and value not in known_zones():
+        raise ValueError("not the name of a time zone")
+    return value or None
+
+
+Empty = BeforeValidator(_given)
+_Day = Annotated[Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d(T\d\d:\d\d)?$")] | None, Empty]
+_Position = Annotated[Annotated[str, Field(max_length=CURSOR_LIMIT)] | None, Empty]
+
+
+class View(BaseModel):
+    """State of a page, as in its URL. Empty form fields count as missing."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+    at: Annotated[str | None, Empty] = None
+    """`tenant/project`."""
+    tenant: Annotated[Name | None, Empty] = None
+    project: Annotated[Name | None, Empty] = None
+    period: Period = "30d"
+    start: _Day = Field(default=None, alias="from")
+    """First day or minute of a custom range, in the time zone `tz`. A custom range overrides `period`."""
+    end: _Day = Field(default=None, alias="to")
+    """Last day or minute of a custom range, inclusive."""
+    tz: Annotated[str | None, BeforeValidator(_zone)] = None
+    origin: Annotated[Origin | None, Empty] = None
+    by: Annotated[GivenBy | None, Empty] = None
+    """Only feedback of people, or of AI critics."""
+    agent: Annotated[Id | None, Empty] = None
+    version: Annotated[Label | None, Empty] = None
+    model: Annotated[Label | None, Empty] = None
+    reaction: Annotated[Reaction | None, Empty] = None
+    type: Annotated[FoundType | None, Empty] = None
+    reason: Annotated[Label | None, Empty] = None
+    confidence: Annotated[Confidence | None, Empty] = None
+    """Minimum confidence, 0 to 1."""
+    q: Annotated[Annotated[str, Field(max_length=200, pattern=r"^[^\x00]+$")] | None, Empty] = None
+    """Part of a text or correction to search for."""
+    user: Annotated[Id | None, Empty] = None
+    conversation: Annotated[Id | None, Empty] = None
+    reviewed: Annotated[UUID | None, Empty] = None
+    """Transcript: id of the review that was just submitted."""
+    id: Annotated[Id | None, Empty] = None
+    """Transcript: id of the conversation."""
+    of: Literal["event", "message"] = "event"
+    """Page of an event: whose id `id` is."""
+    turn: Annotated[Id | None, Empty] = None
+    """Transcript: id of the turn to show."""
+    feedback: Annotated[UUID | None, Empty] = None
+    """Transcript: id of the feedback record that the viewer came from."""
+    audit: Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, Empty] = None
+    """Position in the audit's queue: of the turn to review (transcript), or of the last one (audit page)."""
+    every: Annotated[bool, BeforeValidator(bool)] = False
+    """Overview: True for all agents, False for the worst ones."""
+    cursor: _Position = None
+    stamp: _Position = None
+    """Stamp of the data that the page shows; see `dashboard/queries/changes.py`."""
+
+    @model_validator(mode="after")
+    def _runs_forward(self) -> Self:
+        start = parse_local(self.start, self.zone, last=False) if self.start else 0
+        if self.end and parse_local(self.end, self.zone, last=True) <= start:
+            raise ValueError("the range ends before it begins")
+        return self
+
+    @property
+    def filters(self) -> Filters:
+        return Filters(
+            agent_id=self.agent,
+            agent_version=self.version,
+            model=self.model,
+            reaction=self.reaction,
+            origins=self._origins,
+            feedback_type=self.type,
+            reason=self.reason,
+            min_confidence=self.confidence,
+            text=self.q,
+            user_id=self.user,
+            conversation_id=self.conversation,
+            given_by=self.by,
+        )
+
+    @property
+    def _origins(self) -> tuple[Origin, ...] | None:
+        if self.origin is None:
+            return None
+        return _REVIEWED_MACHINE if self.origin == "machine" else (self.origin,)
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return zone_of(self.tz or "UTC")
+
+    @property
+    def own_range(self) -> bool:
+        return self.start is not None or self.end is not None
+
+    @property
+    def period_name(self) -> str:
+        return "period" if self.own_range else PERIODS[self.period][0]
+
+    def span(self, now: int, first: int | None) -> TimeSpan:
+        """Return the time window of the period or custom range; "all" starts at the `first` feedback.
+
+        Times are in microseconds.
+        """
+        length = PERIODS[self.period][1]
+        end = now + _AHEAD if self.end is None else parse_local(self.end, self.zone, last=True)
+        if self.start is not None:
+            start = parse_local(self.start, self.zone, last=False)
+        elif self.period == "all":
+            start = end - 30 * DAY if first is None else min(first, end - 1)
+        else:
+            start = end - length - (_AHEAD if self.end is None else 0)
+        return TimeSpan(max(0, min(start, end - 1)), end)
+
+    def before(self, span: TimeSpan) -> TimeSpan | None:
+        """Return the window of the same length before `span`; None for "all", or if it would start before the epoch."""
+        if self.period == "all" and not self.own_range:
+            return None
+        length = span.end - span.start - (0 if self.own_range else _AHEAD)
+        return TimeSpan(span.start - length, span.start) if span.start > length else None
+
+    def parameters(self, at: Project, **changes: Any) -> dict[str, Any]:
+        """Return this view's URL parameters with `changes`, without those that belong to a single page."""
+        said = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
+        pages = ("id", "turn", "feedback", "reviewed", "audit", "cursor", "stamp", "every", "of")
+        for name in ("tenant", "project", *pages):
+            said.pop(name, None)
+        return {"at": f"{at.tenant}/{at.project}", **said, **changes}
+
+
+def chosen(view: View, known: list[Project]) -> Project | None:
+    """Return the project to show; None if there is none.
+
+    It is `at` if known, otherwise `tenant` and `project`, known or not, otherwise the first known project.
+    """
+    if view.at is not None:
+        tenant, _, project = view.at.partition("/")
+        return next((one for one in known if one == (tenant, project)), None)
+    if view.tenant is not None and view.project is not None:
+        return Project(view.tenant, view.project)
+    return next((one for one in known if view.tenant in (None, one.tenant)), None)
+
+
+def address(path: str, parameters: dict[str, Any]) -> str:
+    """Return `path` with the `parameters` that are not empty."""
+    query = urlencode({name: value for name, value in parameters.items() if value not in (None, "")})
+    return f"{path}?{query}" if query else path

@@ -1,0 +1,1 @@
+"""Data that leaves the service: webhooks, copies in an object store, exports."""

@@ -1,0 +1,63 @@
+"""Setting of the object store for artifacts, and marking of the turns that were stored before it was set."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import asyncpg
+
+from reporting.read_models.database import Connection
+from reporting.sql import SQL
+from servicekit import StartError, shown
+
+_SECONDS: Final = 3_600.0
+_CONVERSATION: Final = ("tenant", "project", "conversation_id")
+
+
+async def set_store(pool: asyncpg.Pool, url: str | None, *, turn_logs: bool) -> None:
+    """Set the object store whose turns are marked as stale on each change; `url` is None for no store.
+
+    `mark_more` marks the turns that exist already, range by range. Raises StartError if there are objects in another
+    store, because erasures would not delete them.
+    """
+    async with pool.acquire() as connection:
+        await _adopt(connection, url, turn_logs)
+        await mark_more(connection)
+
+
+async def _adopt(connection: Connection, url: str | None, turn_logs: bool) -> None:
+    async with connection.transaction():
+        await connection.execute(*SQL.lock_store())
+        held = await connection.fetchrow(*SQL.current_store())
+        if (None if held is None else (held["url"], held["turn_logs"])) == (None if url is None else (url, turn_logs)):
+            return
+        if held is not None and held["url"] != url and await connection.fetchval(*SQL.has_hosted()):
+            raise StartError(
+                f"There are artifacts in {shown(held['url'])}: set ARTIFACT_STORE_URL to that store, so that erasures "
+                "delete them; or delete them there and run `delete from reporting.hosted_artifacts`."
+            )
+        # Concurrent writers do not know yet that they must mark turns. Wait for them: `mark_more` will find their rows.
+        await connection.execute(*SQL.wait_for_writers(), timeout=_SECONDS)
+        await connection.execute(*SQL.delete_store())
+        if url is None:
+            await connection.execute(*SQL.delete_marks(), timeout=_SECONDS)
+            return
+        await connection.execute(*SQL.set_store(url=url, turn_logs=turn_logs))
+
+
+async def mark_more(connection: Connection) -> bool:
+    """Mark the turns of the next conversations that are older than the store. Return False once all are marked."""
+    async with connection.transaction():
+        place = await connection.fetchrow(*SQL.place_of_marks())
+        if place is None:
+            return False
+        await connection.execute(*SQL.read_by_index())
+        after = {"turn_logs": place["turn_logs"], **dict(zip(_CONVERSATION, place["marked_to"], strict=True))}
+        end = await connection.fetchrow(*SQL.end_of_range(**after))
+        if end is None:
+            await connection.execute(*SQL.mark_rest(**after))
+        else:
+            last = {f"last_{name}": end[name] for name in _CONVERSATION}
+            await connection.execute(*SQL.mark_range(**after, **last))
+        await connection.execute(*SQL.note_marks(marked_to=None if end is None else list(end)))
+        return True

@@ -1,0 +1,159 @@
+"""Replication of artifacts to the object store: one worker at a time processes the turns that are marked as stale.
+
+The name of each object is recorded in the table before the object is written, so every object in the store is known and
+can be deleted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Sequence
+from typing import Final
+from uuid import uuid4
+
+import asyncpg
+
+from contracts.instants import MINUTE
+from reporting.egress import metrics
+from reporting.egress.mirror.adopting import mark_more
+from reporting.egress.mirror.object_store import ObjectStore
+from reporting.egress.mirror.objects import Hosted, ReplicationPlan, TurnKey, WantedArtifact, replication_plan
+from reporting.egress.mirror.receipts import HeldReceipts
+from reporting.read_models.database import Connection
+from reporting.sql import SQL
+from servicekit import Clock, Statement, Unavailable
+
+LATE: Final = 15 * MINUTE
+"""Time in microseconds after which a deleted object is deleted again: a write that timed out may arrive late."""
+_WRITE_SECONDS: Final = 120.0
+"""Time limit for the writes of one step, well below LATE."""
+_MARKS_AT_ONCE: Final = 200
+_DELETED_AT_ONCE: Final = 500
+
+
+class ArtifactReplicator:
+    """Worker that writes the payload of each current artifact to the object store and deletes outdated objects.
+
+    With `turn_logs`, turn logs with their reactions are replicated as well; otherwise only reactions are.
+    """
+
+    def __init__(
+        self, pool: asyncpg.Pool, objects: ObjectStore, receipts: HeldReceipts, clock: Clock, *, turn_logs: bool
+    ) -> None:
+        self._pool = pool
+        self._objects = objects
+        self._receipts = receipts
+        self._clock = clock
+        self._views = (SQL.reaction_artifacts, SQL.turn_log_artifacts) if turn_logs else (SQL.reaction_artifacts,)
+        self._failure: str | None = None
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Return warnings for the operator: failures of the store, and the size of the backlog."""
+        return [self._failure] if self._failure else []
+
+    async def catch_up(self) -> int:
+        """Replicate every changed turn, delete due objects, and send the receipts of erasures that this completes.
+
+        Returns the number of turns processed; 0 if another process is replicating. Raises Unavailable if the store
+        fails; the next call continues.
+        """
+        turns = 0
+        async with self._pool.acquire() as connection:
+            if not await connection.fetchval(*SQL.lock_artifacts()):
+                return 0
+            try:
+                while (done := await self._step(connection)) or await mark_more(connection):
+                    turns += done
+                self._failure = None
+                metrics.ARTIFACTS_WAITING.set(0)
+            except Unavailable as error:
+                self._failure = await self._failed(connection, error)
+                raise
+            finally:
+                await connection.execute(*SQL.unlock_artifacts())
+        return turns
+
+    async def _failed(self, connection: Connection, error: Unavailable) -> str:
+        ((changes, deletions, more),) = await connection.fetch(*SQL.count_artifacts_waiting())
+        metrics.ARTIFACTS.labels("failed").inc()
+        metrics.ARTIFACTS_WAITING.set(changes)
+        least = "more than " if more else ""
+        return f"{error}: {least}{changes} changes of turns wait for replication, {deletions} objects for deletion"
+
+    async def _step(self, connection: Connection) -> int:
+        # Delete first: while the store is down and deletions wait, no further objects are recorded for writing.
+        await self._delete(connection)
+        if held := await self._receipts.held():
+            # An erasure marks the turns that it changes before its receipt is held, so process all marks before sending
+            # the receipt. Turns with logs that are no longer replicated have no marks; `mark_more` covers them.
+            while await self._mirror(connection, SQL.stale_hosted_turns) or await mark_more(connection):
+                pass
+            await self._delete(connection)
+            await self._receipts.release(held)
+        return await self._mirror(connection, SQL.stale_turns)
+
+    async def _mirror(self, connection: Connection, marks: Statement) -> int:
+        async with connection.transaction(isolation="repeatable_read"):
+            stale = await connection.fetch(*marks(limit=_MARKS_AT_ONCE))
+            turns = sorted({_turn(row) for row in stale})
+            if not turns:
+                return 0
+            plan = replication_plan(
+                await self._artifacts(connection, turns),
+                [
+                    Hosted(_turn(row), *tuple(row)[4:])
+                    for row in await connection.fetch(*SQL.hosted_artifacts.bulk(turns))
+                ],
+                lambda: uuid4().hex,
+            )
+            if plan.puts:
+                rows = [(*put.turn, put.artifact, put.name, put.digest) for put in plan.puts]
+                await connection.execute(*SQL.insert_artifacts.bulk(rows))
+        failure = await self._carry_out(connection, plan, [row["id"] for row in stale])
+        if failure:
+            raise Unavailable("the artifact store", failure)
+        return len(turns)
+
+    async def _carry_out(self, connection: Connection, plan: ReplicationPlan, marks: Sequence[int]) -> str | None:
+        """Write the plan's objects and record the results. Return the kind of failure, or None."""
+        written: Sequence[str] = ()
+        failure: str | None = "TimeoutError"
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_WRITE_SECONDS):
+                written, failure = await self._objects.put([(put.name, put.body) for put in plan.puts])
+        doomed = [*plan.doomed, *(plan.replaced[name] for name in written if name in plan.replaced)]
+        doomed += {put.name for put in plan.puts}.difference(written)
+        async with connection.transaction():
+            await connection.execute(*SQL.mark_written(names=list(written)))
+            await connection.execute(*SQL.mark_outdated(names=doomed))
+            if failure is None:
+                await connection.execute(*SQL.delete_stale_turns(ids=list(marks)))
+        metrics.ARTIFACTS.labels("written").inc(len(written))
+        return failure
+
+    async def _artifacts(self, connection: Connection, turns: Sequence[TurnKey]) -> list[WantedArtifact]:
+        return [
+            WantedArtifact(
+                _turn(row), row["id"], row["kind"], row["occurred_at"], row["text"], json.loads(row["payload"])
+            )
+            for view in self._views
+            for row in await connection.fetch(*view.bulk(turns))
+        ]
+
+    async def _delete(self, connection: Connection) -> None:
+        while True:
+            due = await connection.fetch(*SQL.artifacts_to_delete(now=self._clock.now(), limit=_DELETED_AT_ONCE))
+            if not due:
+                return
+            names, failure = await self._objects.delete([row["name"] for row in due])
+            await connection.execute(*SQL.note_deleted(names=list(names), due_at=self._clock.now() + LATE))
+            metrics.ARTIFACTS.labels("deleted").inc(len(names))
+            if failure:
+                raise Unavailable("the artifact store", failure)
+
+
+def _turn(row: asyncpg.Record) -> TurnKey:
+    return TurnKey(row["tenant"], row["project"], row["conversation_id"], row["turn_id"])

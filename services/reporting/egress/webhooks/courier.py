@@ -1,0 +1,75 @@
+"""Delivery of due events to one endpoint, with a circuit breaker."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Final
+
+from contracts.instants import SECOND
+from reporting.egress import metrics
+from reporting.egress.webhooks.endpoints import WebhookEndpoint
+from reporting.egress.webhooks.payload import WebhookDelivery
+from reporting.egress.webhooks.schedule import next_try
+from reporting.egress.webhooks.sending import Sender
+from reporting.egress.webhooks.store import Deliveries
+from servicekit import CircuitBreaker, Clock, logger
+
+AT_ONCE: Final = 8
+"""Maximum number of concurrent attempts per endpoint."""
+ATTEMPT_SECONDS: Final = 15.0
+"""Time limit for one attempt, as Standard Webhooks advises."""
+log = logger("webhooks")
+
+
+class Courier:
+    """Sender of one endpoint's deliveries. Each endpoint has its own courier, so no endpoint waits for another."""
+
+    def __init__(
+        self,
+        endpoint: WebhookEndpoint,
+        deliveries: Deliveries,
+        clock: Clock,
+        *,
+        seconds: float = ATTEMPT_SECONDS,
+        pick: Callable[[], float] = random.random,
+    ) -> None:
+        self.endpoint = endpoint
+        self._deliveries = deliveries
+        self._clock = clock
+        self._seconds = seconds
+        self._pick = pick
+        self._sender = Sender(endpoint, seconds)
+        self._breaker = CircuitBreaker()
+
+    async def close(self) -> None:
+        await self._sender.close()
+
+    async def deliver(self) -> None:
+        """Send all due events. After five consecutive failures, make only one attempt every half minute."""
+        while self._breaker.lets_through(self._clock.monotonic()):
+            now = self._clock.now()
+            # The claim outlasts the attempt: after a crash, another courier takes the events over.
+            until = now + int(2 * self._seconds * SECOND)
+            limit = 1 if self._breaker.open else AT_ONCE
+            due = await self._deliveries.claim(self.endpoint.name, now, until, limit)
+            if not due:
+                return
+            await asyncio.gather(*(self._hand_over(one) for one in due))
+
+    async def _hand_over(self, one: WebhookDelivery) -> None:
+        answer = await self._sender.send(one, self._clock.now())
+        if answer.delivered:
+            self._breaker.succeeded()
+            await self._deliveries.delivered(one)
+            metrics.WEBHOOKS.labels(self.endpoint.name, "delivered").inc()
+            return
+        self._breaker.failed(self._clock.monotonic())
+        again_at = None
+        if not answer.gone:
+            again_at = next_try(one.attempts + 1, self._clock.now(), answer.retry_after, self._pick())
+        await self._deliveries.failed(one, again_at, answer.what)
+        outcome = "dead" if again_at is None else "failed"
+        metrics.WEBHOOKS.labels(self.endpoint.name, outcome).inc()
+        log.warning(f"webhook_{outcome}", endpoint=self.endpoint.name, attempt=one.attempts + 1, answer=answer.what)

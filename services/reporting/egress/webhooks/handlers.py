@@ -1,0 +1,88 @@
+"""Handlers that write webhook deliveries for events of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from contracts.feedback import FeedbackCreated, FeedbackErasureRequested, FeedbackSessionCreated
+from reporting.egress.webhooks.endpoints import WebhookEndpoint
+from reporting.egress.webhooks.payload import WebhookDelivery
+from reporting.egress.webhooks.store import Deliveries
+from reporting.read_models.projection import forgotten_of
+from servicekit import STORED, Clock, Handler, Ignored, Outcome, Received, Tombstone
+
+UNWANTED = Ignored("no_webhook")
+
+
+class WebhookHandler(Handler, tombstones=True):
+    """Handler of the consumer group `webhooks`, inside an ErasingHandler: writes delivery rows, calls no receiver."""
+
+    def __init__(self, endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> None:
+        self._endpoints = endpoints
+        self._deliveries = deliveries
+        self._clock = clock
+
+    async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
+        made = [[] if isinstance(one, Tombstone) else list(deliveries_of(one, self._endpoints)) for one in batch]
+        newest: dict[tuple[str, str], WebhookDelivery] = {}
+        for one in (delivery for group in made for delivery in group):
+            held = newest.get((one.endpoint, one.subject))
+            if held is None or held.revision < one.revision:
+                newest[one.endpoint, one.subject] = one
+        await self._deliveries.add(newest.values(), self._clock.now())
+        ended = [gone for one in batch if isinstance(one, Tombstone) and (gone := forgotten_of(one)) is not None]
+        if ended:
+            await self._deliveries.drop([(str(gone.feedback_id), gone.revision) for gone in ended])
+        return [
+            STORED if isinstance(one, Tombstone) or group else UNWANTED for one, group in zip(batch, made, strict=True)
+        ]
+
+
+class ErasureRequestHandler(Handler, tombstones=True):
+    """Handler that adds deliveries of erasure requests to `inner`, because receivers have the person's text too."""
+
+    def __init__(self, inner: Handler, events: WebhookHandler) -> None:
+        self._inner = inner
+        self._events = events
+
+    async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
+        requests = [one for one in batch if _is_request(one)]
+        rest = [one for one in batch if not _is_request(one)]
+        of_rest = iter(await self._inner.handle(rest)) if rest else iter(())
+        of_requests = iter(await self._events.handle(requests)) if requests else iter(())
+        return [next(of_requests if _is_request(one) else of_rest) for one in batch]
+
+
+def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint]) -> Iterator[WebhookDelivery]:
+    """Yield the deliveries of an event, one per endpoint that subscribes to it."""
+    event = received.event
+    project: str | None = None
+    user: str | None = None
+    match event:
+        case FeedbackCreated():
+            subject, revision, project, user = str(event.feedback_id), event.revision, event.project, event.user_id
+        case FeedbackSessionCreated():
+            subject, revision, user = str(event.id), 0, event.user_id_or_null
+        case FeedbackErasureRequested():
+            # No user id in the row: otherwise the erasure would delete the delivery of its own request.
+            subject, revision = f"erasure/{event.request_id}", 0
+        case _:
+            return
+    for endpoint in endpoints:
+        if endpoint.wants(received.topic, event.tenant, project):
+            yield WebhookDelivery(
+                endpoint.name,
+                subject,
+                event.event_id,
+                received.topic,
+                revision,
+                event.tenant,
+                user,
+                event.occurred_at,
+                event.model_dump_json(by_alias=True),
+            )
+
+
+def _is_request(one: Received[Any] | Tombstone) -> bool:
+    return isinstance(one, Received) and isinstance(one.event, FeedbackErasureRequested)

@@ -1,0 +1,47 @@
+"""Erasure of a person in the read models: blanks their messages' text and sender, deletes their feedback."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from contracts.erasure import ERASURE_MARGIN, ErasedAt
+from reporting.read_models.store_postgres import IS_LIVE
+from reporting.sql import SQL
+from servicekit import ErasureLedger
+
+_AT_ONCE: Final = 5_000
+"""Maximum number of rows that one statement changes, to stay under the statement timeout."""
+_DELETE_FEEDBACKS: Final = [
+    SQL.delete_feedbacks_of_person.filled(table=table, is_live=is_live) for table, is_live in IS_LIVE.items()
+]
+
+
+class ReportingErasures(ErasureLedger):
+    """Erasures in the read models (see `servicekit.log.erasing.Erasures`).
+
+    Messages stay without text and sender, so that turns keep their positions.
+    """
+
+    async def erase(self, erased: ErasedAt) -> int:
+        """Blank these people's messages; delete their feedback, its reason counts and its webhook deliveries.
+
+        Returns the number of messages, feedback records and deliveries changed.
+        """
+        changed = 0
+        for (tenant, user_id), at in sorted(erased.items()):
+            covered = {"tenant": tenant, "user_id": user_id, "until": at + ERASURE_MARGIN, "limit": _AT_ONCE}
+            for statement in (SQL.blank_messages, *_DELETE_FEEDBACKS, SQL.delete_deliveries_of_person):
+                changed += await self._repeated(*statement(**covered))
+        for tenant in {tenant for tenant, _ in erased}:
+            async with self._pool.acquire() as connection, connection.transaction():
+                await connection.execute(*SQL.wait_for_count())
+                await connection.execute(*SQL.delete_reason_counts(tenant=tenant))
+        return changed
+
+    async def _repeated(self, statement: str, *arguments: str | int) -> int:
+        changed = 0
+        while True:
+            done = int((await self._pool.execute(statement, *arguments)).rpartition(" ")[2])
+            changed += done
+            if done < _AT_ONCE:
+                return changed

@@ -1,0 +1,79 @@
+"""Rebuild of the feedback tables in second tables, whose rows then replace the current ones in one transaction.
+
+Until then readers see the current rows. A rebuild that stops half way leaves tables that the next rebuild drops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import asyncpg
+
+from reporting.read_models.database import Connection
+from reporting.read_models.projection import FeedbackRow
+from reporting.read_models.store_postgres import FEEDBACK_TABLES, IS_LIVE, by_table, given_feedbacks
+from reporting.sql import SQL
+from servicekit import StartError
+
+_SWITCH_SECONDS: Final = 3_600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """Number of rows that a switch removed (absent from the rebuilt tables) and replaced (inserted or changed)."""
+
+    removed: int = 0
+    replaced: int = 0
+
+
+class Generation:
+    """Rebuild on its own connection: call `begin`, then `add` each feedback record once, then `switch`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._begun = ""
+
+    async def begin(self) -> None:
+        """Create the empty tables. Raises StartError if another rebuild is running."""
+        if not await self._connection.fetchval(*SQL.lock_rebuild()):
+            raise StartError("Another rebuild of the reports is running: wait until it ends, or stop it.")
+        for table in FEEDBACK_TABLES:
+            for statement in (SQL.drop_rebuilt, SQL.create_rebuilt):
+                await self._connection.execute(*statement.filled(table=table)())
+        self._begun = await self._connection.fetchval(*SQL.current_snapshot())
+
+    async def add(self, rows: Sequence[FeedbackRow]) -> None:
+        """Add feedback records to the rebuilt tables."""
+        for table, some in by_table(rows).items():
+            await self._connection.execute(*SQL.add_rebuilt.filled(table=table).bulk(given_feedbacks(some)))
+
+    async def switch(self) -> Switched:
+        """Replace the contents of the feedback tables with the rebuilt rows, in one transaction.
+
+        Feedback that was erased since `begin` stays erased. A row that the projection has written since `begin` is
+        replaced only by a higher revision. All hours are marked stale, so that their roll-ups are counted again.
+        """
+        switched = Switched()
+        async with self._connection.transaction():
+            await self._connection.execute(*SQL.block_erasures(), timeout=_SWITCH_SECONDS)
+            for table in FEEDBACK_TABLES:
+                await self._run(SQL.delete_erased_rebuilt.filled(table=table, is_live=IS_LIVE[table])())
+                removed = await self._run(SQL.remove_missing.filled(table=table)(begun=self._begun))
+                replaced = await self._run(SQL.replace_changed.filled(table=table)(begun=self._begun))
+                await self._run(SQL.drop_rebuilt.filled(table=table)())
+                switched = Switched(switched.removed + removed, switched.replaced + replaced)
+            await self._connection.execute(*SQL.mark_all_hours(), timeout=_SWITCH_SECONDS)
+        return switched
+
+    async def _run(self, statement: tuple[Any, ...]) -> int:
+        """Run a statement with its values. Return the number of rows that it changed."""
+        status = await self._connection.execute(*statement, timeout=_SWITCH_SECONDS)
+        count = status.rpartition(" ")[2]
+        return int(count) if count.isdigit() else 0
+
+
+async def serving(pool: asyncpg.Pool) -> bool:
+    """Return True if the read model contains any feedback."""
+    return bool(await pool.fetchval(*SQL.has_feedback()))

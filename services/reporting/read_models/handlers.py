@@ -1,0 +1,60 @@
+"""Handler that writes messages, feedback and session ratings from the log to the read models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, get_args
+
+from contracts.feedback import FeedbackCreated, FeedbackSessionCreated
+from contracts.versions import MessageEvent
+from reporting.read_models.projection import (
+    feedback_outcomes,
+    feedback_row,
+    forgotten_of,
+    merged_messages,
+    message_outcomes,
+    message_row,
+    newest_feedbacks,
+    session_row,
+)
+from reporting.read_models.store import ReadModelStore
+from servicekit import STORED, UNCHANGED, Handler, Outcome, Received, Tombstone
+
+_MESSAGES: Final = frozenset(get_args(MessageEvent))
+
+
+class ProjectionHandler(Handler, tombstones=True):
+    """Handler of the consumer group `reporting`."""
+
+    def __init__(self, store: ReadModelStore) -> None:
+        self._store = store
+
+    async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
+        """Write the batch to the read models. Return each record's outcome, in the batch's order.
+
+        All of it is written in one transaction.
+        """
+        events = [None if isinstance(received, Tombstone) else received.event for received in batch]
+        # Compare types: isinstance on a pydantic model takes longer than making the row.
+        messages = [message_row(event) for event in events if event is not None and type(event) in _MESSAGES]
+        feedbacks = [feedback_row(event) for event in events if type(event) is FeedbackCreated]
+        ended = (forgotten_of(received) for received in batch if isinstance(received, Tombstone))
+        rated = [session_row(event) for event in events if type(event) is FeedbackSessionCreated]
+        applied = await self._store.apply(
+            merged_messages(messages),
+            newest_feedbacks(feedbacks),
+            forgotten=[one for one in ended if one is not None],
+            sessions=rated,
+        )
+        of_messages = iter(message_outcomes(messages, applied.written))
+        of_feedbacks = iter(feedback_outcomes(feedbacks, applied.before))
+        of_sessions = iter([STORED if row.id in applied.rated else UNCHANGED for row in rated])
+
+        def outcome(event: Any) -> Outcome:
+            if event is None:
+                return STORED
+            if type(event) is FeedbackSessionCreated:
+                return next(of_sessions)
+            return next(of_messages if type(event) in _MESSAGES else of_feedbacks)
+
+        return [outcome(event) for event in events]

@@ -1,0 +1,58 @@
+"""Look-up of the revisions of feedback records that the reports hold, and of the figures that count them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Final
+from uuid import UUID
+
+import asyncpg
+
+from contracts.instants import format_instant
+from reporting.read_models.projection import SUPERSEDED
+from reporting.sql import SQL
+from servicekit import ERASED, WHERE, CountedIn, FeedbackState, Outcome
+
+PATH: Final = WHERE + "reports"
+
+
+def is_noted(outcome: Outcome) -> bool:
+    """Return True if the journal gets a record of this outcome. The tables show the effect of the others."""
+    return outcome in (SUPERSEDED, ERASED)
+
+
+def feedback_of(event: Any) -> UUID | None:
+    """Return the feedback record that an event announces; None for messages and sessions."""
+    return getattr(event, "feedback_id", None)
+
+
+async def states_of(
+    pool: asyncpg.Pool, tenant: str, project: str, feedback_ids: Collection[str]
+) -> list[FeedbackState]:
+    """Return the revisions of a project's feedback records that the reports hold, and the figures that count them."""
+    if not feedback_ids:
+        return []
+    ids = [UUID(one) for one in feedback_ids]
+    rows = await pool.fetch(*SQL.find_states(tenant=tenant, project=project, ids=ids))
+    return [
+        FeedbackState(
+            feedback_id=str(row["feedback_id"]),
+            revision=row["revision"],
+            state=row["state"],
+            counted_in=_counted_in(row),
+        )
+        for row in rows
+    ]
+
+
+def _counted_in(row: asyncpg.Record) -> CountedIn | None:
+    counted = row["state"] == "counted"
+    figures = [
+        *(("summary",) if row["state"] == "listed" else ("summary", "agents") if counted else ()),
+        *(("reasons",) if counted and row["has_reasons"] else ()),
+        *(("calibration",) if row["calibrates"] else ()),
+    ]
+    if not figures:
+        return None
+    rolled_up = not row["is_reply"] and not row["stale"]
+    return CountedIn(figures=figures, hour=format_instant(row["hour"]), rolled_up=rolled_up)
