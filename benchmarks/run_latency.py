@@ -64,7 +64,7 @@ class Watch:
 
 
 async def measure(job: Job) -> dict[str, Any]:
-    """Measure at a rate in events per second. The workload's events after the warm-up count."""
+    """Measure at a rate in events per second. Only events after the warm-up count."""
     rate = float(sys.argv[2])
     messages = job.workload.messages()
     assert job.bootstrap is not None, "latency is measured on a real Kafka"

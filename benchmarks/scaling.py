@@ -69,7 +69,7 @@ def row(cores: int, layout: Layout, measured: Mapping[str, Any]) -> str:
 
 
 async def rows(source: Path, events: int, cores: int, seed: int, folder: Path, say: Say) -> list[str]:
-    """Return the table's rows for so many cores; this process and its children are limited to them."""
+    """Return the table's rows for the given number of cores, to which this process and its children are limited."""
     async with servers(folder, say, with_kafka=True) as shared:
         if shared.kafka is None:
             raise SystemExit(f"No Kafka can run here: {shared.why}")

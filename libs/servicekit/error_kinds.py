@@ -60,7 +60,7 @@ _IN_WORDS: tuple[tuple[type[BaseException], str], ...] = (
     (asyncpg.QueryCanceledError, "the database takes too long"),
     (asyncpg.OperatorInterventionError, "the database is being stopped or started"),
     (TimeoutError, "the database does not answer in time: a lock, or too much to do"),
-    (asyncpg.InvalidAuthorizationSpecificationError, "the database refuses the user or password"),
+    (asyncpg.InvalidAuthorizationSpecificationError, "the database rejects the user or password"),
     (asyncpg.InvalidCatalogNameError, "the database is not there by its name"),
     (asyncpg.PostgresConnectionError, "the database cannot be reached"),
     (asyncpg.InterfaceError, "the database cannot be reached"),

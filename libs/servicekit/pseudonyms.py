@@ -35,7 +35,7 @@ class ErasureSettings(Settings):
     def _has_a_key(self) -> Self:
         wanted = "pseudonym" in (self.ids, *self.ids_of.values())
         if wanted and len(self.key.get_secret_value()) < _KEY_LENGTH:
-            raise ValueError(f"ERASURE_KEY must have at least {_KEY_LENGTH} characters, since pseudonyms are asked for")
+            raise ValueError(f"ERASURE_KEY must have at least {_KEY_LENGTH} characters if ids become pseudonyms")
         return self
 
 

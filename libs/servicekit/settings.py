@@ -159,7 +159,7 @@ def secret_of(variable: str) -> str:
     """
     text = os.environ.get(variable) or content_of(variable)
     if not text:
-        raise StartError(f"The variable {variable} must hold a secret, or {variable}{FROM_FILE} name a file with it.")
+        raise StartError(f"Set {variable} to a secret, or {variable}{FROM_FILE} to a file that contains it.")
     return text
 
 

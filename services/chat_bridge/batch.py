@@ -128,7 +128,7 @@ class Batch:
         return list(first.values())
 
     def parked_under(self, holders: Mapping[ParkedKey, str]) -> None:
-        """Set the outcome of parked events: an event under another event's key is a duplicate."""
+        """Set the outcomes of the parked events; an event whose key is already parked is a duplicate."""
         for event in self.events:
             if (parked := event.parked) is not None:
                 event.outcome = PARKED if holders.get(parked.key) == parked.cause else UNCHANGED

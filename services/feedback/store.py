@@ -36,7 +36,7 @@ class Totals:
 
 
 def sum_up(groups: Iterable[Mapping[str, Any]]) -> Totals:
-    """Add up counted groups, each with `forgotten`, `live`, `feedback_type`, `reaction` and the number `n`."""
+    """Return the totals of groups, each with `forgotten`, `live`, `feedback_type`, `reaction` and its count `n`."""
     stored = cleared = forgotten = 0
     totals = Totals()
     for group in groups:

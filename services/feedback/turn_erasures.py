@@ -47,5 +47,5 @@ class TurnErasures(ErasureLedger):
         await self.erase({person: at for person, at in after.items() if before.get(person) != at})
 
     def name_of(self, person: Person) -> str:
-        """Return the name under which an erased person's turns stay."""
+        """Return the name that replaces an erased person's id on their turns."""
         return self._pseudonym_of(person)

@@ -90,7 +90,7 @@ def inference_router(
 
     @router.get(
         CONVERSATION + "/turns/{turn_id:segment}/metadata",
-        responses=READ | documented(404, "Nothing is known of that turn."),
+        responses=READ | documented(404, "That turn is unknown."),
     )
     async def metadata(
         tenant: TenantPath, project: ProjectPath, conversation_id: ConversationPath, turn_id: TurnPath
@@ -98,7 +98,7 @@ def inference_router(
         """Return a turn's metadata with the feedback of the machine and of people."""
         turn = await turns.find(TurnKey(tenant, project, conversation_id, turn_id))
         if turn is None:
-            raise refusal(404, "Nothing is known of that turn.")
+            raise refusal(404, "That turn is unknown.")
         return TurnMetadata.of(turn)
 
     @router.post(

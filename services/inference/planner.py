@@ -139,7 +139,7 @@ def _line(turn: Turn) -> str:
 
 
 def _preferences(advice: Advice) -> Iterable[str]:
-    """Yield the person's corrections and acceptances in earlier turns, oldest first, without the turn advised on."""
+    """Yield the person's corrections and acceptances in earlier turns, oldest first, except for the advised turn."""
     for turn in reversed(advice.recent):
         if turn.key == advice.turn.key or turn.user_id != (advice.turn.user_id or turn.user_id):
             continue

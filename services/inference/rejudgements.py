@@ -59,7 +59,7 @@ class Rejudgements:
     async def lock(self) -> None:
         """Hold the lock on runs while the connection lives. Raises StartError if another run has it."""
         if not await self._connection.fetchval(*SQL.lock_rejudgements()):
-            raise StartError("Another `rejudge` is at work on this database: let it end, or end it.")
+            raise StartError("Another `rejudge` runs on this database: wait until it ends, or stop it.")
 
     async def unfinished(self) -> Rejudgement | None:
         """Return the latest run, or None if it is complete."""

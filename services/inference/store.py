@@ -86,8 +86,8 @@ class IndexedMessage:
 class Placed:
     """Message as read from the index.
 
-    `evaluation` is the number of message versions in its conversation, `epoch` that of new verdicts. `emitted_turn_id`
-    and `emitted_agent_id` are those of its last announced verdict, None if there was none.
+    `evaluation` is the number of message versions in its conversation; `epoch` is the epoch of new verdicts.
+    `emitted_turn_id` and `emitted_agent_id` are those of its last announced verdict, None if there was none.
     """
 
     indexed: IndexedMessage
@@ -137,7 +137,7 @@ class Scope(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Emission:
-    """Note that a verdict on a message of `sender_id` is about to be announced for this turn."""
+    """Planned announcement of a verdict on a message of `sender_id`, for one turn."""
 
     key: MessageKey
     sender_id: str

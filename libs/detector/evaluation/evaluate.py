@@ -44,9 +44,9 @@ def evaluate(
             case "targets":
                 report = score_targets(rows, judge)
     except KeyError as error:
-        raise UnknownRows(f"{path} holds a row without {error}") from None
+        raise UnknownRows(f"{path} contains a row without {error}") from None
     except (TypeError, AttributeError):
-        raise UnknownRows(f"{path} holds a row with a field of another type than rows of this kind have") from None
+        raise UnknownRows(f"{path} contains a row with a field of the wrong type") from None
     return {"kind": kind, **report}
 
 

@@ -54,14 +54,14 @@ def read_rows(path: Path, needed: Sequence[str] | None = None) -> list[Row]:
         except (ValueError, RecursionError):
             raise UnknownRows(f"{path} line {number} is not JSON in UTF-8") from None
         if not isinstance(row, dict):
-            raise UnknownRows(f"{path} line {number} is no JSON object")
+            raise UnknownRows(f"{path} line {number} is not a JSON object")
         needed = NEEDED[kind_of([row], path)] if needed is None else needed
         for field in needed:
             if field not in row:
                 raise UnknownRows(f"{path} line {number} lacks the field `{field}`")
         rows.append(row)
     if not rows:
-        raise UnknownRows(f"{path} holds no rows")
+        raise UnknownRows(f"{path} contains no rows")
     return rows
 
 

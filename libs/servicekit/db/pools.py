@@ -114,7 +114,7 @@ async def open_reads(
 def _options(schema: str, **settings: str) -> dict[str, Any]:
     """Return asyncpg's options for `schema`, with the server's `settings`. Raises StartError for an invalid name."""
     if not _IDENTIFIER.fullmatch(schema):
-        raise StartError(f"{schema!r} is no schema name")
+        raise StartError(f"{schema!r} is not a schema name")
     common = {"search_path": f"{schema},public", "application_name": f"agent-feedback {schema}", "jit": "off"}
     return {
         "timeout": _CONNECT_SECONDS,
@@ -152,7 +152,7 @@ async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connect
             asyncpg.InvalidCatalogNameError,
             asyncpg.InvalidAuthorizationSpecificationError,
         ):
-            raise StartError(f"The database at {shown(url)} refuses the user, password or database name.") from None
+            raise StartError(f"The database at {shown(url)} rejects the user, password or database name.") from None
         except asyncpg.ClientConfigurationError:  # such as a certificate authority whose file is missing
             raise StartError(f"The TLS options of the address {shown(url)} name files that cannot be used.") from None
         except ValueError:  # such as a port in letters or half a pair of brackets

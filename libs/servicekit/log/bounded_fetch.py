@@ -59,7 +59,7 @@ class _Batches:
         self.last = None
         batch = self._records.next_batch()
         if self._check_crcs and not batch.validate_crc():
-            raise CorruptRecordException("a batch was damaged on its way")
+            raise CorruptRecordException("a batch has a wrong checksum")
         self.last = batch
         return batch
 

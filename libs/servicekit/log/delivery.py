@@ -69,7 +69,7 @@ Commit = Callable[[Sequence[RawRecord]], Awaitable[bool]]
 
 
 async def _no_outage() -> None:
-    """Find every dependency available."""
+    """Return None: no dependency is down."""
 
 
 class Delivery:
@@ -345,7 +345,7 @@ def _conversation_of(one: Received[Any] | Tombstone) -> Conversation:
 
 
 def _pieces(refused: Sequence[Unreadable]) -> Iterator[Sequence[Unreadable]]:
-    """Split `refused` into pieces of at most `LETTERS_BYTES` of values, or of one larger record."""
+    """Split `refused` into pieces with at most `LETTERS_BYTES` of values; a larger record is a piece of its own."""
     start = size = 0
     for index, one in enumerate(refused):
         more = len(one.raw.value or b"")

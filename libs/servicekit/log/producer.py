@@ -60,7 +60,7 @@ class BatchProducer:
         if not messages:
             return []
         if any(message.size > MESSAGE_LIMIT for message in messages):
-            raise MessageSizeTooLargeError("a record is larger than a topic takes")
+            raise MessageSizeTooLargeError("a record exceeds the topic's size limit")
         try:
             await self.start()
             producer = self._producer

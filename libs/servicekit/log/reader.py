@@ -41,7 +41,7 @@ async def records_of(
             consumer.pause(*(lane for lane in lanes if lane not in open_lanes and lane not in consumer.paused()))
             found = await consumer.getmany(timeout_ms=SILENT_MS, max_records=2_000)
             if not found:
-                raise StartError(f"The log at {bootstrap} stopped giving records of {open_lanes[0].topic}.")
+                raise StartError(f"The log at {bootstrap} stopped returning records of {open_lanes[0].topic}.")
             for lane, records in found.items():
                 yield [record for record in records if record.offset < ends[lane]]
 

@@ -148,7 +148,7 @@ class Unreadable:
 
 
 def cause_of(raw: RawRecord) -> str:
-    """Return the coordinates of the chat record that `raw` derives from, or its own if it derives from none."""
+    """Return the coordinates of the chat record that `raw` derives from; a chat record's own."""
     own = str(raw.coordinates)
     return own if raw.coordinates.topic in FOREIGN else header(raw.headers, CAUSE) or own
 

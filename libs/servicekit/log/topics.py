@@ -125,10 +125,10 @@ async def _create(admin: AIOKafkaAdminClient, copies: int | None, say: Say) -> s
     if not missing:
         return set()
     if copies is None and replication < COPIES:
-        say(f"Making topics with {replication} of {COPIES} copies, for want of brokers: losing one may lose records.")
+        say(f"Creating topics with {replication} of {COPIES} replicas (too few brokers): losing one may lose records.")
     response = await admin.create_topics(missing)
     for name, code, *_ in response.topic_errors:
         error = for_code(code)
         if code and error is not TopicAlreadyExistsError:
-            raise StartError(f"The topic {name} cannot be made: {error.__name__}.")
+            raise StartError(f"The topic {name} cannot be created: {error.__name__}.")
     return {topic.name for topic in missing}

@@ -56,7 +56,7 @@ class AuthSettings(Settings):
     @classmethod
     def _are_named(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
         if "*" in origins:
-            raise ValueError("name the sites: * would let every page on the web in")
+            raise ValueError("name the sites: * would admit every web page")
         return origins
 
     @model_validator(mode="after")

@@ -54,7 +54,7 @@ class AccessToken:
 
     def __init__(self, token: str) -> None:
         if not token.strip():
-            raise StartError("The access token is empty: nobody could use it.")
+            raise StartError("The access token is empty.")
         self._token = token.encode()
 
     async def authenticate(self, token: str) -> Caller | None:

@@ -117,7 +117,7 @@ class KeySet:
             client.stream("GET", self._url, headers={"Accept": "application/json"}) as response,
         ):
             if response.status_code != 200:
-                raise ValueError("the issuer did not answer with its keys")
+                raise ValueError("the issuer did not return its keys")
             async for chunk in response.aiter_bytes():
                 body += chunk
                 if len(body) > ANSWER_LIMIT:
@@ -131,7 +131,7 @@ def keys_in(answer: Any) -> list[PublicKey]:
         case {"keys": list(keys)}:
             return [key for one in keys[:KEYS_LIMIT] if (key := _public_key(one)) is not None]
         case _:
-            raise ValueError("no key set")
+            raise ValueError("not a JSON Web Key Set")
 
 
 def _public_key(one: Any) -> PublicKey | None:

@@ -56,7 +56,7 @@ class JwtAuthenticator:
         claims: Claims | None = None,
     ) -> None:
         if refused := sorted(set(algorithms) - ALGORITHMS):
-            raise StartError(f"AUTH_ALGORITHMS may not hold {', '.join(refused)}; choose of {sorted(ALGORITHMS)}.")
+            raise StartError(f"AUTH_ALGORITHMS contains {', '.join(refused)}; allowed are {sorted(ALGORITHMS)}.")
         if not algorithms:
             raise StartError("AUTH_ALGORITHMS is empty: no token could be valid.")
         self._keys = keys

@@ -62,7 +62,7 @@ class LogWriter:
         if self._waiting_bytes and self._waiting_bytes + size > _WAITING_LIMIT:
             raise Unavailable("the log", "too many writes are waiting for it")
         if max(sizes) > MESSAGE_LIMIT:
-            raise MessageSizeTooLargeError("a record is larger than a topic takes")
+            raise MessageSizeTooLargeError("a record exceeds the topic's size limit")
         self._waiting_bytes += size
         try:
             # An abandoned write continues: cancelling it would break the producer for its other users.

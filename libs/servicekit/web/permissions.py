@@ -77,7 +77,7 @@ class PermissionTable:
             parts = template.split("/")
             for other in self._rows[len(parts)]:
                 if other.method == method and _overlap(parts, other.parts):
-                    raise ValueError(f"{method} {template} and {other.template} fit the same path")
+                    raise ValueError(f"{method} {template} and {other.template} match the same path")
             words = [(at, part) for at, part in enumerate(parts) if not part.startswith("{")]
             names = [(at, part[1:-1]) for at, part in enumerate(parts) if part.startswith("{")]
             self._rows[len(parts)].append(_Template(method, template, parts, words, names, need))

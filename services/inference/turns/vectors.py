@@ -32,7 +32,7 @@ class TurnVectors:
 
     def __init__(self, embedder: Embedder) -> None:
         if embedder.dimension != DIMENSION:
-            raise ValueError(f"the index of turns holds {DIMENSION} numbers a vector, not {embedder.dimension}")
+            raise ValueError(f"vectors in the index of turns have {DIMENSION} numbers, not {embedder.dimension}")
         self._embedder = embedder
         self.made_by = int.from_bytes(sha256(embedder.name.encode()).digest()[:8], "big", signed=True)
         """Number derived from the embedder's name."""

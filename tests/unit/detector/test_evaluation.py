@@ -78,12 +78,12 @@ def test_target_rows(detector: Detector, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "holds no rows"),
-        (b"\n \n", "holds no rows"),
+        (b"", "contains no rows"),
+        (b"\n \n", "contains no rows"),
         (b'{"text": "hello"}', "other rows"),
         (b'{"a": "x", "b": "y", "same_intent": "yes", "source": "s"}\n\xff\xfe', "line 2 is not JSON in UTF-8"),
         (b"[" * 100_000, "line 1 is not JSON"),
-        (b"[1]", "line 1 is no JSON object"),
+        (b"[1]", "line 1 is not a JSON object"),
         (b'{"a": "x", "b": "y"}', "rows.jsonl line 1 lacks the field `same_intent`"),
         (
             b'{"label": "neutral", "message": "no", "announced": null}\n\n{"message": "no"}',
@@ -91,8 +91,8 @@ def test_target_rows(detector: Detector, tmp_path: Path) -> None:
         ),
         (b'{"label": "neutral", "message": "no", "source": "s"}', "line 1 lacks the field `gate`"),
         (b'{"message": "no", "history": [{"text": "x"}], "source": "s"}', "a row without 'role'"),
-        (b'{"a": 1, "b": 2, "same_intent": "yes", "source": "s"}', "another type"),
-        (b'{"label": "rejected", "message": "no", "announced": null, "history": 5}', "another type"),
+        (b'{"a": 1, "b": 2, "same_intent": "yes", "source": "s"}', "the wrong type"),
+        (b'{"label": "rejected", "message": "no", "announced": null, "history": 5}', "the wrong type"),
     ],
 )
 def test_what_cannot_be_read_says_why(detector: Detector, tmp_path: Path, content: bytes, why: str) -> None:

@@ -143,7 +143,7 @@ class AsyncClient:
                 finally:
                     await answer.aclose()
         except TimeoutError:
-            raise Unreachable("the answer did not come in time") from None
+            raise Unreachable("there was no response in time") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise unreachable(error) from None
         return read_json(answer.status_code, answer.headers, body)
@@ -154,5 +154,5 @@ async def _body(answer: httpx.Response) -> bytes:
     async for part in answer.aiter_bytes():
         body += part
         if len(body) > ANSWER_LIMIT:
-            raise UnexpectedAnswer(f"the answer is larger than {ANSWER_LIMIT} bytes")
+            raise UnexpectedAnswer(f"the response is larger than {ANSWER_LIMIT} bytes")
     return bytes(body)

@@ -281,7 +281,7 @@ def export_row(line: str) -> dict[str, Any]:
     except ValueError:
         row = None
     if not isinstance(row, dict):
-        raise UnexpectedAnswer("a line of the export is no JSON object: it may have been cut off")
+        raise UnexpectedAnswer("a line of the export is not a JSON object: it may have been cut off")
     return row
 
 
@@ -311,7 +311,7 @@ def _checked(value: Any, expected: type[T], request: Request) -> T:
     """Return the response if it matches its type. Raises UnexpectedAnswer with the field's name, never its value."""
     if (place := first_mismatch(value, expected)) is not None:
         call = f"{request.method} /{request.path.split('/')[1]}"
-        raise UnexpectedAnswer(f"the answer to {call} is none of this API's (see {place})")
+        raise UnexpectedAnswer(f"the response to {call} is not one of this API (see {place})")
     return cast(T, value)
 
 

@@ -46,13 +46,13 @@ def read_json(status: int, headers: Mapping[str, str], body: bytes) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
-        raise UnexpectedAnswer(f"the answer (status {status}) is no JSON: is this the address of the API?") from None
+        raise UnexpectedAnswer(f"the response (status {status}) is not JSON: is this the URL of the API?") from None
 
 
 def refusal_of(status: int, headers: Mapping[str, str], body: bytes) -> AgentFeedbackError:
     """Return the exception for an unsuccessful response."""
     if status < 400:
-        return UnexpectedAnswer(f"the answer has status {status}: is this the address of the API?")
+        return UnexpectedAnswer(f"the response has status {status}: is this the URL of the API?")
     try:
         detail = json.loads(body)["detail"]
     except (ValueError, RecursionError, TypeError, KeyError):

@@ -142,7 +142,7 @@ def _body(answer: httpx.Response, deadline: float) -> bytes:
     for part in answer.iter_bytes():
         body += part
         if len(body) > ANSWER_LIMIT:
-            raise UnexpectedAnswer(f"the answer is larger than {ANSWER_LIMIT} bytes")
+            raise UnexpectedAnswer(f"the response is larger than {ANSWER_LIMIT} bytes")
         if time.monotonic() > deadline:
-            raise Unreachable("the answer did not come in time")
+            raise Unreachable("there was no response in time")
     return bytes(body)

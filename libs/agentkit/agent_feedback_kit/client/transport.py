@@ -51,7 +51,7 @@ def settings_of(
     """Return a client's settings. Raises ValueError for an invalid URL, or one with user or query."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
-        raise ValueError("the address must be like https://feedback.example, with a path at most")
+        raise ValueError("the URL must be like https://feedback.example/path, without user, query and fragment")
     if timeout <= 0:
         raise ValueError("timeout must be above 0 seconds")
     return ClientSettings(url.rstrip("/"), ProjectPlace(tenant, project), token, timeout, retries or Retries())

@@ -65,5 +65,5 @@ async def record_session_feedback(
     try:
         return await within(seconds, keep())
     except Exception as error:
-        log.warning("The session's rating was not kept (%s).", type(error).__name__)
+        log.warning("The session's rating was not stored (%s).", type(error).__name__)
         return None
