@@ -31,6 +31,12 @@ from servicekit.logging import frames, logger
 
 BISECT_AFTER = 5
 """Transient failures of a batch, while the probe succeeds, after which it is bisected as for a bug."""
+BLAME_AFTER = 9
+"""Transient failures of a single record, while the probe succeeds, after which the record is blamed.
+
+They take 25 to 51 s. A connection that loses only some responses fails for as long as the network takes to repair it,
+and meanwhile the probe may succeed each time.
+"""
 LETTERS_BYTES = 4 * 1024 * 1024
 """Bytes of records whose dead letters are written together."""
 WITNESSES = 20
@@ -198,7 +204,7 @@ class Delivery:
                 metrics.RETRIES.labels(self.group).inc()
                 log.warning("batch_waits", group=self.group, attempt=attempt, error=type(cause).__name__)
                 blamed = blamed + 1 if outage is None else 0
-                if blamed >= BISECT_AFTER:
+                if blamed >= (BISECT_AFTER if len(batch) > 1 else BLAME_AFTER):
                     return await self._take_apart(batch, error)
             await self.backoff.wait(attempt)
 

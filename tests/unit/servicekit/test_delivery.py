@@ -19,7 +19,7 @@ from contracts.topics import TOPICS, Topic
 from servicekit import metrics
 from servicekit.clock import FixedClock
 from servicekit.errors import LogUnavailable, Permanent, Unavailable
-from servicekit.log.delivery import BISECT_AFTER, Backoff, Delivery, Interrupted
+from servicekit.log.delivery import BISECT_AFTER, BLAME_AFTER, Backoff, Delivery, Interrupted
 from servicekit.log.handler import Handler
 from servicekit.log.messages import Message, Written
 from servicekit.log.outcome import STORED, DeadLettered, Ignored, Observation, Outcome
@@ -188,7 +188,23 @@ async def test_a_batch_that_keeps_failing_while_the_database_answers_is_taken_ap
     run = Run(AcceptingHandler(decide))
     outcomes = await run.deliver(message(1), message(2), message(3))
     assert outcomes == [STORED, DeadLettered("bug"), STORED]
-    assert len(run.backoff.waits) == 2 * (BISECT_AFTER - 1)
+    assert len(run.backoff.waits) == BISECT_AFTER - 1 + BLAME_AFTER - 1
+
+
+@pytest.mark.parametrize("pick", [min, max])
+async def test_a_connection_that_loses_responses_for_twenty_seconds_costs_no_record(
+    pick: Callable[[float, float], float],
+) -> None:
+    """The probe succeeds all the time, as if the responses to writes alone were lost."""
+
+    def decide(_: str) -> None:
+        if sum(run.backoff.waits) < 20:
+            raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation")
+
+    run = Run(AcceptingHandler(decide))
+    run.backoff.pick = pick
+    assert await run.deliver(message(1), message(2)) == [STORED, STORED]
+    assert run.log.messages == []
 
 
 async def test_an_outage_of_the_log_is_never_blamed_on_the_records() -> None:
