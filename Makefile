@@ -45,6 +45,7 @@ check: $(VENV)/.dev ## Lint, types, import rules, exported schemas and docs, the
 	@$(BIN)/python -m standalone.http_page --check
 	@$(BIN)/python -m standalone.sources_page --check
 	@$(BIN)/python -m standalone.services_page --check
+	@$(BIN)/python -m standalone.rules_page --check
 	@$(BIN)/python -m standalone.client_types --check
 	@$(BIN)/check-jsonschema -q --builtin-schema vendor.compose-spec deploy/compose.yaml
 	@echo "All checks passed."
@@ -67,11 +68,12 @@ format: $(VENV)/.dev ## Format the Python code, and fix what the linter can
 	@$(BIN)/ruff check -q --fix-only .
 	@$(BIN)/ruff format -q .
 
-docs: $(VENV)/.dev ## Write what is made from the code: JSON schemas, docs/events.md, docs/asyncapi.json, docs/http.md, docs/sources.md, docs/services.md, the client's types
+docs: $(VENV)/.dev ## Write what is made from the code: JSON schemas, docs/events.md, docs/asyncapi.json, docs/http.md, docs/sources.md, docs/services.md, the tables in docs/inference.md, the client's types
 	@$(BIN)/python -m contracts.export
 	@$(BIN)/python -m standalone.http_page
 	@$(BIN)/python -m standalone.sources_page
 	@$(BIN)/python -m standalone.services_page
+	@$(BIN)/python -m standalone.rules_page
 	@$(BIN)/python -m standalone.client_types
 
 client: ## Build the TypeScript client, and the widget that is built on it (needs Node 20 and npm)

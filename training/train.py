@@ -19,7 +19,6 @@ import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
 from detector import features
-from detector.decide import announceable
 from detector.encoders.embedder import Embedder, WordLlamaEmbedder
 from detector.encoders.minilm import WIDTH, MiniLm
 from detector.encoders.minilm_files import fetched
@@ -30,6 +29,7 @@ from detector.learned import CLASSES, SENTENCE_WEIGHTS, VECTOR_SCALE, WEIGHTS, N
 from detector.model import Message, Neighbourhood
 from detector.reading import Reader
 from detector.rewording import WEIGHTS as SCALE
+from detector.rules import announceable
 from detector.text import prepare
 from detector.version import DATE, HOME
 from training import make

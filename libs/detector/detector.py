@@ -10,7 +10,6 @@ import numpy as np
 
 from contracts.announced_from import ANNOUNCED_FROM
 from detector import features
-from detector.decide import Decision, decide
 from detector.encoders.embedder import Embedder, SentenceEncoder, WordLlamaEmbedder
 from detector.evidence import Evidence
 from detector.exchange import Exchange
@@ -21,6 +20,7 @@ from detector.model import NEIGHBOURHOOD, Feedback, Neighbourhood, Reaction, Tar
 from detector.reading import Read, Reader
 from detector.referring import named_alone, names_in, points_back, restates, revises, topics_of
 from detector.rewording import Rewordings, Scale
+from detector.rules import Decision, decide
 from detector.second_look import SecondLook
 from detector.version import version
 
@@ -201,6 +201,7 @@ class Detector:
             status_only=decision.status_only,
             settled=decision.settled,
             encoder=self._encoder,
+            rule=decision.rule,
         )
 
 

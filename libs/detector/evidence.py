@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from detector.intent import Sameness
 from detector.patterns import Kind, Pattern
 from detector.text import Prepared
+from detector.vocabulary import LESS, MORE, PLAIN_REJECTION, QUESTION_WORDS, REPHRASED_ABOVE, REPLY_WORDS, SAME_INTENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,72 @@ class Evidence:
         """Return the similarity of the message to the exchange before it, in [0, 1]."""
         return max(self.similarity, self.answer_similarity)
 
-    def names(self, *wanted: Kind) -> tuple[str, ...]:
-        """Return the names of the message's patterns of the given kinds."""
-        return tuple(p.name for p in self.found if p.kind in wanted)
+    @property
+    def is_short(self) -> bool:
+        """Return True for at most `REPLY_WORDS` words."""
+        return len(self.message.words) <= REPLY_WORDS
+
+    @property
+    def asks_something(self) -> bool:
+        """Return True if the agent asks a question: not for confirmation, and not "anything else?"."""
+        return "agent_asks" in self.answer_kinds and not {"agent_confirms", "agent_closes"} & self.answer_kinds
+
+    @property
+    def asks_openly(self) -> bool:
+        """Return True if the agent's question is not a suggestion: "no" to "How about this one?" rejects it."""
+        return self.asks_something and "agent_suggests" not in self.answer_kinds
+
+    @property
+    def asks_only(self) -> bool:
+        """Return True if the agent's message is little more than a question, so that the next message answers it."""
+        return self.asks_something and len(self.answer.words) <= QUESTION_WORDS
+
+    @property
+    def is_answer_to_question(self) -> bool:
+        """Return True if the message answers a bare question of the agent without an explicit rejection."""
+        return self.asks_only and not PLAIN_REJECTION & self.kinds
+
+    @property
+    def is_alike(self) -> bool:
+        """Return True if the message may be the previous request, by similarity and intent."""
+        similarity, same_intent = self.sameness
+        return similarity > REPHRASED_ABOVE and same_intent >= SAME_INTENT
+
+    @property
+    def has_other_detail(self) -> bool:
+        """Return True if the message asks the same about something else.
+
+        Examples are another number, "under" for "over", and "Rome" for "Paris" if the answer was about Paris.
+        """
+        left_out = self.request.content - self.message.content
+        return (
+            self._has_other_number
+            or self._has_opposite
+            or (bool(left_out & self.answer.content) and self.has_swapped_words)
+        )
+
+    @property
+    def has_swapped_words(self) -> bool:
+        """Return True if the message has most words of the request, with one or two replaced."""
+        asked, said = self.request.content, self.message.content
+        fresh = said - asked
+        return bool(fresh and asked - said and len(fresh) <= 2 and 2 * len(asked & said) >= len(asked))
+
+    @property
+    def takes_up_answer(self) -> bool:
+        """Return True if the message has words of the answer that the request lacks, so that it builds on the
+        answer.
+        """
+        return bool((self.message.content - self.request.content) & self.answer.content)
+
+    @property
+    def _has_other_number(self) -> bool:
+        asked, said = self.request.numbers, self.message.numbers
+        return bool(asked - said and said - asked)
+
+    @property
+    def _has_opposite(self) -> bool:
+        """Return True if one side has a comparison or negation and the other its opposite."""
+        asked, said = frozenset(self.request.words), frozenset(self.message.words)
+        only_asked, only_said = asked - said, said - asked
+        return bool((only_asked & LESS and only_said & MORE) or (only_asked & MORE and only_said & LESS))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
 from contracts.announced_from import ANNOUNCED_FROM
-from contracts.reasons import reason_in_words
+from detector.caps import CAPS, Cap
 from detector.detector import Detector
 from detector.model import Message, Neighbourhood, Verdict
+from detector.reasons import reason_in_words
+from detector.rules import RULES
 
 _MINUTE: Final = 60_000_000
 _SAYS: Final = {
@@ -21,6 +24,8 @@ _HOW: Final = {
     "rephrased": "the request is asked again",
     "abandonment": "the person gives up on it",
 }
+RULE_HEADS: Final = ("rule", "the message", "condition", "verdict", "confidence", "the learned layer overrides it")
+CAP_HEADS: Final = ("rule", "the message", "condition", "decision", "from", "effect")
 
 
 def explain(
@@ -71,6 +76,41 @@ def render(verdict: Verdict) -> str:
         )
     lines.append("  scores      " + ", ".join(f"{name} {value:.2f}" for name, value in verdict.scores.items()))
     return "\n".join(lines)
+
+
+def rule_rows() -> Iterable[Sequence[str]]:
+    """Yield the rows of `RULES` as text under `RULE_HEADS`; names of code are in backticks."""
+    for rule in RULES:
+        feedback, confidence, correction_type, gate, status_only = rule.verdict
+        verdict = ", ".join(filter(None, (feedback, correction_type, "status only" if status_only else "")))
+        yield (
+            *_named(rule.name, rule.conditions),
+            f"{verdict}, gate {gate}",
+            "the similarity" if confidence is None else f"{confidence:.2f}",
+            rule.override.words,
+        )
+
+
+def cap_rows() -> Iterable[Sequence[str]]:
+    """Yield the rows of `CAPS` as text under `CAP_HEADS`; names of code are in backticks."""
+    for cap in CAPS:
+        yield (
+            *_named(cap.name, (cap.condition,)),
+            f"{_kinds(cap)} by {'any part' if cap.rules_too else 'the learned layer'}",
+            f"{cap.at_least:.2f}",
+            "gate neutral" if cap.cap is None else f"confidence at most {cap.cap:.2f}",
+        )
+
+
+def _named(name: str, conditions: Sequence[Callable[..., Any]]) -> tuple[str, str, str]:
+    [words] = reason_in_words([name])
+    return f"`{name}`", words, " and ".join(f"`{one.__name__.lstrip('_')}`" for one in conditions) or "none"
+
+
+def _kinds(cap: Cap) -> str:
+    if cap.kinds == ("approval",):
+        return "approval"
+    return "rejection" if "rephrased" in cap.kinds else "rejection, unless rephrased,"
 
 
 def _announced(verdict: Verdict) -> str:

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from detector.evidence import Evidence
 from detector.patterns import Kind
-from detector.requests import other_request, swapped
 from detector.text import SAID
 
 _WORDS: Final = """
@@ -138,9 +137,9 @@ def relate(e: Evidence) -> tuple[float, ...]:
         0.0 if asked else 1.0,
         1.0 if opening in _MYSELF else 0.0,
         1.0 if message_words and message_words == request_words else 0.0,
-        1.0 if swapped(e) else 0.0,
+        1.0 if e.has_swapped_words else 0.0,
         1.0 if fresh and request_words and request_words <= message_words else 0.0,
-        1.0 if other_request(e) else 0.0,
+        1.0 if e.has_other_detail else 0.0,
         1.0 if message.failed else 0.0,
         1.0 if message.coded else 0.0,
         1.0 if length > SAID else 0.0,

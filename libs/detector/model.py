@@ -82,7 +82,8 @@ class Verdict:
     (of approval if `gate` is ok), and the model's own value if it is "llm". `rules` names the matching patterns and
     rules, `scores` the numbers behind the decision. `status_only`: a new topic, which sets the earlier turn to accepted
     0.5 and is never announced. `encoder`: the detector's sentence encoder; None: it used word vectors only. `settled`:
-    a rule decided alone, or there was nothing to decide; a language model may be asked about any other verdict.
+    a rule decided alone, or there was nothing to decide; a language model may be asked about any other verdict. `rule`:
+    the row of `detector.rules.RULES` that decided, or "learned" or "llm".
     """
 
     feedback: Feedback
@@ -98,6 +99,7 @@ class Verdict:
     status_only: bool = False
     settled: bool = True
     encoder: str | None = None
+    rule: str = ""
 
     @property
     def emitted(self) -> bool:

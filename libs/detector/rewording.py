@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from detector.correction import may_reword
+from detector.cues import may_reword
 from detector.encoders.embedder import Embedder, Vectors
 from detector.evidence import Evidence
 from detector.intent import Sameness

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from detector.correction import correct
-from detector.decide import answers_question
 from detector.encoders.embedder import Embedder, Vectors
 from detector.evidence import Evidence
 from detector.features import Matrix
 from detector.learned import Layer, Opinion
+from detector.rules import match
 
 #: Minimum probability of a rejection that is judged again.
 LIKELY: Final = 0.45
@@ -65,10 +64,10 @@ def worth_a_look(evidence: Evidence, opinion: Opinion) -> bool:
     """Return True if the second judgement may change the verdict."""
     if not LIKELY <= opinion.rejected < SURE or not evidence.message.said:
         return False
-    call = correct(evidence)
-    if call.certain:
-        return call.approves and opinion.rejected >= DOUBTFUL
-    return not answers_question(evidence)
+    rule = match(evidence)
+    if rule.override.certain:
+        return rule.verdict.gate == "ok" and opinion.rejected >= DOUBTFUL
+    return not evidence.is_answer_to_question
 
 
 def abstaining(evidence: Evidence, opinion: Opinion) -> Opinion:
@@ -78,5 +77,5 @@ def abstaining(evidence: Evidence, opinion: Opinion) -> Opinion:
     """
     if opinion.feedback != "rejected" or opinion.rejected >= SURE:
         return opinion
-    unsaid = opinion.rejected < LIKELY or (answers_question(evidence) and not correct(evidence).certain)
+    unsaid = opinion.rejected < LIKELY or (evidence.is_answer_to_question and not match(evidence).override.certain)
     return opinion.without_rejection() if unsaid else opinion

@@ -77,7 +77,7 @@ def announcement(
 
 def silent(verdict: Verdict) -> Verdict:
     """Return `verdict` as a neutral verdict."""
-    return replace(verdict, feedback="neutral", reaction=None, confidence=0.5, target=None, decided_by="rules")
+    return replace(verdict, feedback="neutral", reaction=None, confidence=0.5, target=None, decided_by="rules", rule="")
 
 
 def _target(target: Target | None) -> InferenceTarget | None:

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.base import CorrectionType
 from contracts.instants import format_instant
-from contracts.reasons import reason_in_words
 from detector.model import DecidedBy, Feedback, GateCall, Reaction, TargetRule, Verdict
+from detector.reasons import reason_in_words
 from inference.detection import Detection
 from inference.planner import render
 from inference.turns.candidates import Candidate

@@ -9,9 +9,9 @@ from typing import Final, Literal
 
 from detector.addressing import in_scope
 from detector.detector import Detector
-from detector.dialogue import UNRELATED
 from detector.location import MAX_AGE_US
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
+from detector.vocabulary import UNRELATED
 from inference.last_answer import LastAnswer
 from inference.llm_gate.gate import LlmGate, PendingVerdict
 from inference.planner import Advice

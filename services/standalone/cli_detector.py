@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from standalone.terminal import FAILED, AsJson, harmless, print_json, say, show
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from detector.detector import Detector
     from detector.evaluation.comparison import Difference
@@ -39,6 +40,7 @@ def explain(
         Path | None, typer.Option(help="Explain every message of a file of rows instead.", exists=True, dir_okay=False)
     ] = None,
     errors: Annotated[int, typer.Option(help="Show only this many of the worst errors on labelled rows.", min=0)] = 0,
+    rules: Annotated[bool, typer.Option("--rules", help="Print the rules and the caps on their confidence.")] = False,
     sentence_encoder: Encoder = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -49,6 +51,9 @@ def explain(
     from detector.explain import explain as verdict_on
     from detector.explain import render
 
+    if rules:
+        _print_rules(as_json)
+        return
     if rows is not None:
         _explain_rows(rows, errors, sentence_encoder, as_json)
         return
@@ -59,6 +64,26 @@ def explain(
         print_json(asdict(verdict) | {"emitted": verdict.emitted, "scores": dict(verdict.scores)})
     else:
         show(render(verdict))
+
+
+def _print_rules(as_json: bool) -> None:
+    from detector.explain import CAP_HEADS, RULE_HEADS, cap_rows, rule_rows
+
+    tables = {"rules": (RULE_HEADS, _plain(rule_rows())), "caps": (CAP_HEADS, _plain(cap_rows()))}
+    if as_json:
+        shown = {name: [dict(zip(heads, row, strict=True)) for row in rows] for name, (heads, rows) in tables.items()}
+        print_json(shown)
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    for heads, rows in tables.values():
+        console.print(Text("  ".join(heads), "dim"))
+        for row in rows:
+            console.print(Text("  ".join(row)))
+        console.print()
+
+
+def _plain(rows: Iterable[Sequence[str]]) -> list[list[str]]:
+    return [[cell.replace("`", "") for cell in row] for row in rows]
 
 
 def evaluate(

@@ -78,6 +78,7 @@ def apply_answer(verdict: Verdict, answer: LlmAnswer, target: Target | None) -> 
         confidence=answer.confidence,
         rules=(f"llm.{answer.reason}",),
         decided_by="llm",
+        rule="llm",
         status_only=False,
     )
     if not judges_answer(answer):

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-from detector.correction import SESSION_TIMEOUT_US
 from detector.model import CorrectionType, Feedback
+from detector.vocabulary import SESSION_TIMEOUT_US
 
 Outcome = Literal["APPROVE", "REVISE", "RETRY", "FAIL"]
 

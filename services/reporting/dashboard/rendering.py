@@ -13,7 +13,7 @@ from jinja2.runtime import Context
 
 from contracts.instants import format_instant
 from contracts.intervals import wilson
-from contracts.reasons import reason_in_words
+from detector.reasons import reason_in_words
 from reporting.dashboard import charts
 from reporting.dashboard.markdown import rendered
 from reporting.dashboard.session import PRIVATE

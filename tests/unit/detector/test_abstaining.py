@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from detector.decide import Decision, decide
 from detector.detector import Detector
 from detector.evidence import Evidence
 from detector.explain import explain
 from detector.learned import Opinion
 from detector.patterns import agent_hits, human_hits, kinds
+from detector.rules import Decision, decide
 from detector.text import prepare
 
 ANSWER = "I have added the login page, and all tests pass."

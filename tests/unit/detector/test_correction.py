@@ -10,16 +10,15 @@ import numpy as np
 import pytest
 
 from contracts.announced_from import ANNOUNCED_FROM
-from detector.correction import SESSION_TIMEOUT_US, correct
-from detector.decide import decide
-from detector.dialogue import asks_agent
+from detector.cues import asks_about_agent
 from detector.evidence import Evidence
-from detector.gate import gate
 from detector.learned import Opinion, on_scale
 from detector.model import Target, Verdict
 from detector.patterns import agent_hits, human_hits, kinds
+from detector.rules import Decision, decide
 from detector.second_look import SecondLook, abstaining, worth_a_look
 from detector.text import prepare
+from detector.vocabulary import SESSION_TIMEOUT_US
 
 
 def evidence(
@@ -37,6 +36,11 @@ def evidence(
     )
 
 
+def ruled(seen: Evidence) -> Decision:
+    """Return the decision without a learned layer."""
+    return decide(seen, None)
+
+
 @pytest.mark.parametrize(
     ("message", "feedback", "confidence", "kind"),
     [
@@ -50,20 +54,20 @@ def evidence(
     ],
 )
 def test_order_and_constants(message: str, feedback: str, confidence: float, kind: str | None) -> None:
-    call = correct(evidence(message, similarity=0.5))
+    call = ruled(evidence(message, similarity=0.5))
     assert (call.feedback, call.confidence, call.correction_type) == (feedback, confidence, kind)
 
 
 def test_a_reworded_request_needs_likeness_and_the_same_intent() -> None:
     again = "please say when it did open"
-    assert correct(evidence(again, similarity=0.93, same_intent=0.9)).confidence == 0.93
-    assert correct(evidence(again, similarity=0.93, same_intent=0.9)).correction_type == "rephrased"
-    assert correct(evidence(again, similarity=0.93, same_intent=0.2)).feedback != "rejected"
-    assert correct(evidence(again, similarity=0.79, same_intent=0.9)).feedback != "rejected"
+    assert ruled(evidence(again, similarity=0.93, same_intent=0.9)).confidence == 0.93
+    assert ruled(evidence(again, similarity=0.93, same_intent=0.9)).correction_type == "rephrased"
+    assert ruled(evidence(again, similarity=0.93, same_intent=0.2)).feedback != "rejected"
+    assert ruled(evidence(again, similarity=0.79, same_intent=0.9)).feedback != "rejected"
 
 
 def test_the_same_request_for_something_else_is_no_rewording() -> None:
-    call = correct(
+    call = ruled(
         evidence(
             "cheap hotels in Rome please",
             request="cheap hotels in Paris please",
@@ -76,28 +80,28 @@ def test_the_same_request_for_something_else_is_no_rewording() -> None:
 
 
 def test_silence_leaves_only_explicit_rejections() -> None:
-    assert correct(evidence("thanks", silence=SESSION_TIMEOUT_US + 1)).rules == ("rule.silence",)
-    assert correct(evidence("forget it", silence=SESSION_TIMEOUT_US + 1)).feedback == "neutral"
-    assert correct(evidence("that's wrong", silence=SESSION_TIMEOUT_US + 1)).feedback == "rejected"
-    assert correct(evidence("thanks", silence=SESSION_TIMEOUT_US)).feedback == "accepted"
+    assert ruled(evidence("thanks", silence=SESSION_TIMEOUT_US + 1)).rules == ("rule.silence",)
+    assert ruled(evidence("forget it", silence=SESSION_TIMEOUT_US + 1)).feedback == "neutral"
+    assert ruled(evidence("that's wrong", silence=SESSION_TIMEOUT_US + 1)).feedback == "rejected"
+    assert ruled(evidence("thanks", silence=SESSION_TIMEOUT_US)).feedback == "accepted"
 
 
 def test_a_new_unrelated_topic_is_status_only() -> None:
-    call = correct(evidence("by the way, how do magnets work?", similarity=0.05, answer_similarity=0.02))
+    call = ruled(evidence("by the way, how do magnets work?", similarity=0.05, answer_similarity=0.02))
     assert (call.feedback, call.confidence, call.status_only) == ("accepted", 0.5, True)
 
 
 def test_what_a_question_disarms_it_disarms_in_every_language() -> None:
     found = human_hits(prepare("das ist mir zu teuer"), "de")
     seen = replace(evidence("x", answer="Möchten Sie das Doppelzimmer?"), found=found, kinds=kinds(found))
-    assert correct(seen).feedback == "neutral"
-    assert correct(replace(seen, answer_kinds=frozenset())).feedback == "rejected"
+    assert ruled(seen).feedback == "neutral"
+    assert ruled(replace(seen, answer_kinds=frozenset())).feedback == "rejected"
 
 
 def test_no_after_an_open_question_is_an_answer() -> None:
     asked = "What colour would you like?"
-    assert correct(evidence("no, i want it plain", answer=asked)).feedback != "rejected"
-    assert correct(evidence("no, i want it plain", answer="I made it blue.")).feedback == "rejected"
+    assert ruled(evidence("no, i want it plain", answer=asked)).feedback != "rejected"
+    assert ruled(evidence("no, i want it plain", answer="I made it blue.")).feedback == "rejected"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +117,7 @@ def test_no_after_an_open_question_is_an_answer() -> None:
     ],
 )
 def test_what_is_said_against_a_suggestion_turns_it_down(answer: str, message: str, feedback: str) -> None:
-    assert correct(evidence(message, answer, similarity=0.5)).feedback == feedback
+    assert ruled(evidence(message, answer, similarity=0.5)).feedback == feedback
 
 
 @pytest.mark.parametrize(
@@ -141,7 +145,7 @@ def test_no_layer_overrules_a_taste_or_what_is_said_against_a_suggestion(
     ],
 )
 def test_a_no_to_what_is_read_back_corrects_it(answer: str, feedback: str) -> None:
-    assert correct(evidence("No, book it for one o'clock", answer, similarity=0.5)).feedback == feedback
+    assert ruled(evidence("No, book it for one o'clock", answer, similarity=0.5)).feedback == feedback
 
 
 @pytest.mark.parametrize(
@@ -154,7 +158,7 @@ def test_a_no_to_what_is_read_back_corrects_it(answer: str, feedback: str) -> No
     ],
 )
 def test_the_request_as_it_was_meant_turns_an_answer_down(message: str, answer: str, asked: str, feedback: str) -> None:
-    assert correct(evidence(message, answer, asked, similarity=0.5)).feedback == feedback
+    assert ruled(evidence(message, answer, asked, similarity=0.5)).feedback == feedback
 
 
 def test_who_did_not_understand_takes_nothing_and_is_not_announced() -> None:
@@ -169,23 +173,23 @@ def test_who_did_not_understand_takes_nothing_and_is_not_announced() -> None:
 
 
 def test_a_question_about_the_agent_itself_is_small_talk() -> None:
-    talk = correct(evidence("so, do you have any pets?", similarity=0.5))
+    talk = ruled(evidence("so, do you have any pets?", similarity=0.5))
     assert (talk.feedback, talk.rules) == ("neutral", ("rule.asks_agent",))
-    assert correct(evidence("thanks! do you have any pets?", similarity=0.5)).feedback == "accepted"
-    assert "rule.asks_agent" not in correct(evidence("what would you like me to send?", similarity=0.5)).rules
+    assert ruled(evidence("thanks! do you have any pets?", similarity=0.5)).feedback == "accepted"
+    assert "rule.asks_agent" not in ruled(evidence("what would you like me to send?", similarity=0.5)).rules
 
 
 def test_for_and_against_at_once_is_ambiguous() -> None:
-    assert correct(evidence("thanks, but that's too expensive")).feedback == "neutral"
+    assert ruled(evidence("thanks, but that's too expensive")).feedback == "neutral"
 
 
-def test_the_gate_leans_but_never_announces() -> None:
-    against = gate(evidence("hmm, not my taste, boring"))
-    assert against.call == "not_ok"
-    assert against.confidence < 0.7
-    assert gate(evidence("lovely colours")).call == "ok"
-    assert gate(evidence("the tunnel")).call == "neutral"
-    assert gate(evidence("lovely colours", answer="Which colours do you like?")).call == "neutral"
+def test_cues_lean_but_never_announce() -> None:
+    against = ruled(evidence("hmm, not my taste, boring"))
+    assert against.gate == "not_ok"
+    assert against.confidence < ANNOUNCED_FROM
+    assert ruled(evidence("lovely colours")).gate == "ok"
+    assert ruled(evidence("the tunnel")).gate == "neutral"
+    assert ruled(evidence("lovely colours", answer="Which colours do you like?")).gate == "neutral"
 
 
 def test_a_rule_decides_alone_unless_the_layer_contradicts_it() -> None:
@@ -284,7 +288,7 @@ def test_of_a_batch_the_second_look_reads_what_it_can_change_each_text_once() ->
     ],
 )
 def test_a_question_about_the_agent_itself(message: str, answer: str, asks: bool) -> None:
-    assert asks_agent(evidence(message, answer)) is asks
+    assert asks_about_agent(evidence(message, answer)) is asks
 
 
 def test_a_rejection_too_unlikely_for_a_second_look_says_nothing() -> None:

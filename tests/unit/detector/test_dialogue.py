@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from contracts.announced_from import ANNOUNCED_FROM
-from contracts.reasons import reason_in_words
-from detector.decide import announceable, decide
 from detector.detector import Detector
 from detector.evidence import Evidence
 from detector.explain import explain
@@ -14,6 +12,8 @@ from detector.language import own_language
 from detector.learned import Opinion
 from detector.model import Message, Neighbourhood, Verdict
 from detector.patterns import LANGUAGES, Kind
+from detector.reasons import reason_in_words
+from detector.rules import announceable, decide
 from detector.text import SAID, prepare
 
 LIST = "Three laptops under $1000: the Lumo for $899, the Nova for $949 and the Vega for $979."

@@ -35,7 +35,7 @@ def test_a_version_has_the_date_of_the_data_and_eight_digits(rules: Detector) ->
     assert precedence(rules.version) < precedence(of(HOME))
 
 
-@pytest.mark.parametrize("changed", ["weights/exchange.json", "patterns/english_cues.py", "decide.py"])
+@pytest.mark.parametrize("changed", ["weights/exchange.json", "patterns/english_cues.py", "rules.py"])
 def test_other_weights_patterns_or_rules_make_another_version(home: Path, changed: str) -> None:
     before = of(home)
     with (home / changed).open("a") as file:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from detector.correction import SESSION_TIMEOUT_US
 from detector.model import Feedback
+from detector.vocabulary import SESSION_TIMEOUT_US
 from inference.neighbours import message_ranges
 from inference.store import ConversationKey, IndexedMessage, Message, Place, Placed
 from inference.turns.facts import looked_at, questions_of

@@ -1,4 +1,4 @@
-"""Plain descriptions of the rules behind a verdict, for readers who do not know the rules' names."""
+"""Reasons behind a verdict in words, for readers who do not know the names of rules and patterns. Pure."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import Final
 
 #: Description of a message -> names of the patterns, rules and features of the learned layer that detect it.
 _SENTENCES: Final[Mapping[str, str]] = {
-    "abstained: language": "abstained.language",
+    "is in a language that the detector does not read": "abstained.language",
     "agrees to what the agent asked": "rule.agrees",
     "answers the agent's question": "rule.answers_question",
+    "approves in a short answer to the agent's question": "rule.thanks_in_answer",
+    "approves in an answer to the agent's question": "rule.approves_in_answer",
     "approves, but speaks of a failure or denies, too": "rule.mixed",
+    "approves, in few words and without an objection": "rule.thanks",
+    "approves, in many words or with an objection": "rule.approves",
     "asks about an unrelated topic": "rule.new_topic",
     "asks about the agent itself": "en.about_you learned.ask_agent rule.asks_agent",
     "asks for a change": "en.edit learned.cue_edit learned.imperative",
@@ -20,7 +24,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
         "pt.outra_coisa zh.bie_de"
     ),
     "asks a follow-up question": (
-        "de.und en.detail en.what_about es.y fr.et it.e_il learned.follow pt.e_o rule.asks_on zh.hai_you"
+        "de.und en.detail en.what_about es.y fr.et it.e_il learned.follow pt.e_o rule.asks_on rule.follows zh.hai_you"
     ),
     "asks a question": (
         "de.frage en.question es.pregunta fr.question it.domanda learned.asks learned.auxiliary learned.cue_ask "
@@ -43,8 +47,9 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "gives an order without a complaint": "rule.orders_on",
     "gives up on it": (
         "de.vergiss_es en.give_up en.leave_it en.never_mind es.olvidalo fr.laisse_tomber it.lascia_perdere "
-        "learned.abandon pt.esquece zh.suan_le"
+        "learned.abandon pt.esquece rule.gives_up zh.suan_le"
     ),
+    "gives up on it, with thanks": "rule.gives_up_politely",
     "goes elsewhere": "en.elsewhere",
     'contains "but"': "de.aber en.but es.pero fr.mais it.ma learned.cue_but pt.mas zh.danshi",
     "acknowledges the answer without a comment": (
@@ -55,9 +60,18 @@ _SENTENCES: Final[Mapping[str, str]] = {
         "learned.length_ratio learned.narrowed learned.number_in_request learned.repeats "
         "learned.request_again learned.same_intent learned.swapped learned.swapped_answered"
     ),
+    "has a cue for the answer": "rule.hints_for",
+    "has several cues against the answer": "rule.leans_against",
+    "has several cues for the answer": "rule.leans_for",
+    "is not about an answer, or has no words": "rule.nothing_to_judge",
+    "is read this way by the learned layer": "learned",
     "is not satisfied": "en.not_satisfied",
     "needs nothing else": "rule.closes",
     "puts it off": "de.spaeter en.later es.luego fr.plus_tard it.dopo learned.postpone pt.depois zh.yihou",
+    "rejects a suggestion, or dislikes the answer": "rule.rejects_finally",
+    "rejects and approves at once": "rule.for_and_against",
+    "rejects the answer": "rule.rejects",
+    "rejects the answer in spite of thanks": "rule.outweighs",
     "repeats the request in other words": "rule.same_request",
     'contains a harmless "no", such as "no problem"': (
         "de.kein_problem en.harmless_no es.no_hay_problema fr.pas_de_probleme it.nessun_problema learned.veto "
@@ -69,6 +83,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     ),
     "says no": "rule.bare_no",
     "says no and asks again": "rule.no_again",
+    "says nothing that speaks either way": "rule.nothing",
     "says that it does not help": "en.didnt_help",
     "says that it does not work": (
         "de.immer_noch de.stuerzt_ab en.does_not_work es.no_funciona es.se_cuelga fr.ne_marche_pas fr.plante "
@@ -107,6 +122,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
         "de.nehme_ich en.book_it en.take_it en.will_check es.me_lo_quedo fr.je_prends it.lo_prendo learned.action "
         "pt.fico_com zh.jiu_zhe_ge"
     ),
+    "thanks and needs nothing else": "rule.closes_with_thanks",
     "thanks": "de.danke en.thanks es.gracias fr.merci it.grazie pt.obrigado zh.xiexie",
     "thanks or praises": (
         "de.perfekt en.exclaimed en.is_right es.perfecto fr.parfait it.perfetto learned.thanks pt.perfeito zh.hen_hao"

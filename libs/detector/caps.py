@@ -1,0 +1,104 @@
+"""Caps on the confidence of a decision that the message's form makes doubtful: the first row of `CAPS` that applies.
+
+Most hold a rejection by the learned layer below the announcement threshold. `agent-feedback explain --rules` prints the
+table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal, NamedTuple
+
+from contracts.announced_from import ANNOUNCED_FROM
+from detector import vocabulary as v
+from detector.evidence import Evidence
+from detector.model import CorrectionType
+
+#: Confidence of a probable rejection that must not be announced.
+HELD: Final = ANNOUNCED_FROM - 0.01
+UNSURE: Final = 0.5
+
+Capped = CorrectionType | Literal["approval"]
+_REJECTIONS: Final[tuple[Capped, ...]] = ("explicit", "rephrased", "abandonment")
+
+
+def is_answer_to_question(e: Evidence) -> bool:
+    """Return True if the message answers a bare question of the agent without an explicit rejection."""
+    return e.is_answer_to_question
+
+
+def is_thankless_answer(e: Evidence) -> bool:
+    """Return True if the message answers a bare question of the agent without thanks."""
+    return e.asks_only and "thanks" not in e.kinds
+
+
+def asks_for_other_detail(e: Evidence) -> bool:
+    """Return True for the same question about something else; with a complaint it may be a correction."""
+    return e.has_other_detail and v.COMPLAINT.isdisjoint(e.kinds)
+
+
+def is_order(e: Evidence) -> bool:
+    """Return True for an order without a complaint: probably the next step, not a correction."""
+    return not v.ORDERS.isdisjoint(e.message.words[:1]) and v.COMPLAINT.isdisjoint(e.kinds)
+
+
+def is_about_subject(e: Evidence) -> bool:
+    """Return True for regret about the answer's content ("Too bad, I wanted to go out"), or an aside."""
+    found = v.REGRET.search(e.message.text) or v.ASIDE.search(e.message.text)
+    return found is not None and v.YOU.isdisjoint(e.message.words) and v.PLAIN_REJECTION.isdisjoint(e.kinds)
+
+
+def is_about_code(e: Evidence) -> bool:
+    """Return True if the answer has no words. The learned layer was trained on answers in words."""
+    return not e.answer.words and not e.message.failed
+
+
+def has_final_question(e: Evidence) -> bool:
+    """Return True if the message tells something and then asks. Its negative words concern the topic."""
+    told = e.message.text.endswith("?") and len(e.message.words) > v.TOLD_WORDS
+    return told and v.ASKED_AGAIN.isdisjoint(e.kinds)
+
+
+def has_contradiction(e: Evidence) -> bool:
+    """Return True if the message may contradict its approval: it mentions a failure, negates, or is ironic."""
+    said = v.HARMLESS.sub(" ", e.message.text)
+    if e.message.failed or v.HARM.search(said) or v.STATUS_CODE.search(said) or v.IRONY.search(said):
+        return True
+    return "veto" not in e.kinds and v.NEGATION.search(said) is not None
+
+
+class Cap(NamedTuple):
+    """Row of `CAPS`: the maximum confidence of decisions of some `kinds` if the condition holds.
+
+    It applies from the confidence `at_least`. A cap of None leaves the confidence and makes the gate neutral, so that
+    an approval is not announced. `rules_too`: it applies to decisions of rules as well. `detector/reasons.py` has the
+    reason in words under the name.
+    """
+
+    name: str
+    condition: Callable[[Evidence], bool]
+    cap: float | None
+    kinds: tuple[Capped, ...] = _REJECTIONS
+    at_least: float = ANNOUNCED_FROM
+    rules_too: bool = False
+
+
+CAPS: Final = (
+    Cap("rule.answers_question", is_answer_to_question, HELD),
+    Cap("rule.other_request", asks_for_other_detail, HELD),
+    Cap("rule.orders_on", is_order, HELD),
+    Cap("rule.about_the_matter", is_about_subject, HELD),
+    Cap("rule.nothing_said", is_about_code, HELD),
+    Cap("rule.asks_on", has_final_question, UNSURE, ("explicit", "abandonment"), at_least=0.0),
+    Cap("rule.answers_question", is_thankless_answer, None, ("approval",), at_least=0.0),
+    Cap("rule.mixed", has_contradiction, None, ("approval",), at_least=0.0, rules_too=True),
+)
+_OF: Final = {kind: tuple(cap for cap in CAPS if kind in cap.kinds) for kind in (*_REJECTIONS, "approval")}
+
+
+def cap_of(kind: Capped, confidence: float, e: Evidence, *, learned: bool) -> Cap | None:
+    """Return the first cap that applies to a decision of that kind and confidence, or None."""
+    for cap in _OF[kind]:
+        if confidence >= cap.at_least and (learned or cap.rules_too) and cap.condition(e):
+            return cap
+    return None

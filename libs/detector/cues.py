@@ -1,0 +1,252 @@
+"""Conditions of the rules: each states one fact about a message and the exchange before it. Pure.
+
+`kinds` are the kinds of the message's patterns, `answer_kinds` those of the agent's message (`patterns/table.py`).
+"""
+
+from __future__ import annotations
+
+from detector import vocabulary as v
+from detector.evidence import Evidence
+from detector.language import UNREAD
+
+
+def names(e: Evidence, kinds: v.Kinds) -> tuple[str, ...]:
+    """Return the names of the message's patterns of the given kinds."""
+    return tuple(p.name for p in e.found if p.kind in kinds)
+
+
+def is_by_machine(e: Evidence) -> bool:
+    """Return True if a client program wrote the message."""
+    return e.message.by_machine
+
+
+def has_nothing_to_judge(e: Evidence) -> bool:
+    """Return True if the message is not about an answer, or has neither words nor an error message."""
+    return not e.answered or e.message.empty
+
+
+def is_in_unread_language(e: Evidence) -> bool:
+    """Return True if there are no patterns for the message's language."""
+    return e.language == UNREAD
+
+
+def is_after_silence(e: Evidence) -> bool:
+    """Return True if the answer is more than half an hour old."""
+    return e.silence > v.SESSION_TIMEOUT_US
+
+
+def is_decline(e: Evidence) -> bool:
+    """Return True if the person declines an action that the agent proposed ("not now"), which is not feedback."""
+    if "agent_proposes" not in e.answer_kinds or "agent_closes" in e.answer_kinds:
+        return False
+    plain_no = "cue_no" in e.kinds and len(e.message.words) <= 2
+    return e.is_short and (plain_no or "postpone" in e.kinds) and not v.OBJECTION & e.kinds
+
+
+def is_agreement(e: Evidence) -> bool:
+    """Return True for a short yes to a proposal or a request for confirmation."""
+    if not {"agent_proposes", "agent_confirms"} & e.answer_kinds or "agent_closes" in e.answer_kinds:
+        return False
+    yes = e.is_short and {"cue_yes", "action", "thanks"} & e.kinds
+    return bool(yes) and not ({"cue_no", "reject_stated"} | v.OBJECTION) & e.kinds
+
+
+def is_closing(e: Evidence) -> bool:
+    """Return True for a short "no, that's all" to an agent that asks for further requests."""
+    done = "agent_closes" in e.answer_kinds and {"cue_no", "postpone", "veto", "cue_bye"} & e.kinds
+    return bool(done) and e.is_short and not ({"reject_stated", "cue_want"} | v.OBJECTION) & e.kinds
+
+
+def is_acknowledgement(e: Evidence) -> bool:
+    """Return True for an acknowledgement ("ok", "hmm") of a message without a question."""
+    return "acknowledge" in e.kinds and not {"agent_asks", "agent_proposes"} & e.answer_kinds
+
+
+def is_puzzled(e: Evidence) -> bool:
+    """Return True for "What are you talking about?" and nothing else. Measured in English only."""
+    return "cue_clarify" in e.kinds and e.language == "en" and e.is_short and "thanks" not in e.kinds
+
+
+def asks_about_agent(e: Evidence) -> bool:
+    """Return True for a question about the agent itself. Such small talk is not feedback."""
+    return "ask_agent" in e.kinds and "agent_asks" not in e.answer_kinds and not {"thanks", "cue_want"} & e.kinds
+
+
+def has_surrender(e: Evidence) -> bool:
+    """Return True if the person gives up."""
+    return "abandon" in e.kinds
+
+
+def has_approval(e: Evidence) -> bool:
+    """Return True if the message thanks, praises or accepts an offer."""
+    return not v.APPROVAL.isdisjoint(e.kinds)
+
+
+def is_plain_approval(e: Evidence) -> bool:
+    """Return True for a short approval without contradiction. In a longer message it may be about anything."""
+    return has_approval(e) and len(e.message.words) <= v.APPROVAL_WORDS and not v.DOUBT & e.kinds
+
+
+def has_follow_up(e: Evidence) -> bool:
+    """Return True if the message builds on the answer."""
+    return "follow" in e.kinds or asks_on(e)
+
+
+def asks_on(e: Evidence) -> bool:
+    """Return True for a question after an answer, which mostly builds on it, in languages without a learned layer."""
+    asks = e.language != "en" and "cue_ask" in e.kinds and "agent_asks" not in e.answer_kinds
+    return asks and not v.NO_FOLLOW_UP & e.kinds
+
+
+def has_rejection(e: Evidence) -> bool:
+    """Return True for an explicit rejection."""
+    return bool(rejections(e))
+
+
+def has_strong_rejection(e: Evidence) -> bool:
+    """Return True if rejections outweigh an approval: two of them, or a plain one with a "but"."""
+    found = rejections(e)
+    return len(found) > 1 or bool(found and {"cue_but", "reject"} <= e.kinds)
+
+
+def has_final_rejection(e: Evidence) -> bool:
+    """Return True for a rejection of a suggestion, or a taste without a "but", which the learned layer misreads."""
+    found = rejections(e)
+    return bool(found) and ("agent_suggests" in e.answer_kinds or (v.TASTE in found and "cue_but" not in e.kinds))
+
+
+def rejections(e: Evidence) -> tuple[str, ...]:
+    """Return the names of explicit rejections, without those that a veto or the agent's question disarms."""
+    found = names(e, v.REJECTION)
+    if found and "veto" in e.kinds and len(found) < 2:
+        return ()
+    if e.asks_openly:
+        found = names(e, v.PLAIN_REJECTION - {"abandon"})
+    elif "agent_suggests" in e.answer_kinds:
+        # After "Have you seen it?", "No, I ..." is an answer. Only a rejection of the suggestion itself counts.
+        found = tuple(name for name in found if name != "en.no_correction")
+    if v.TASTE in found and not is_taste_of_answer(e):
+        found = tuple(name for name in found if name != v.TASTE)
+    if is_correction_of_detail(e):
+        found += ("rule.corrects_confirmation",)
+    if "cue_no" in e.kinds and e.is_alike:
+        found += ("rule.no_again",)
+    if is_bare_no(e):
+        found += ("rule.bare_no",)
+    if has_request_with_addition(e):
+        found += names(e, frozenset({"restate"}))
+    if has_meant_request(e):
+        found += names(e, frozenset({"meant"}))
+    return found
+
+
+def is_taste_of_answer(e: Evidence) -> bool:
+    """Return True if a dislike concerns the answer: the answer recommends something, or a pronoun refers to it."""
+    recommended = {"agent_suggests", "agent_offers"} & e.answer_kinds
+    return bool(recommended) or not (v.PRONOUNS | v.DEMONSTRATIVES).isdisjoint(e.message.words)
+
+
+def is_correction_of_detail(e: Evidence) -> bool:
+    """Return True for a "no" that corrects a detail to be confirmed: "No, on Saturday"."""
+    asked = "agent_confirms" in e.answer_kinds and "agent_closes" not in e.answer_kinds
+    said = "cue_no" in e.kinds and not {"veto", "postpone"} & e.kinds and len(e.message.words) > 2
+    return asked and said and not v.ASKS_FOR_TIME.search(e.message.text)
+
+
+def is_bare_no(e: Evidence) -> bool:
+    """Return True for a "no" to an answer without a question."""
+    bare = "cue_no" in e.kinds and len(e.message.words) <= 2 and not {"veto", "postpone", "thanks"} & e.kinds
+    return bare and not v.QUESTIONS & e.answer_kinds
+
+
+def has_request_with_addition(e: Evidence) -> bool:
+    """Return True if the message repeats the request with an addition: "I want gaming laptops" after laptops."""
+    if "restate" not in e.kinds or {"agent_asks", "agent_fails"} & e.answer_kinds:
+        return False
+    named = e.message.words[-1]
+    fresh = e.message.content - e.request.content - {named}
+    return named in e.request.content & e.answer.content and len(fresh) > 1
+
+
+def has_meant_request(e: Evidence) -> bool:
+    """Return True if the message states the intended request again: "I wanted to know when it ended"."""
+    if "meant" not in e.kinds or "agent_asks" in e.answer_kinds:
+        return False
+    return not (e.message.content.isdisjoint(e.request.content) and v.PRONOUNS.isdisjoint(e.message.words))
+
+
+def is_resent(e: Evidence) -> bool:
+    """Return True if the message repeats the request word for word without rejecting the answer.
+
+    Examples are a request sent again after a truncated answer, or with the word "again". A short request repeated after
+    a complete answer, or any request repeated after a failed answer, is a rejection.
+    """
+    asked, said = e.request, e.message
+    if "again" in said.words and "again" not in asked.words:
+        fresh, known = ([word for word in one.words if word not in v.ONCE_MORE] for one in (said, asked))
+        if fresh == known:
+            return "agent_fails" not in e.answer_kinds
+    if said.text != asked.text or not said.words:
+        return False
+    if "agent_asks" in e.answer_kinds:
+        return True
+    is_typed_again = e.answer.text[-1:] in v.SENTENCE_ENDS and len(said.words) <= v.TYPED_WORDS
+    return "agent_fails" not in e.answer_kinds and not is_typed_again
+
+
+def asks_for_something_else(e: Evidence) -> bool:
+    """Return True for the previous request with another detail."""
+    return e.is_alike and e.has_other_detail
+
+
+def asks_again(e: Evidence) -> bool:
+    """Return True for the previous request in other words."""
+    return e.is_alike and may_reword(e)
+
+
+def may_reword(e: Evidence) -> bool:
+    """Return True if the message may rephrase the request, whatever their similarity. English only."""
+    return (
+        e.language == "en"
+        and not v.COURTESY & e.kinds
+        and min(len(e.message.words), len(e.request.words)) >= v.REWORDED_WORDS
+        and not e.has_other_detail
+        and not e.takes_up_answer
+        and not is_resent(e)
+        and not {"agent_asks", "agent_confirms"} & e.answer_kinds
+    )
+
+
+def is_new_topic(e: Evidence) -> bool:
+    """Return True for a request that is unrelated to the exchange before it."""
+    said, first = e.message.content, e.message.words[:3]
+    return (
+        e.relatedness < v.UNRELATED
+        and len(e.message.words) >= v.TOPIC_WORDS
+        and not v.RESPONSE & e.kinds
+        and "agent_asks" not in e.answer_kinds
+        # A few words without a pronoun are a search or an order.
+        and (bool({"cue_topic", "cue_ask"} & e.kinds) or (e.is_short and v.SENTENCE_WORDS.isdisjoint(first)))
+        and said.isdisjoint(e.request.content)
+        and said.isdisjoint(e.answer.content)
+    )
+
+
+def has_cues_against(e: Evidence) -> bool:
+    """Return True for two cues against the answer and none for it; three after a question of the agent."""
+    needed = 3 if _asks_for_answer(e) else 2
+    return len(v.CUES_AGAINST & e.kinds) >= needed and v.CUES_FOR.isdisjoint(e.kinds)
+
+
+def has_cue_for(e: Evidence) -> bool:
+    """Return True for a cue for the answer and none against it, unless the agent asked."""
+    return not v.CUES_FOR.isdisjoint(e.kinds) and v.CUES_AGAINST.isdisjoint(e.kinds) and not _asks_for_answer(e)
+
+
+def has_cues_for(e: Evidence) -> bool:
+    """Return True for several cues for the answer (`has_cue_for`)."""
+    return e.kinds >= v.CUES_FOR and has_cue_for(e)
+
+
+def _asks_for_answer(e: Evidence) -> bool:
+    return "agent_asks" in e.answer_kinds and "agent_confirms" not in e.answer_kinds

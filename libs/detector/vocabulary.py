@@ -1,0 +1,121 @@
+"""Limits, kinds of patterns, words and regular expressions that the conditions of the rules (`cues.py`) use."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from detector.patterns import Kind
+
+Kinds = frozenset[Kind]
+
+#: Similarity to the previous exchange below which a request is a new topic, and the minimum number of its words.
+UNRELATED: Final = 0.2
+TOPIC_WORDS: Final = 2
+#: Similarity above which a message may repeat the request, and the minimum probability that both have one intent.
+REPHRASED_ABOVE: Final = 0.8
+SAME_INTENT: Final = 0.7
+#: Minimum number of words of a rephrased request.
+REWORDED_WORDS: Final = 3
+#: Silence after which only an explicit rejection is feedback on the answer, in microseconds.
+SESSION_TIMEOUT_US: Final = 30 * 60 * 1_000_000
+#: Maximum number of words of an approval that decides alone, and of a yes or no to the agent's question.
+APPROVAL_WORDS: Final = 10
+REPLY_WORDS: Final = 8
+#: Maximum number of words of a request that was typed again; a longer identical one was sent again.
+TYPED_WORDS: Final = 6
+#: Maximum number of words of an agent's message that is its question. A longer one ends with a courtesy.
+QUESTION_WORDS: Final = 40
+#: Number of words above which a message that ends with a question tells something first.
+TOLD_WORDS: Final = 15
+
+#: Kinds of complaints.
+COMPLAINT: Final[Kinds] = frozenset(
+    {"reject", "reject_stated", "abandon", "cue_reject", "cue_no", "cue_repeat", "cue_other"}
+)
+#: Kinds that make a question at the end of a message a repeated request or a complaint.
+ASKED_AGAIN: Final[Kinds] = COMPLAINT - {"cue_reject"} | {"cue_but", "cue_clarify", "restate"}
+PLAIN_REJECTION: Final[Kinds] = frozenset({"reject", "abandon"})
+REJECTION: Final[Kinds] = frozenset({"reject", "reject_stated"})
+APPROVAL: Final[Kinds] = frozenset({"thanks", "action"})
+#: Kinds that turn a short reply to an offer into something else.
+OBJECTION: Final[Kinds] = PLAIN_REJECTION | {"cue_but", "cue_ask", "cue_other", "cue_repeat"}
+#: Kinds with which an approval does not decide alone.
+DOUBT: Final[Kinds] = frozenset(
+    {"cue_reject", "cue_no", "cue_but", "cue_taste", "cue_other", "cue_repeat", "cue_clarify", "cue_ask"}
+)
+#: Kinds of messages about the exchange before them.
+RESPONSE: Final[Kinds] = (
+    PLAIN_REJECTION
+    | APPROVAL
+    | frozenset[Kind]({"reject_stated", "restate", "cue_no", "cue_yes", "cue_clarify", "cue_repeat"})
+)
+#: Kinds of thanks, agreement and farewell: a message with one of them is not a rephrased request.
+COURTESY: Final[Kinds] = frozenset({"thanks", "action", "cue_yes", "cue_bye", "acknowledge", "postpone"})
+#: Kinds with which a question does not build on the answer.
+NO_FOLLOW_UP: Final[Kinds] = frozenset({"reject", "reject_stated", "abandon", "cue_clarify", "cue_repeat", "cue_no"})
+#: Kinds of agents' messages that ask for a reply.
+QUESTIONS: Final[Kinds] = frozenset({"agent_asks", "agent_closes", "agent_proposes"})
+CUES_AGAINST: Final[Kinds] = frozenset({"cue_taste", "cue_clarify", "cue_repeat", "cue_reject", "cue_other"})
+CUES_FOR: Final[Kinds] = frozenset({"cue_praise", "cue_yes"})
+#: Name of the pattern for a dislike in the first person.
+TASTE: Final = "en.not_my_taste"
+
+#: Pronouns for something in the request or the answer.
+PRONOUNS: Final = frozenset({"it", "they", "them", "he", "she", "him", "her"})
+DEMONSTRATIVES: Final = frozenset({"this", "that", "these", "those"})
+YOU: Final = frozenset({"you", "your", "you're", "you've"})
+#: Words that, near the beginning, make a message a sentence instead of a few search words.
+SENTENCE_WORDS: Final = frozenset({"i", "it", "that", "this", "you", "they"})
+#: First words of an order.
+ORDERS: Final = frozenset({"please", "feel", "go", "continue", "proceed", "let's", "lets"})
+#: Words that ask to repeat something.
+ONCE_MORE: Final = frozenset({"again", "please", "once", "more"})
+#: Last characters of a complete answer.
+SENTENCE_ENDS: Final = frozenset('.!?。！？)"')
+
+_LESS_THAN: Final = """
+under below less fewer cheaper smaller before until maximum max without excluding minus not no never
+"""
+_MORE_THAN: Final = """
+over above more greater bigger larger after since minimum min with including plus
+"""
+LESS: Final = frozenset(_LESS_THAN.split())
+MORE: Final = frozenset(_MORE_THAN.split())
+
+#: Regret about the answer's content.
+REGRET: Final = re.compile(
+    r"^(?:(?:oh|ah|aw+|damn|well)[,.! ]+)*(?:too bad|oh no|no[,.!]+ i (?:hate|hated|wanted)|bummer"
+    r"|(?:what|such|that's|that is)(?: a| so| really| too)* (?:pity|shame|bummer|sad|bad news))\b"
+)
+ASIDE: Final = re.compile(r"\b(?:by the way|btw|fyi)\b")
+#: Requests for time ("no, let me check first"). They change no detail of a confirmation.
+ASKS_FOR_TIME: Final = re.compile(
+    r"\b(?:let me (?:check|think|see|ask|look)|hold on|not yet|(?:a|one) (?:sec|second|moment|minute)\b"
+    r"|(?:need|have|want) to (?:check|think|ask))\b"
+)
+#: Failures of a program, and harmful actions of an agent.
+HARM: Final = re.compile(
+    r"\b(?:error\w*|errors?|fail(?:s|ed|ing|ures?)?|crash(?:es|ed|ing)?|exceptions?|broken?|breaks|breaking|bugs?"
+    r"|traceback|timeouts?|wrong|missing|worse|useless|delet(?:ed|ing)|lost|losing|wip(?:ed|ing)|ruin(?:ed|ing)"
+    r"|destroy(?:ed|ing)|ignor(?:ed|ing)|overwr(?:ote|iting|itten)|for(?:got|gotten|getting)|wast(?:ed|ing)|instead)\b"
+)
+STATUS_CODE: Final = re.compile(
+    r"\b(?:http |status |code |an? |returns? |gives? |gets? )[45]\d\d\b|\bexit(?:s|ed)? [1-9]"
+)
+NEGATION: Final = re.compile(r"\b(?:not|never|nothing|nobody|cannot|\w+n't|dont|doesnt|didnt|isnt|cant|wont)\b")
+#: Negations that are praise, and failures that have been repaired.
+HARMLESS: Final = re.compile(
+    r"\b(?:not bad|not a problem|nothing else|never mind|can't (?:complain|thank)|couldn't (?:be|have|ask)|why not"
+    r"|if not|(?:no|without|zero|0) (?:more |any |further )?(?:errors?|failures?|bugs?"
+    r"|crash(?:es)?|exceptions?|problems?)"
+    r"|(?:don't|doesn't|does not|do not) (?:fail|crash|break) (?:anymore|any more|now)"
+    r"|(?:fixed|solved|resolved|found) (?:the |that |this |my |all |those )*(?:error|bug|failure|crash"
+    r"|exception|problem)s?)\b"
+)
+IRONY: Final = re.compile(
+    r"\bthanks? (?:a lot )?for nothing\b|^(?:oh|wow|gee|well)[,.! ]+(?:great|wonderful|perfect|brilliant|fantastic"
+    r"|lovely|super|nice|thanks)\b|\b(?:just|simply) (?:great|perfect|wonderful|brilliant|what i (?:needed|wanted))[.!]"
+    r"|\b(?:slow clap|how (?:nice|lovely|helpful|convenient)|love how|what a surprise|bravo|genius|real(?:ly)? smart"
+    r"|yet another|as (?:always|usual|expected))\b|(?:^|\s)/s\b|🙄|👏|🤡|🙃|😒"
+)

@@ -1,0 +1,39 @@
+"""The tables of the detector's rules in docs/inference.md: `python -m standalone.rules_page [--check]`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from detector.explain import CAP_HEADS, RULE_HEADS, cap_rows, rule_rows
+
+PAGE = Path(__file__).parents[2] / "docs" / "inference.md"
+
+
+def text(page: str) -> str:
+    """Return the page with the tables between their marks, such as `<!-- end of rules -->`."""
+    for name, heads, rows in (("rules", RULE_HEADS, rule_rows()), ("caps", CAP_HEADS, cap_rows())):
+        before, begin, rest = page.partition(f"<!-- {name}, made by `make docs` -->\n")
+        _, end, after = rest.partition(f"<!-- end of {name} -->")
+        page = f"{before}{begin}\n{_table(heads, rows)}\n{end}{after}"
+    return page
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "".join(f"| {' | '.join(row)} |\n" for row in (heads, ["---"] * len(heads), *rows))
+
+
+def main() -> int:
+    shown = PAGE.read_text("utf-8")
+    wanted = text(shown)
+    if "--check" not in sys.argv:
+        PAGE.write_text(wanted, "utf-8")
+    elif shown != wanted:
+        sys.stderr.write(f"{PAGE.name} is not up to date. Run `make docs`.\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
