@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID, uuid5
 
+from contracts import effective as rule
 from contracts.instants import parse_instant
 from proofs.chaos.ledger import Entry
 from proofs.chaos.outgoing import EXPLICIT, MESSAGE, REACTION, REPLY
@@ -214,25 +215,20 @@ def _uuid(*parts: str) -> UUID:
 
 
 def effective(records: dict[Key, Shown]) -> dict[Slot, tuple[str, UUID]]:
-    """Return the reaction that counts for each person and turn: the newest explicit one or live emoji, unless that
-    is null."""
-    newest: dict[Slot, tuple[tuple[int, UUID], str | None]] = {}
-    for key, shown in records.items():
-        if shown.kind == "implicit" or (shown.kind == "reaction" and not shown.live) or shown.kind == "inferred":
-            continue
-        slot = Slot(key.tenant, key.project, key.conversation, shown.turn, key.user)
-        place = shown.at, key.feedback_id
-        if slot not in newest or place > newest[slot][0]:
-            newest[slot] = place, shown.reaction
-    return {slot: (reaction, place[1]) for slot, (place, reaction) in newest.items() if reaction is not None}
+    """Return the reaction that counts for each person and turn."""
+    counting = rule.effective(_reactions_of_people(records))
+    return {Slot(*one.turn, one.user_id): (str(one.reaction), one.feedback_id) for one in counting}
 
 
 def turns_judged(records: dict[Key, Shown]) -> dict[tuple[str, str, str, str], str]:
-    """Return the status that people give each turn: the latest of their effective reactions."""
-    at = {key.feedback_id: shown.at for key, shown in records.items()}
-    newest: dict[tuple[str, str, str, str], tuple[tuple[int, UUID], str]] = {}
-    for slot, (reaction, feedback_id) in effective(records).items():
-        place = at[feedback_id], feedback_id
-        if slot[:4] not in newest or place > newest[slot[:4]][0]:
-            newest[slot[:4]] = place, STATUS[reaction]
-    return {turn: status for turn, (_, status) in newest.items()}
+    """Return the status that people give each turn."""
+    chosen = rule.status_of_turns(_reactions_of_people(records))
+    return {turn: STATUS[str(one.reaction)] for turn, one in chosen.items()}
+
+
+def _reactions_of_people(records: dict[Key, Shown]) -> Iterable[rule.TurnReaction]:
+    for key, shown in records.items():
+        if shown.kind in ("reaction", "explicit"):
+            turn = (key.tenant, key.project, key.conversation, shown.turn)
+            fields: Any = (key.feedback_id, turn, key.user, "user", shown.kind, shown.reaction, shown.at)
+            yield rule.TurnReaction(*fields)

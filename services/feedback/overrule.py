@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from uuid import UUID
 
+from contracts.effective import TurnReaction, effective
 from feedback.model import Record
 from feedback.registry import TurnKey
 
@@ -14,10 +15,9 @@ ReviewOfTurn = Mapping[TurnKey, UUID]
 
 
 def reviews_that_count(records: Iterable[Record]) -> ReviewOfTurn:
-    """Return the newest live review of each turn; the greater feedback id breaks ties."""
-    reviews = [record for record in records if record.is_live_review]
-    reviews.sort(key=lambda review: (review.shown.stamp.occurred_at, review.feedback_id))
-    return {review.turn: review.feedback_id for review in reviews}
+    """Return the effective review of each turn."""
+    reviews = [_reaction_of(record) for record in records if record.is_live_review]
+    return {TurnKey(*review.turn): review.feedback_id for review in effective(reviews)}
 
 
 def review_over(record: Record, reviews: ReviewOfTurn) -> UUID | None:
@@ -29,3 +29,16 @@ def overrule(record: Record, reviews: ReviewOfTurn) -> Record:
     """Return the record with the review that overrules it; the same object if nothing changes."""
     review = review_over(record, reviews)
     return record if record.overruled_by == review else replace(record, overruled_by=review)
+
+
+def _reaction_of(review: Record) -> TurnReaction:
+    shown = review.shown
+    return TurnReaction(
+        review.feedback_id,
+        review.turn,
+        review.key.user_id,
+        "reviewer",
+        review.feedback_type,
+        shown.payload.reaction,
+        shown.stamp.occurred_at,
+    )

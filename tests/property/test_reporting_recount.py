@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 import asyncpg
 import pytest
 
+from contracts.effective import effective as effective_reactions
+from contracts.effective import reaction_to_turn
 from contracts.feedback import FeedbackCreated
 from reporting.dashboard.overview import overview
 from reporting.dashboard.queries.breakdown import Version, breakdown
@@ -70,19 +72,10 @@ def newest_of(events: Iterable[FeedbackCreated]) -> Iterable[FeedbackCreated]:
 
 
 def effective(events: Iterable[FeedbackCreated]) -> list[FeedbackCreated]:
-    """Return the effective and live feedback of AT, recounted from the announcements alone."""
-    slots = {}
-    for event in newest_of(events):
-        if (event.tenant, event.project) != AT:
-            continue
-        if event.origin == "machine":
-            slots[event.feedback_id] = event
-        elif event.reaction is not None or event.feedback_type == "explicit":
-            slot = (event.conversation_id, event.turn_id, event.user_id)
-            held = slots.get(slot)
-            if held is None or (event.occurred_at, event.feedback_id) > (held.occurred_at, held.feedback_id):
-                slots[slot] = event
-    return [event for event in slots.values() if event.reaction is not None]
+    """Return the effective feedback of AT, recounted from the announcements alone."""
+    of_project = {event.feedback_id: event for event in newest_of(events) if (event.tenant, event.project) == AT}
+    counting = effective_reactions(filter(None, map(reaction_to_turn, of_project.values())))
+    return [of_project[one.feedback_id] for one in counting]
 
 
 def votes(found: Iterable[FeedbackCreated]) -> Votes:

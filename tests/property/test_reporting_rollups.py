@@ -41,18 +41,7 @@ FILTERS = (
     Filters(reaction="ok"),
 )
 RECOUNT = """
-select * from feedbacks f
-where tenant = 'acme' and project = 'support' and reaction is not null and occurred_at >= $1 and occurred_at < $2
-  and (origin = 'machine'
-    or origin = 'reviewer' and (occurred_at, feedback_id) = (
-      select occurred_at, feedback_id from feedbacks o
-      where (o.tenant, o.project, o.conversation_id, o.turn_id) = (f.tenant, f.project, f.conversation_id, f.turn_id)
-        and o.origin = 'reviewer' and o.reaction is not null
-      order by 1 desc, 2 desc limit 1)
-    or origin = 'user' and (occurred_at, feedback_id) = (
-      select occurred_at, feedback_id from feedbacks o
-      where o.slot = f.slot and (o.feedback_type = 'explicit' or o.reaction is not null)
-      order by 1 desc, 2 desc limit 1))
+select * from effective where tenant = 'acme' and project = 'support' and occurred_at >= $1 and occurred_at < $2
 """
 VERDICTS = """
 select conversation_id, turn_id, agent_id, agent_version, model, origin, confidence,

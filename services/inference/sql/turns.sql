@@ -135,21 +135,23 @@ returning tenant, project, conversation_id, turn_id
 select tenant, project, conversation_id, turn_id from user_reactions where feedback_id = any(:feedback_ids::uuid[])
 
 -- name: update_user_status
--- The newest of explicit reactions and live emoji per person, as in the reports, then the latest of these; otherwise the
--- newest live review.
-update turns t set user_status = k.status, user_feedback_id = k.feedback_id
-from (
-    select u.*, f.status, f.feedback_id
-    from {turns_given} u (tenant, project, conversation_id, turn_id) left join lateral (
-        select * from (
-            select distinct on (r.reviewer, r.user_id) r.* from user_reactions r
-            where (r.tenant, r.project, r.conversation_id, r.turn_id)
-                = (u.tenant, u.project, u.conversation_id, u.turn_id) and (r.explicit or r.status is not null)
-            order by r.reviewer, r.user_id, r.at desc, r.feedback_id desc) newest
-        where status is not null order by reviewer, at desc, feedback_id desc limit 1) f on true
-) k
-where (t.tenant, t.project, t.conversation_id, t.turn_id) = (k.tenant, k.project, k.conversation_id, k.turn_id)
-  and (t.user_status, t.user_feedback_id) is distinct from (k.status, k.feedback_id)
+-- The latest effective reaction of a person, otherwise the effective review.
+with given as (
+    select * from {turns_given} g (tenant, project, conversation_id, turn_id)
+), shown as (
+    select given.*, latest.status, latest.feedback_id
+    from given left join lateral (
+        select e.status, e.feedback_id from effective e
+        where e.conversation_id = given.conversation_id and e.turn_id = given.turn_id and e.tenant = given.tenant
+          and e.project = given.project
+        order by e.reviewer, e.at desc, e.feedback_id desc limit 1
+    ) latest on true
+)
+update turns t set user_status = shown.status, user_feedback_id = shown.feedback_id
+from shown
+where t.conversation_id = shown.conversation_id and t.turn_id = shown.turn_id and t.tenant = shown.tenant
+  and t.project = shown.project
+  and (t.user_status, t.user_feedback_id) is distinct from (shown.status, shown.feedback_id)
 
 -- name: vector_type
 select format_type(atttypid, null) from pg_attribute

@@ -1,0 +1,192 @@
+"""The rule of `contracts/effective.py`: its cases, and the views in SQL, in any order and batching of announcements."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Iterable, Sequence
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+import pytest_asyncio
+from aiokafka import ConsumerRecord
+
+import inference.service
+from contracts.effective import TurnReaction, effective, reaction_to_turn, status_of_turns
+from contracts.feedback import FeedbackCreated
+from detector.encoders.embedder import WordLlamaEmbedder
+from inference.turns.rules import status_of
+from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.user_reactions import UserReactionHandler
+from inference.turns.vectors import TurnVectors
+from inference.turns.vectors_postgres import take_bytes
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
+from servicekit.db.pools import open_pool
+from tests.support.reporting_events import batch, feedback
+
+ROOT = Path(__file__).parents[2]
+MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
+TURNS, TIMES = 12, 5
+
+
+@pytest_asyncio.fixture
+async def turn_index(own_database: str) -> AsyncIterator[Any]:
+    opened = await open_pool(own_database, "inference", MIGRATIONS, size=2, init=take_bytes)
+    yield opened
+    await opened.close()
+
+
+def announced(choose: random.Random) -> list[FeedbackCreated]:
+    """Return announcements of some two hundred records in any order: people, reviewers, machine and replies.
+
+    Few times and people per turn, so that many records compete, also at the same time.
+    """
+    found: list[FeedbackCreated] = []
+    for number in range(200):
+        kind = choose.choice(["reaction", "reaction", "explicit", "explicit", "review", "inferred", "implicit"])
+        fields: dict[str, Any] = {
+            "kind": "explicit" if kind == "review" else kind,
+            "turn": f"t{choose.randrange(TURNS)}",
+            "user": f"u{choose.randrange(3)}",
+            "tenant": choose.choice(["acme", "acme", "globex"]),
+        }
+        if kind == "review":
+            fields |= {"origin": "reviewer", "source": "review"}
+        for revision in choose.sample(range(1, 9), choose.randrange(1, 4)):
+            reaction = choose.choice(["ok", "not_ok", "neutral", None, None])
+            at = choose.randrange(TIMES)
+            found.append(feedback(f"{kind}-{number}", revision=revision, reaction=reaction, at=at, **fields))
+    choose.shuffle(found)
+    return found + choose.sample(found, 20)
+
+
+def latest(events: Iterable[FeedbackCreated]) -> list[TurnReaction]:
+    newest: dict[UUID, FeedbackCreated] = {}
+    for event in sorted(events, key=lambda one: one.revision):
+        newest[event.feedback_id] = event
+    return [one for event in newest.values() if (one := reaction_to_turn(event)) is not None]
+
+
+def batches(events: Sequence[FeedbackCreated], choose: random.Random) -> Iterable[Sequence[FeedbackCreated]]:
+    rest = list(events)
+    while rest:
+        size = choose.randint(1, 60)
+        yield rest[:size]
+        rest = rest[size:]
+
+
+def consumer() -> Any:
+    """Return the module of the reference consumer, which imports nothing of this repository."""
+    spec = spec_from_file_location("rlhf_consumer", ROOT / "examples" / "rlhf_consumer.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def record(event: FeedbackCreated, offset: int) -> ConsumerRecord:
+    value = event.model_dump_json(by_alias=True).encode()
+    key = str(event.feedback_id).encode()
+    return ConsumerRecord("feedback.created", 0, offset, 0, 0, key, value, None, len(key), len(value), ())
+
+
+def shown(reactions: Iterable[TurnReaction]) -> set[tuple[UUID, str | None]]:
+    return {(one.feedback_id, one.reaction) for one in reactions}
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_reports_index_and_reference_consumer_count_what_the_rule_counts(
+    read_models: Any, turn_index: Any, tmp_path: Path, seed: int
+) -> None:
+    choose = random.Random(seed)
+    events = announced(choose)
+    expected = latest(events)
+    projector = ProjectionHandler(PostgresReadModels(read_models))
+    reactions = UserReactionHandler(await PostgresTurnIndex.over(turn_index, TurnVectors(WordLlamaEmbedder())))
+    rewards = consumer().Rewards(str(tmp_path / "rewards.sqlite"))
+    for some in batches(events, choose):
+        await projector.handle(batch(*some))
+        await reactions.handle(batch(*some))
+        rewards.take([record(event, offset) for offset, event in enumerate(some)])
+
+    rows = await read_models.fetch("select feedback_id, reaction from effective")
+    assert {(row["feedback_id"], row["reaction"]) for row in rows} == shown(effective(expected))
+
+    given = {(UUID(row["feedback_id"]), row["reaction"]) for row in rewards.effective()}
+    rewards.close()
+    assert given == shown(effective(expected))
+
+    of_people = [one for one in effective(expected) if one.origin != "machine"]
+    rows = await turn_index.fetch("select feedback_id, status from effective")
+    assert {(row["feedback_id"], row["status"]) for row in rows} == {
+        (one.feedback_id, status_of(str(one.reaction))) for one in of_people
+    }
+    rows = await turn_index.fetch(
+        "select tenant, project, conversation_id, turn_id, user_feedback_id, user_status from turns "
+        "where user_status is not null"
+    )
+    assert {tuple(row) for row in rows} == {
+        (*turn, one.feedback_id, status_of(str(one.reaction))) for turn, one in status_of_turns(expected).items()
+    }
+
+
+def given(name: str, reaction: str | None, at: int, kind: str = "reaction", **fields: Any) -> TurnReaction:
+    found = reaction_to_turn(feedback(name, kind=kind, reaction=reaction, at=at, **fields))
+    assert found is not None
+    return found
+
+
+REVIEW = {"kind": "explicit", "origin": "reviewer", "source": "review"}
+OK, NOT_OK = given("a", "ok", 1), given("b", "not_ok", 2)
+CASES: dict[str, tuple[list[TurnReaction], list[str | None]]] = {
+    "of a person's reactions to a turn the newest": ([OK, NOT_OK], ["not_ok"]),
+    "each person's": ([OK, given("b", "not_ok", 2, user="bob")], ["not_ok", "ok"]),
+    "each turn's": ([OK, given("b", "not_ok", 2, turn="t2")], ["not_ok", "ok"]),
+    "of two at the same time the greater id": (
+        [given(str(UUID(int=1)), "ok", 1), given(str(UUID(int=2)), "not_ok", 1)],
+        ["not_ok"],
+    ),
+    "before a removed emoji the one before it": ([OK, given("b", None, 2)], ["ok"]),
+    "none after retracted explicit feedback": ([OK, given("b", None, 2, "explicit")], []),
+    "an emoji after retracted explicit feedback": ([OK, given("b", None, 0, "explicit")], ["ok"]),
+    "every verdict of the machine beside the person's": (
+        [OK, given("m", "not_ok", 2, "inferred"), given("n", "not_ok", 3, "inferred")],
+        ["not_ok", "not_ok", "ok"],
+    ),
+    "of a turn's reviews the newest, whoever wrote it": (
+        [given("r", "ok", 1, user="rita", **REVIEW), given("s", "not_ok", 2, user="sam", **REVIEW)],
+        ["not_ok"],
+    ),
+    "before a retracted review the one before it": (
+        [given("r", "ok", 1, user="rita", **REVIEW), given("s", None, 2, user="sam", **REVIEW)],
+        ["ok"],
+    ),
+    "a review beside the person's own reaction": ([OK, given("r", "not_ok", 2, **REVIEW)], ["not_ok", "ok"]),
+    "a review that 0.1.0 announced as a user's": (
+        [OK, given("r", "not_ok", 2, kind="explicit", source="review")],
+        ["not_ok", "ok"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("reactions", "counting"), CASES.values(), ids=CASES)
+def test_what_counts(reactions: list[TurnReaction], counting: list[str | None]) -> None:
+    for order in (reactions, reactions[::-1]):
+        assert sorted(str(one.reaction) for one in effective(order)) == counting
+
+
+def test_a_reply_is_no_verdict() -> None:
+    assert reaction_to_turn(feedback("a", kind="implicit")) is None
+
+
+def test_the_status_of_a_turn_is_a_persons_then_a_reviews_never_the_machines() -> None:
+    machine, review = given("m", "ok", 9, "inferred"), given("r", "neutral", 8, **REVIEW)
+    turn = OK.turn
+    assert status_of_turns([machine]) == {}
+    assert status_of_turns([review, machine]) == {turn: review}
+    assert status_of_turns([review, OK, machine]) == {turn: OK}
+    later = given("b", "not_ok", 2, user="bob")
+    assert status_of_turns([later, OK]) == {turn: later}
