@@ -1,4 +1,4 @@
-"""Wall time and processor time of some work, by process."""
+"""Wall time and CPU time of a block, by process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of the log without a log: as a handler gets them, and as it sends them."""
+"""Records for handlers without a log, and a producer that collects what they publish."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our HTTP connections on llhttp compared with uvicorn's on h11: judgements on a real Kafka, and a bare route.
+"""Our HTTP protocol on llhttp compared with uvicorn's on h11: judgements on a real Kafka, and an empty route.
 
 python -m benchmarks.http_parsers [--seconds N] [--rounds N] [--clients 16,64]
 """

@@ -1,4 +1,4 @@
-"""Judgements and chat events over HTTP, each service alone on a real Kafka, beside a route that does nothing.
+"""Rates of judgements and chat events over HTTP, each service alone on a real Kafka, compared with an empty route.
 
 python -m benchmarks.http_rates [--seconds N] [--rounds N] [--clients 16,64]
 """
@@ -166,10 +166,10 @@ def program(*arguments: str, environment: dict[str, str] | None = None, by_posit
 def run(
     prog: str, about: str | None, measure: Callable[[argparse.Namespace, Servers, Path, Path, Say], Awaitable[object]]
 ) -> None:
-    """Print as JSON what `measure` gives for the options of the command line.
+    """Print the result of `measure` as JSON.
 
-    It is called with the options (`seconds`, `rounds`, `clients`), servers, a scratch folder, the events' file there
-    and what shows progress.
+    Its arguments are the options (`seconds`, `rounds`, `clients`), the servers, a temporary folder, the file of events
+    in that folder, and the function that prints progress.
     """
     parser = argparse.ArgumentParser(prog=prog, description=about)
     parser.add_argument("--seconds", type=float, default=10)

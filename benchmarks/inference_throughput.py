@@ -1,16 +1,15 @@
-"""Messages judged per second by the whole batch judge, embedding included, in one process.
+"""Messages judged per second by the detector in one process, including embedding.
 
     python benchmarks/inference_throughput.py [--recorded FILE] [--messages N] [--batch N] [--sentence-encoder NAME]
 
-`--recorded`: the human messages of a file of chat events, in order of time. Else conversations are made of the
-project's own training rows: twelve exchanges each, many conversations at once, so that a batch holds messages of many
-of them, as a consumer sees them. Two common words make the texts of an exchange its own, so that nothing is won by
-meeting a text again in another conversation. Every second answer ends in an invented name, so that words go on being
-met for the first time: about two in five texts, as in recorded conversations. Requests are reworded in them far more
-often than people do it. What judges the measured messages has judged none before.
+`--recorded` uses the human messages of a file of chat events, in order of time. Otherwise conversations of twelve
+exchanges are generated from the project's training rows. They are interleaved, so that a batch has messages of many
+conversations, like a consumer's. Two common words make each text unique, so that no cached result is reused in another
+conversation. Every second answer ends in an invented name, so that new words keep appearing: in about two of five
+texts, as in recorded conversations. These conversations contain far more reworded requests than real ones. The detector
+starts with empty caches.
 
-CPU time is what counts, for machines are shared. `alone` is the CPU time of judging one message whose conversation has
-not been seen yet.
+The unit is CPU time, because the machine is shared. `alone` is the CPU time of one message of an unseen conversation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measured runs as processes: their input, their output, and how they are started."""
+"""Measured runs as processes: input, output and start."""
 
 from __future__ import annotations
 

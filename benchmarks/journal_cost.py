@@ -1,10 +1,10 @@
-"""Cost of the journals of outcomes: batches of the bridge and of the feedback service with and without, in turn.
+"""Cost of the journals of outcomes: batches of chat_bridge and feedback, alternately with and without a journal.
 
     python -m benchmarks.journal_cost [--events N] [--batch N] [--rounds N]
 
-The handlers run on an embedded PostgreSQL, without Kafka: reading, committing and publishing would make the share
-smaller. Milliseconds of processor time an event, ours and PostgreSQL's together; `ratio` is the median of the rounds'
-own ratios, with a journal to without.
+The handlers run on an embedded PostgreSQL without Kafka, whose cost would make the journal's share smaller. The unit is
+milliseconds of CPU time per event, of Python and PostgreSQL together. `ratio` is the median over the rounds of the time
+with a journal divided by the time without.
 """
 
 from __future__ import annotations

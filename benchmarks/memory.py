@@ -1,4 +1,6 @@
-"""Memory of everything in one process once a file is taken in, by log: proportional set size, children included.
+"""Memory of `agent-feedback up` and its child processes after it has processed a file, by kind of log.
+
+The unit is the proportional set size.
 
 python -m benchmarks.memory [FILE]
 """

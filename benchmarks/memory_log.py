@@ -1,8 +1,8 @@
-"""Sends a file many times over, each time under fresh ids, through the in-process log, and counts what came out.
+"""Sends copies of a file, each with new ids, through the in-process log, and counts the resulting records.
 
     python benchmarks/memory_log.py FILE [--bytes 200000000] [--state FOLDER] [--now T]
 
-Exit code 1 if a line was lost: every copy of the file must come to the same number of records as the first.
+Exit code 1 if a line was lost: every copy must give the same number of records as the first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IDS = ("eventId", "messageId", "conversationId", "turnId", "originalMessageId", 
 
 
 def renamed(event: dict[str, Any], copy: int) -> dict[str, Any]:
-    """Return the event with new ids of its own; people and agents keep theirs."""
+    """Return the event with new ids, except those of people and agents."""
     fresh = {name: f"{value}-{copy}" if name in IDS and value else value for name, value in event.items()}
     if isinstance(fresh.get("original"), dict):
         fresh["original"] = renamed(fresh["original"], copy)

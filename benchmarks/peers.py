@@ -1,9 +1,10 @@
-"""Judgements over HTTP beside Phoenix's annotations of spans, in turn in one run, both waiting until they are stored.
+"""Judgements over HTTP compared with Phoenix's annotations of spans, alternating in one run; both wait for storage.
 
 python -m benchmarks.peers [--seconds N] [--rounds N] [--clients 16,64]
 
-Phoenix runs in an environment of its own, made once under .agent-feedback, which takes minutes and a gigabyte. It is
-asked with `sync=true`, on its own database as it comes (SQLite in a file). Ours answers once Kafka has the judgement.
+Phoenix runs in a separate environment under .agent-feedback, whose creation takes minutes and a gigabyte. Requests to
+it have `sync=true`, and its database is the default (SQLite in a file). We respond when Kafka has acknowledged the
+judgement.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The same flow in the plain way: FastStream handlers, one record at a time, offsets committed in the background.
+"""Baseline: the same flow in FastStream handlers, one record at a time, with offsets committed in the background.
 
-It makes the same decisions with the same code and fills the same tables; only the processing differs: parse one record,
-look up, store, publish, then the next. It is written for speed: bytes go directly to pydantic, arguments are not
+It decides with the same code and fills the same tables. Only the processing differs: each record is parsed, looked up,
+stored and published before the next. It is written for speed: bytes go directly to pydantic, arguments are not
 injected, statements stay prepared, and the subscribers run concurrently. It guarantees less: a crash loses records that
 were committed and not yet processed, and concurrent writes are not guarded.
 """

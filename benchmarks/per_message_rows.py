@@ -1,4 +1,4 @@
-"""Statements of the plain pipeline: one row each, prepared once, committed immediately."""
+"""SQL statements of the baseline: each is prepared once, writes one row, and commits immediately."""
 
 from __future__ import annotations
 

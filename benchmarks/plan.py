@@ -27,7 +27,7 @@ CONFIGURATIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`rounds` of all runs, interleaved; each run with `events`, the slow plain one with `plain_events`.
+    """Rounds of all runs, interleaved. A run has `events` events; the slow baseline has `plain_events`.
 
     `latency_rate` is in events per second, for `latency_seconds`; `turns` is the size of the index of turns.
     `http_seconds` is the duration of each load over HTTP. Pages are read over each number of feedback records in

@@ -1,7 +1,7 @@
 """Latency of `before_planning` with the last answer passed in: one process, one client, sequential requests.
 
-For comparison each ask is sent as three requests at once, too (`detect` without the answer, `latest` and
-`strategies/search`), in turn with the other way.
+For comparison, each question is also sent as three concurrent requests: `detect` without the answer, `latest` and
+`strategies/search`. The two alternate.
 
 python -m benchmarks.planning [--asks N] [--turns N]
 """

@@ -1,9 +1,9 @@
-"""Cost of records that are no events: reading them in every group of a chat topic, up to their dead letters.
+"""Cost of invalid records: delivery to every group of a chat topic, including the creation of dead letters.
 
     python -m benchmarks.refused_records [--records N] [--batch N]
 
-All records are distinct. The letters are made but not published, so Kafka and PostgreSQL are left out. Microseconds of
-processor time a record, for one group and for all groups together.
+All records are distinct. Dead letters are created but not published, so neither Kafka nor PostgreSQL is involved. The
+unit is microseconds of CPU time per record, for one group and for all groups together.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _CountedLetters:
 
 
 async def measure(value: Callable[[int], bytes], records: int, batch: int) -> dict[str, Any]:
-    """Deliver distinct records to every group of the topic, in batches."""
+    """Deliver distinct invalid records to every group of the topic, in batches."""
     clock, letters = SystemClock(), _CountedLetters()
     spent: dict[str, float] = {}
     for group in CHAT_MESSAGE.consumers:

@@ -1,4 +1,4 @@
-"""Speed of `agent-feedback rejudge`: messages judged again per second, on an embedded PostgreSQL.
+"""Speed of `agent-feedback rejudge`: re-judged messages per second, on an embedded PostgreSQL.
 
     python -m benchmarks.rejudge [--events N] [--sentence-encoder NAME]
 

@@ -1,4 +1,4 @@
-"""Queries of inference and of the feedback service over HTTP, with their rows, for `row_security.py`."""
+"""Queries and rows of inference and feedback for `row_security.py`."""
 
 from __future__ import annotations
 

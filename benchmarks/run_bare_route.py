@@ -1,4 +1,4 @@
-"""A FastAPI route that reads the same body and does nothing with it, on the same HTTP server: the most there can be.
+"""A FastAPI route on the same HTTP server that reads the same body and does nothing: the upper limit of the rate.
 
 python -m benchmarks.run_bare_route PORT
 """

@@ -1,4 +1,4 @@
-"""Inference's HTTP alone, on a database that is there, until it is ended: what `turn_index` measures.
+"""Server of inference's HTTP routes on an existing database, for `turn_index`. Runs until it is stopped.
 
 python -m benchmarks.run_detect DATABASE_URL PORT TOKEN
 """

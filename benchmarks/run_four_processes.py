@@ -1,8 +1,8 @@
-"""The four services as processes of their own on a real Kafka, from the first event until everything is taken in.
+"""Run of the four services as separate processes on a real Kafka, until all events are processed.
 
 python -m benchmarks.run_four_processes JOB [PROCESSES]
 
-PROCESSES of each service, one unless said.
+PROCESSES is the number of processes of each service; default: one.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _wait_until_ready(port: int) -> None:
 
 
 class Quiet:
-    """Detector of a quiet system: every group has committed everything, and nothing is written any more."""
+    """Detector of an idle system: every group has committed everything, and nothing more is written."""
 
     def __init__(self, bootstrap: str) -> None:
         self._admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)

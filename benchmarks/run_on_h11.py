@@ -1,4 +1,4 @@
-"""One of our programs on uvicorn's own protocol on h11, without our bounds.
+"""Runs one of our programs with uvicorn's h11 protocol instead of ours, which has bounds.
 
 python -m benchmarks.run_on_h11 MODULE [ARGUMENT ...]
 """

@@ -1,4 +1,4 @@
-"""The four services in one process, from the first event published until everything is taken in."""
+"""Run of the four services in one process, until all events are processed."""
 
 from __future__ import annotations
 

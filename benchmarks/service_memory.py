@@ -1,8 +1,8 @@
-"""Memory of each service that has just become ready, in an environment of its own extra alone.
+"""Memory of each service when it becomes ready, in an environment with only its own extra.
 
 python -m benchmarks.service_memory [--command "agent-feedback run"]
 
-With --command that command is started with the service's name behind it, in the environment it has.
+--command replaces the started command; the service's name is appended. It runs in the current environment.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Looking through all of one person's turns, in an index of a million: directly, and through `detect` over HTTP.
+"""Latency of searching all turns of a person in an index of a million turns: directly, and by `detect` over HTTP.
 
     python -m benchmarks.turn_index [--turns N] [--rate N] [--seconds N] [--plain] [--seed S] [--json]
 
-Directly: one look after the other, the vector of the message included. Over HTTP: requests at a steady rate, whether or
-not the ones before have been answered; each counts from the moment it was due. `--plain` measures vectors without
-pgvector. The server is a process of its own; it, this one and PostgreSQL share two cores.
+Directly: one search after another, including the vector of the message. Over HTTP: requests at a constant rate,
+regardless of outstanding ones; the latency counts from the time when the request was due. `--plain` measures without
+pgvector. The server, this process and PostgreSQL share two cores.
 """
 
 from __future__ import annotations

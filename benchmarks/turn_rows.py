@@ -1,4 +1,4 @@
-"""Rows of a large index of turns: many people with about a hundred turns each and one with many more, interleaved."""
+"""Rows of a large index of turns: about a hundred turns per person, and many more of one person, interleaved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time of finding an event among two million feedback records: each service's part, on generated tables.
+"""Latency of `agent-feedback where` with two million feedback records: each service's part, on generated tables.
 
 python -m benchmarks.where
 """

@@ -125,7 +125,7 @@ class Rewards:
         yield from self._rows("effective")
 
     def replies(self) -> Iterator[dict[str, Any]]:
-        """Yield replies to answers: engagement, with a small reward and no verdict. They are no part of `effective`."""
+        """Yield replies to answers: engagement, with a small reward and no verdict. They are not in `effective`."""
         yield from self._rows("replies")
 
     def _rows(self, view: str) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Requests for a service's own health during a fault."""
+"""Health requests to a service during a fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs inside a service under test: kills it at given points, shifts its clock, makes dead letters fail, plants
+"""Fault injection within a service: kills it at given points, shifts its clock, makes dead letters fail, plants
 bugs."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks that the harness detects planted bugs, each under its fault, and accuses no correct service."""
+"""Checks that the harness detects planted bugs, each under its fault, and reports none for correct services."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Break the code in small ways, one at a time, and see if the tests notice: `python -m proofs.mutants`.
+"""Mutation tests: `python -m proofs.mutants` applies small changes to the code, and reports those that no test detects.
 
-Each mutant of the sample is applied to a copy of the working tree, and tests that run its line are run there.
+Each mutant of a sample is applied to a copy of the working tree, in which the tests of its line are run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WHOLE_SUITE_SECONDS = 3_600
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Outcome of one mutant. `detail` names the test that noticed it, or the reason the tests could not run."""
+    """Outcome of one mutant. `detail` is the test that detected it, or the reason why the tests could not run."""
 
     mutant: Mutant
     outcome: Outcome
@@ -113,7 +113,7 @@ def _run(mutants: Sequence[Mutant], trees: Sequence[Tree], covered: CoverageMap,
 
 
 def confirmed(results: Sequence[Result], tree: Tree, seconds: int) -> list[Result]:
-    """Return the results with an error for each mutant whose test fails without it, too."""
+    """Return the results, with an error for each mutant whose test also fails without it."""
     noticed_by = {function_of(one.detail) for one in results if one.outcome == "noticed" and one.detail}
     fails_anyway = tree.failing(noticed_by, seconds) if noticed_by else set()
     return [
@@ -125,7 +125,7 @@ def confirmed(results: Sequence[Result], tree: Tree, seconds: int) -> list[Resul
 
 
 def _again(survivor: Result, tree: Tree) -> Result:
-    """Run all tests on a mutant that the chosen ones did not notice."""
+    """Run all tests on a mutant that the selected ones did not detect."""
     began = time.monotonic()
     run = tree.test(EVERYWHERE, survivor.mutant, WHOLE_SUITE_SECONDS)
     outcome: Outcome = "error" if run.error else "noticed" if run.failed else "survived"
@@ -143,7 +143,7 @@ def _shown(results: Iterator[Result], total: int) -> list[Result]:
 
 
 def report(results: Sequence[Result], share: float, *, as_json: bool) -> int:
-    """Print what the tests missed and the share they noticed. Returns the exit status: 0 if it reaches `share` %."""
+    """Print the undetected mutants and the share of detected ones. Returns the exit status: 0 from `share` % on."""
     noticed = [one for one in results if one.outcome == "noticed"]
     if as_json:
         print(json.dumps([asdict(one) for one in results], indent=1))
@@ -164,7 +164,7 @@ def report(results: Sequence[Result], share: float, *, as_json: bool) -> int:
 
 
 def _diff(mutant: Mutant) -> str:
-    """Return the breakage as a diff, or in one sentence if its file is no longer what the mutant was made from."""
+    """Return the mutant as a diff, or as one sentence if its file has changed since."""
     try:
         return mutant.diff((ROOT / mutant.file).read_text("utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The tests that run each line of the product, as `python -m proofs.mutants --record` has measured them."""
+"""Map from each line of the product to the tests that run it, recorded by `python -m proofs.mutants --record`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class CoverageMap:
         return cls(lines, said["seconds"])
 
     def is_executed(self, file: str, line: int) -> bool:
-        """Return True if any test runs the line, as opposed to its import or nothing at all.
+        """Return True if a test runs the line; an import alone does not count.
 
         A line of SQL runs where its statement is used.
         """
@@ -56,7 +56,7 @@ class CoverageMap:
         return any(self._lines.get(path, {}).get(number) for path, number in _places(file, line))
 
     def tests_of(self, file: str, line: int, budget: float) -> list[str]:
-        """Return the tests to run for a line, the most specific first, as many as take about `budget` seconds.
+        """Return the tests to run for a line, the most specific first, of about `budget` seconds in total.
 
         For a line that runs at import, these are the tests of the file, because others read a table's rows.
         """
@@ -114,7 +114,7 @@ def record(arguments: Sequence[str]) -> int:
 
 
 def write_map(root: Path, folder: Path = FOLDER) -> None:
-    """Merge the data files of the last recording, made in `root`, into the map in `folder`.
+    """Merge the data files of the last recording in `root` into the map in `folder`.
 
     A process that a test starts imports its modules within the test. Such a line still counts as run at import.
     """

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Mutant:
-    """In `file`, the characters from `start` to `end` become `after`; `kind` names the operator.
+    """Replacement of the characters from `start` to `end` of `file` by `after`; `kind` names the operator.
 
     `line` is the first line of the replaced text, `before` the replaced text.
     """
@@ -25,13 +25,13 @@ class Mutant:
     before: str
 
     def applied_to(self, text: str) -> str:
-        """Return `text` with the breakage. Raises ValueError unless `before` is at its place."""
+        """Return `text` with the mutant applied. Raises ValueError unless `before` is at its position."""
         if text[self.start : self.end] != self.before:
             raise ValueError(f"{self.file} has changed since the mutant was made")
         return text[: self.start] + self.after + text[self.end :]
 
     def changed_lines(self, text: str) -> tuple[str, str]:
-        """Return the lines of `text` that the breakage touches, before and after, without indentation."""
+        """Return the changed lines of `text` before and after, without indentation."""
         first = text.rfind("\n", 0, self.start) + 1
         last = text.find("\n", self.end)
         last = len(text) if last < 0 else last
@@ -39,7 +39,7 @@ class Mutant:
         return text[first:last].strip(), broken.strip()
 
     def diff(self, text: str) -> str:
-        """Return the breakage as a unified diff."""
+        """Return the mutant as a unified diff."""
         lines = difflib.unified_diff(
             text.splitlines(), self.applied_to(text).splitlines(), self.file, self.file, lineterm="", n=2
         )

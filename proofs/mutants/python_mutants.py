@@ -1,4 +1,4 @@
-"""Generates mutants of Python: comparisons, conditions, numbers, deleted statements, missing awaits."""
+"""Mutants of Python code: comparisons, conditions, numbers, deleted statements, missing awaits."""
 
 from __future__ import annotations
 

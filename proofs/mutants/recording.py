@@ -1,7 +1,7 @@
 """Plugin of pytest that records the lines of the product that each test runs: `-p proofs.mutants.recording`.
 
-The environment variable MUTANTS_COVERAGE names the data files' common prefix; each process writes a file of its own,
-also those that a test starts.
+The environment variable MUTANTS_COVERAGE names the data files' common prefix; each process writes its own file,
+including processes that a test starts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Selects mutants by a seed: the same share of every package, lines that tests run before lines that none runs."""
+"""Seeded selection of mutants: the same share of every package; lines that a test runs are preferred."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def equivalents(path: Path = EQUIVALENTS) -> set[tuple[str, str, str]]:
 
 
 def unobservable(path: Path = EQUIVALENTS) -> re.Pattern[str]:
-    """Return the pattern of lines whose breakage changes no result."""
+    """Return the pattern of lines whose mutants change no result."""
     return re.compile("|".join(f"(?:{one['line']})" for one in tomllib.loads(path.read_text("utf-8"))["unobservable"]))
 
 
 def sample(count: int, seed: str, covered: CoverageMap, named: str = "", further: Collection[str] = ()) -> list[Mutant]:
-    """Return `count` mutants of product and `further` files whose path holds `named`, or as many as there are.
+    """Return at most `count` mutants of product and `further` files whose path contains `named`.
 
-    Packages take turns. Within one, a mutant's chance is by its line and by how rare its operator is there.
+    Packages alternate. Within a package, a mutant's weight depends on its line and on how rare its operator is.
     """
     rng = random.Random(seed)
     known, changes_no_result = equivalents(), unobservable()
@@ -82,7 +82,7 @@ def _weight(mutant: Mutant, covered: CoverageMap) -> float:
 
 
 def _ranked(found: Sequence[tuple[float, Mutant]], rng: random.Random) -> list[Mutant]:
-    """Weighted sampling without replacement (Efraimidis and Spirakis): the greatest keys come first."""
+    """Weighted sampling without replacement (Efraimidis and Spirakis): the greatest keys are first."""
     kinds: dict[str, int] = defaultdict(int)
     for _, mutant in found:
         kinds[mutant.kind] += 1
@@ -93,7 +93,7 @@ def _ranked(found: Sequence[tuple[float, Mutant]], rng: random.Random) -> list[M
 
 
 def _in_turn(packages: Mapping[str, Sequence[Mutant]], count: int) -> list[Mutant]:
-    """Take one mutant of each package after another, at most one of a line."""
+    """Yield one mutant of each package in turn, at most one per line."""
     chosen: list[Mutant] = []
     lines: set[tuple[str, int]] = set()
     left = {package: list(mutants) for package, mutants in packages.items()}

@@ -1,4 +1,4 @@
-"""Makes mutants of SQL: comparisons, dropped conditions and columns, orders, locks; of schemas: keys and defaults."""
+"""Mutants of SQL: comparisons, dropped conditions and columns, orders, locks; of schemas: keys and defaults."""
 
 from __future__ import annotations
 

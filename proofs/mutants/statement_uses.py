@@ -1,4 +1,4 @@
-"""Finds the Python lines that use the SQL statement at a line of a file `*.sql`."""
+"""Python lines that use the SQL statement at a given line of a file `*.sql`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Place = tuple[str, int]
 
 
 def places_of(file: str, line: int) -> tuple[Place, ...]:
-    """Return where the statement at `line`, or a statement that inserts the fragment at `line`, is used.
+    """Return the uses of the statement at `line`, or of the statements that insert the fragment at `line`.
 
     For a line of a migration, these are the uses of the statements that name its table.
     """

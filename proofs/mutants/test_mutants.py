@@ -1,4 +1,4 @@
-"""The generator makes the breakages that it says, the sample is spread and repeatable, and a run tells the outcomes."""
+"""Generated mutants, repeatable samples over all packages, and the outcomes of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A copy of the working tree to break: what git knows and what it would add, never what it ignores."""
+"""Copy of the working tree for mutants: tracked and new files, without ignored ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Run:
 
 
 class Tree:
-    """A copy of the project in `folder`, with its own imports."""
+    """Copy of the project in `folder`, which imports its own modules."""
 
     def __init__(self, folder: Path, root: Path = ROOT) -> None:
         self.folder = folder
@@ -51,7 +51,7 @@ class Tree:
     def test(self, arguments: Sequence[str], mutant: Mutant, seconds: int) -> Run:
         """Run pytest with `arguments` and `mutant` in place, up to the first failure; then restore the copy.
 
-        A single test that takes `seconds` fails: the breakage made it wait for ever.
+        A test that takes longer than `seconds` fails, because a mutant may wait without end.
         """
         file = self.folder / mutant.file
         try:
@@ -71,7 +71,7 @@ class Tree:
             build_widget(self.folder)
 
     def run(self, arguments: Sequence[str], seconds: int) -> Run:
-        """Run pytest with `arguments` on the copy as it is."""
+        """Run pytest with `arguments` on the unchanged copy."""
         options = ["-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", f"--timeout={seconds}"]
         status, output = self._pytest.run([*options, *arguments], 2 * seconds)
         if status is None:

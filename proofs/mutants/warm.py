@@ -1,4 +1,4 @@
-"""Runs pytest in forks of a process that has imported other people's packages once: most of a short run is imports.
+"""Runs pytest in forks of a process that has imported third-party packages, because imports dominate short runs.
 
 `python -m proofs.mutants.warm` reads one JSON request per line, `{"arguments": [...], "seconds": n}`, and answers each
 with `{"status": exit status or null, "output": text}`; null means that the run took longer than `seconds`.

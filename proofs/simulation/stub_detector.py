@@ -1,4 +1,4 @@
-"""A detector whose verdict depends on every text before the judged message, so that a missed second judgement shows."""
+"""Detector whose verdict depends on every earlier text, so that a missing second judgement changes the result."""
 
 from __future__ import annotations
 

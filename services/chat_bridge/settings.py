@@ -12,11 +12,12 @@ from servicekit import PostgresUrl
 class ChatBridgeSettings(SourceSettings):
     """Settings of the bridge. `broker` is host:port[,host:port]; `database_url` is a PostgreSQL URL.
 
-    `message_source_url` is asked for messages that were never published, for at most `message_source_seconds`, and
-    every `message_source_again_seconds` for those that events still wait for. `log_seconds` is how long an HTTP
-    request waits for the log. Messages are forgotten `message_days` after they came in, refused events `refused_days`
-    after they were refused, and the outcomes of events (`where`) after `journal_days`; 0 keeps them for ever. The
-    settings of sources are declared beside them (`sources/`).
+    `message_source_url` returns messages that were never published. A request takes at most `message_source_seconds`;
+    messages that events still wait for are requested every `message_source_again_seconds`. `log_seconds` is the timeout
+    of an HTTP request's write to the log.
+
+    Retention in days (0: no limit): `message_days` for messages, `refused_days` for rejected events, `journal_days` for
+    the outcomes of events (`where`). The settings of a source are in its module (`sources/`).
     """
 
     model_config = SettingsConfigDict(env_prefix="CHAT_BRIDGE_")

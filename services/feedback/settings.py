@@ -24,13 +24,13 @@ class FeedbackSettings(ReadSettings):
     `tenant/project`; null removes an emoji's reward.
 
     `database_url` is the database of the turn registry. `log_seconds` is the timeout of a request's write to the log.
-    `turn_seconds` is how long a request for an unknown turn waits for the registry to read the log. `session_seconds`
+    A request for an unknown turn waits at most `turn_seconds` for the registry to read the log. `session_seconds`
     is the timeout for storing a rating at a session's end. Ratings are deleted after `session_days`. Ratings sent with
     a token of all tenants belong to `default_tenant`.
 
-    Kept, in days after they came in (0: for ever): `turn_days` what is known of a turn, `journal_days` the
-    outcomes of events (`where`), `stub_days` the ids that an
-    erasure leaves (PostgreSQL stores), `erasure_status_days` the status of erasures.
+    Retention in days after the row was stored (0: no limit): `turn_days` for known turns, `journal_days` for the
+    outcomes of events (`where`), `stub_days` for the ids of erased records (PostgreSQL stores), `erasure_status_days`
+    for the status of erasures.
     """
 
     model_config = SettingsConfigDict(env_prefix="FEEDBACK_")

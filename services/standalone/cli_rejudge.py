@@ -51,8 +51,8 @@ def rejudge(
 ) -> None:
     """Judge stored messages again with the present detector, and retract what no longer holds.
 
-    Raises the epoch, so the new verdicts take precedence over all earlier ones; reviews stay above them. Services may
-    go on meanwhile. Ctrl-C stops it; the same command goes on.
+    Increments the epoch, so the new verdicts take precedence over all earlier ones, but not over reviews. Services may
+    keep running. Ctrl-C stops the command; without --since it continues where it stopped.
     """
     from inference.settings import InferenceSettings
     from servicekit.log.cluster import cluster_at

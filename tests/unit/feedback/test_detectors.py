@@ -92,7 +92,7 @@ async def test_no_epoch_and_no_detector_overrides_a_review() -> None:
 
 
 class SlowStore(MemoryStore):
-    """Store whose calls let other writers run first, in an order of `random`."""
+    """Store whose calls let other writers run first, in a random order."""
 
     def __init__(self, random: Random) -> None:
         super().__init__()
