@@ -99,7 +99,7 @@ class Fleet:
         plan = self._planned.get(process.pid, NO_PLAN)
         if process.code == -9 and plan.die_at is not None:
             self.kills[process.name] += 1
-        elif not process.doomed:
+        elif not process.is_ended_by_harness:
             self.gave_up.append(f"{process.name} ended by itself with {process.code}")
 
     async def stop(self) -> dict[str, float]:

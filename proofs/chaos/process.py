@@ -31,7 +31,7 @@ class ServiceProcess:
         self._log = log
         self._port: int | None = None
         self.began = time.monotonic()
-        self.doomed = False
+        self.is_ended_by_harness = False
         """True if the harness ends the process."""
         path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
         given = {**os.environ, "AGENT_FEEDBACK_TOKEN": TOKEN, "PYTHONPATH": path, **environment}
@@ -58,14 +58,14 @@ class ServiceProcess:
             self.process.send_signal(number)
 
     def kill(self) -> None:
-        self.doomed = True
+        self.is_ended_by_harness = True
         self.signal(signal.SIGKILL)
         self.process.wait()
 
     async def terminate(self, seconds: float = 60.0) -> float:
         """Send SIGTERM, and SIGKILL after `seconds`; return the seconds until the end."""
         began = time.monotonic()
-        self.doomed = True
+        self.is_ended_by_harness = True
         self.signal(signal.SIGTERM)
         if not await ended(self.process, seconds):
             say(f"{self.name} did not stop within {seconds:.0f} s; its last lines: {self.last_lines()}")

@@ -74,14 +74,14 @@ async def kill_at_point(scene: Scene, name: str) -> None:
     point = rng.choice(points)
     passes = 1 if point == "in_rebalance" else rng.randint(1, 15)
     await kill_and_replace(scene, name, replace(fleet.base, die_at=point, die_after=passes))
-    doomed = fleet.main[name]
+    process = fleet.main[name]
     guest: ServiceProcess | None = None
     if point == "in_rebalance":
-        await _started(scene, doomed)
+        await _started(scene, process)
         guest = await _guest(scene, name)
-    if not await _until(lambda: doomed.code is not None, 30):
+    if not await _until(lambda: process.code is not None, 30):
         scene.trouble.append(f"{name} did not pass {point} in 30 s")
-        doomed.kill()
+        process.kill()
     if guest is not None:
         await _leave(scene, guest)
 
@@ -159,7 +159,7 @@ async def _started(scene: Scene, process: ServiceProcess) -> None:
     try:
         await process.running(60)
     except RuntimeError as error:
-        known = scene.trouble if process.doomed or process.code in (None, -9) else scene.fleet.gave_up
+        known = scene.trouble if process.is_ended_by_harness or process.code in (None, -9) else scene.fleet.gave_up
         known.append(str(error))
 
 

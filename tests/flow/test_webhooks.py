@@ -20,7 +20,7 @@ from reporting.egress.webhooks import sending
 from reporting.egress.webhooks.courier import ATTEMPT_SECONDS, Courier
 from reporting.egress.webhooks.endpoints import WebhookEndpoint, read_endpoints
 from reporting.egress.webhooks.payload import WebhookDelivery
-from reporting.egress.webhooks.schedule import WAITS
+from reporting.egress.webhooks.schedule import RETRY_DELAYS
 from reporting.egress.webhooks.sending import Sender
 from reporting.egress.webhooks.store import Deliveries
 from servicekit.db.pools import open_pool
@@ -241,7 +241,7 @@ async def test_tries_follow_the_schedule_and_then_it_is_dead(
         there.answers["/"] = 500
         async with hook(postgres_url, tmp_path, f"{there.url}/", monkeypatch) as (made, pool):
             await made.add(1)
-            for tries, wait in enumerate(WAITS, 1):
+            for tries, wait in enumerate(RETRY_DELAYS, 1):
                 await made.courier.deliver()
                 assert len(there.taken) == tries
                 early = 1 if tries < 5 else 60  # then the receiver gets no request for half a minute
@@ -250,10 +250,10 @@ async def test_tries_follow_the_schedule_and_then_it_is_dead(
                 assert len(there.taken) == tries, "too early"
                 made.clock.forward(early)
             await made.courier.deliver()
-            assert await made.rows(pool) == [("f1", 1, len(WAITS) + 1, True)]
+            assert await made.rows(pool) == [("f1", 1, len(RETRY_DELAYS) + 1, True)]
             made.clock.forward(30 * DAY // SECOND)
             await made.courier.deliver()
-            assert len(there.taken) == len(WAITS) + 1
+            assert len(there.taken) == len(RETRY_DELAYS) + 1
             assert {one.headers["webhook-id"] for one in there.taken} == {"e1.1"}
             assert {one.body for one in there.taken} == {there.taken[0].body}
             there.answers.clear()

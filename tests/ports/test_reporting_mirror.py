@@ -14,7 +14,7 @@ import pytest
 from contracts.erasure import Person
 from reporting.api.conversations import conversations_router
 from reporting.egress.mirror.adopting import mark_more, set_store
-from reporting.egress.mirror.mirror import LATE, ArtifactReplicator
+from reporting.egress.mirror.mirror import DELETE_AGAIN_AFTER, ArtifactReplicator
 from reporting.egress.mirror.object_store import ObjectStore
 from reporting.egress.mirror.receipts import HeldReceipts
 from reporting.read_models.erasure import ReportingErasures
@@ -241,7 +241,7 @@ async def test_a_write_that_arrives_after_the_deletion_is_deleted_too(make: Call
     await world.catch_up()
     assert world.place.objects() == {}
     await world.objects.put([(name, body)])
-    world.clock.forward(LATE / 1_000_000 - 1)
+    world.clock.forward(DELETE_AGAIN_AFTER / 1_000_000 - 1)
     await world.catch_up()
     assert list(world.place.objects()) == [name]
     world.clock.forward(1)

@@ -28,7 +28,7 @@ from feedback.settings import FeedbackSettings
 from inference.api_bodies import NewMessage
 from inference.settings import InferenceSettings
 from reporting.egress.webhooks.courier import ATTEMPT_SECONDS
-from reporting.egress.webhooks.schedule import WAITS
+from reporting.egress.webhooks.schedule import RETRY_DELAYS
 from reporting.settings import ReportingSettings
 from servicekit import launcher
 from servicekit.circuit_breaker import CircuitBreaker
@@ -253,7 +253,7 @@ STATED = (
         "docs/webhooks.md",
         "after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h",
         (5, 5 * 60, 30 * 60, *(hours * 3600 for hours in (2, 5, 10, 14, 20, 24))),
-        lambda: WAITS,
+        lambda: RETRY_DELAYS,
     ),
     of_argument("libs/agentkit/README.md", "`timeout` (10 seconds)", Client.__init__, "timeout", 10),
     of_argument("libs/agentkit/README.md", "`timeout` (10 seconds)", AsyncClient.__init__, "timeout", 10),

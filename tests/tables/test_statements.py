@@ -25,7 +25,7 @@ from inference.sql import SQL as INFERENCE
 from inference.turns.vectors_postgres import WIRES
 from reporting.api.queries.artifacts import KINDS, Search
 from reporting.api.queries.artifacts import _statement as _artifacts
-from reporting.queries.rolled import judgements, reasons_given, steps, votes
+from reporting.queries.rollup_counts import judgements, reasons_given, steps, votes
 from reporting.queries.search import _statement as _search
 from reporting.queries.selection import NONE_GIVEN, Filters, Project, TimeSpan, where
 from reporting.read_models.projection import FeedbackRow

@@ -8,7 +8,7 @@ import asyncpg
 from fastapi import APIRouter, Depends, Query
 
 from reporting.api.conversations import FAILURES, PROJECT
-from reporting.api.questions import CalibrationQuestion, Listed, RankingQuestion, SessionsBody, SummaryQuestion
+from reporting.api.questions import CalibrationQuestion, PagedQuestion, RankingQuestion, SessionsBody, SummaryQuestion
 from reporting.queries.calibration import Calibration, calibration
 from reporting.queries.reasons import Reasons, reasons
 from reporting.queries.satisfaction import Ranking, Summary, ranking, summary
@@ -51,7 +51,7 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> APIRouter:
         return await calibration(pool, Project(tenant, project), question.span(clock.now()), question.filters)
 
     @router.get(PROJECT + "/feedback/reasons")
-    async def why(tenant: TenantPath, project: ProjectPath, question: Annotated[Listed, Query()]) -> Reasons:
+    async def why(tenant: TenantPath, project: ProjectPath, question: Annotated[PagedQuestion, Query()]) -> Reasons:
         """Count reasons: people's tags, the machine's rules and correction types."""
         at, span = Project(tenant, project), question.span(clock.now())
         return await reasons(

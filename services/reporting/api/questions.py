@@ -37,7 +37,7 @@ class WindowQuestion(RequestBody):
         return TimeSpan(min(start, max(0, end - 1)), end)
 
 
-class Narrowed(WindowQuestion):
+class FilteredQuestion(WindowQuestion):
     """Time window with filters."""
 
     agent_id: Id | None = Field(default=None, description="Only this agent.")
@@ -59,8 +59,8 @@ class Narrowed(WindowQuestion):
         )
 
 
-class CalibrationQuestion(Narrowed):
-    """A window of verdicts, and what narrows it."""
+class CalibrationQuestion(FilteredQuestion):
+    """Time window of machine verdicts, with filters."""
 
     detector: Label | None = Field(default=None, description="Verdicts of this version of the detector alone.")
     decided_by: DecidedBy | None = Field(default=None, description="Verdicts that this part of the detector decided.")
@@ -74,7 +74,7 @@ class SessionsBody(WindowQuestion):
     bucket: Bucket = Field(default="day", description="Width of a bucket, in UTC.")
 
 
-class Listed(Narrowed):
+class PagedQuestion(FilteredQuestion):
     """Query with pages; the first page's window applies to all pages."""
 
     limit: Annotated[int, Field(ge=1, le=1_000, description="Maximum number of items in the response.")] = 200
@@ -88,11 +88,11 @@ class Listed(Narrowed):
         return self.start, self.end, asdict(self.filters)
 
 
-class SummaryQuestion(Narrowed):
+class SummaryQuestion(FilteredQuestion):
     bucket: Bucket = Field(default="day", description="Width of a bucket, in UTC.")
 
 
-class RankingQuestion(Listed):
+class RankingQuestion(PagedQuestion):
     min_votes: Annotated[int, Field(ge=1, le=1_000_000, description="Minimum votes of a ranked agent.")] = 10
 
     @property

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from contracts.base import DecidedBy, Reaction
 from reporting.queries.answers import ResponseModel, Window
-from reporting.queries.rolled import judgements
+from reporting.queries.rollup_counts import judgements
 from reporting.queries.satisfaction import window_of
 from reporting.queries.selection import BINS, NONE_GIVEN, Filters, Project, TimeSpan, where
 from reporting.sql import SQL
@@ -71,7 +71,7 @@ class Calibration(ResponseModel):
     ]
 
 
-class _Judged(NamedTuple):
+class _BinCounts(NamedTuple):
     """Machine verdicts of one reaction and bin, with people's verdicts on the same turns and the sum of confidences."""
 
     machine: Reaction
@@ -90,7 +90,7 @@ async def calibration(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: 
     rows = await pool.fetch(*SQL.count_judgements.filled(source=source)(**values))
     verdicts = {row["bin"]: int(row["total"]) for row in rows if row["kind"] == "verdict"}
     judged = [
-        _Judged(row["kind"], row["bin"], {person: int(row[person]) for person in REACTIONS}, row["confidence"])
+        _BinCounts(row["kind"], row["bin"], {person: int(row[person]) for person in REACTIONS}, row["confidence"])
         for row in rows
         if row["kind"] != "verdict"
     ]
@@ -114,7 +114,7 @@ async def calibration(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: 
     )
 
 
-def _bin(number: int, judged: list[_Judged]) -> Bin:
+def _bin(number: int, judged: list[_BinCounts]) -> Bin:
     pairs, agreeing = _agreeing(judged)
     return Bin(
         low=round(number / BINS, 2),
@@ -126,7 +126,7 @@ def _bin(number: int, judged: list[_Judged]) -> Bin:
     )
 
 
-def _threshold(number: int, judged: list[_Judged], verdicts: dict[int, int]) -> Threshold:
+def _threshold(number: int, judged: list[_BinCounts], verdicts: dict[int, int]) -> Threshold:
     pairs, agreeing = _agreeing([one for one in judged if one.bin >= number])
     return Threshold(
         threshold=round(number / BINS, 2),
@@ -137,5 +137,5 @@ def _threshold(number: int, judged: list[_Judged], verdicts: dict[int, int]) -> 
     )
 
 
-def _agreeing(judged: list[_Judged]) -> tuple[int, int]:
+def _agreeing(judged: list[_BinCounts]) -> tuple[int, int]:
     return sum(one.pairs for one in judged), sum(one.people[one.machine] for one in judged)

@@ -11,7 +11,7 @@ from contracts.base import Label
 from reporting.queries.answers import Counts, ResponseModel, Window
 from reporting.queries.counts import counts_of
 from reporting.queries.cursor import Moment, decode, encode, question
-from reporting.queries.rolled import reasons_given
+from reporting.queries.rollup_counts import reasons_given
 from reporting.queries.satisfaction import window_of
 from reporting.queries.selection import Filters, Project, TimeSpan
 from reporting.sql import SQL

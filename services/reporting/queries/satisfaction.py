@@ -14,7 +14,7 @@ from reporting.queries.answers import Counts, ResponseModel, Time, Window
 from reporting.queries.counts import counts_of
 from reporting.queries.cursor import Moment, decode, encode, question
 from reporting.queries.replies import reply_count
-from reporting.queries.rolled import votes
+from reporting.queries.rollup_counts import votes
 from reporting.queries.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, TimeSpan
 from reporting.sql import SQL
 

@@ -34,7 +34,7 @@ async def snapshot_of(connection: Connection) -> Snapshot:
     return Snapshot(row["server"], row["seen"])
 
 
-async def still_known(connection: Connection, text: str, now: Snapshot) -> str | None:
+async def usable_watermark(connection: Connection, text: str, now: Snapshot) -> str | None:
     """Return the PostgreSQL snapshot in the `text` of an earlier Snapshot.
 
     None if the text does not belong to this server: the database was moved or restored, or the text is forged.

@@ -3,7 +3,7 @@
 One snapshot counts an hour and deletes the hour's stale marks, so marks of changes that it does not show stay. Two
 concurrent changes of one turn do not see each other, so neither marks the other's hour. Therefore a mark stays until
 all transactions that were running when the mark was first seen have ended. The hour is then counted with both changes.
-`queries/rolled.py` reads the counts.
+`queries/rollup_counts.py` reads the counts.
 """
 
 from __future__ import annotations

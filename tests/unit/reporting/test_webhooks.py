@@ -15,7 +15,7 @@ from contracts.instants import SECOND
 from reporting.egress.webhooks.addresses import NotAllowed, address_of, is_public
 from reporting.egress.webhooks.endpoints import read_endpoints
 from reporting.egress.webhooks.payload import WebhookDelivery, body_of, headers_of
-from reporting.egress.webhooks.schedule import LONGEST_ASKED, WAITS, next_try
+from reporting.egress.webhooks.schedule import LONGEST_ASKED, RETRY_DELAYS, next_attempt
 from servicekit.errors import StartError
 
 SECRET = "whsec_" + base64.b64encode(b"a key of twenty-four byte").decode()
@@ -64,11 +64,11 @@ def test_a_cloud_event_carries_the_same_data() -> None:
 
 
 def test_tries_lie_further_and_further_apart_and_end() -> None:
-    waits = [next_try(attempts, 0, 0, 0.0) for attempts in range(1, len(WAITS) + 2)]
-    assert waits == [*(wait * SECOND for wait in WAITS), None]
-    assert next_try(1, 10 * SECOND, 0, 1.0) == 16 * SECOND
-    assert next_try(1, 0, 60, 0.0) == 60 * SECOND
-    assert next_try(1, 0, 10**6, 0.0) == LONGEST_ASKED * SECOND
+    waits = [next_attempt(attempts, 0, 0, 0.0) for attempts in range(1, len(RETRY_DELAYS) + 2)]
+    assert waits == [*(wait * SECOND for wait in RETRY_DELAYS), None]
+    assert next_attempt(1, 10 * SECOND, 0, 1.0) == 16 * SECOND
+    assert next_attempt(1, 0, 60, 0.0) == 60 * SECOND
+    assert next_attempt(1, 0, 10**6, 0.0) == LONGEST_ASKED * SECOND
 
 
 @pytest.mark.parametrize(

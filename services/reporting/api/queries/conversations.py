@@ -15,7 +15,7 @@ from reporting.queries.counts import counts_of
 from reporting.queries.cursor import TIMED, BadCursor, decode, encode, question
 from reporting.queries.paging import ITEM_BYTES, page_of
 from reporting.queries.selection import Project, TimeSpan
-from reporting.queries.snapshots import Snapshot, snapshot_of, still_known
+from reporting.queries.snapshots import Snapshot, snapshot_of, usable_watermark
 from reporting.read_models.database import Connection
 from reporting.sql import SQL
 
@@ -106,7 +106,7 @@ async def _first_page(
     """Return the first page's snapshot for the next cursor, and for PostgreSQL (None on the first page)."""
     if after is None:
         return now, None
-    seen = await still_known(connection, after[2], now)
+    seen = await usable_watermark(connection, after[2], now)
     if seen is None:
         raise BadCursor
     return after[2], seen

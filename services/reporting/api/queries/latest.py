@@ -16,7 +16,7 @@ from reporting.queries.answers import ResponseModel, Time
 from reporting.queries.cursor import TIMED, SnapshotText, decode, encode, question
 from reporting.queries.paging import page_of
 from reporting.queries.selection import ConversationScope
-from reporting.queries.snapshots import Snapshot, snapshot_of, still_known
+from reporting.queries.snapshots import Snapshot, snapshot_of, usable_watermark
 from reporting.read_models.database import Connection
 from reporting.read_models.projection import person_slot
 from reporting.sql import SQL
@@ -125,7 +125,7 @@ async def _not_shown_before(
     if watermark is None:
         return None
     of_turns, seen = decode(watermark, here, _WATERMARK)
-    return await still_known(connection, seen, now) if of_turns in ("*", turns) else None
+    return await usable_watermark(connection, seen, now) if of_turns in ("*", turns) else None
 
 
 def _item(row: asyncpg.Record) -> LatestItem:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import asyncpg
 
 from contracts.base import Origin
-from reporting.queries.rolled import steps, votes
+from reporting.queries.rollup_counts import steps, votes
 from reporting.queries.selection import Filters, Project, TimeSpan
 from reporting.queries.votes import Votes
 from reporting.sql import SQL

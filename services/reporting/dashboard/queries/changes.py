@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncpg
 
 from reporting.queries.selection import Project
-from reporting.queries.snapshots import snapshot_of, still_known
+from reporting.queries.snapshots import snapshot_of, usable_watermark
 from reporting.sql import SQL
 
 
@@ -21,5 +21,5 @@ async def changed_since(pool: asyncpg.Pool, at: Project, earlier: str) -> bool:
     Also return True if the stamp comes from another database.
     """
     async with pool.acquire() as connection:
-        seen = await still_known(connection, earlier, await snapshot_of(connection))
+        seen = await usable_watermark(connection, earlier, await snapshot_of(connection))
         return True if seen is None else bool(await connection.fetchval(*SQL.has_changed(**at._asdict(), seen=seen)))

@@ -25,10 +25,10 @@ from reporting.read_models.database import Connection
 from reporting.sql import SQL
 from servicekit import Clock, Statement, Unavailable
 
-LATE: Final = 15 * MINUTE
+DELETE_AGAIN_AFTER: Final = 15 * MINUTE
 """Time in microseconds after which a deleted object is deleted again: a write that timed out may arrive late."""
 _WRITE_SECONDS: Final = 120.0
-"""Time limit for the writes of one step, well below LATE."""
+"""Time limit for the writes of one step, well below DELETE_AGAIN_AFTER."""
 _MARKS_AT_ONCE: Final = 200
 _DELETED_AT_ONCE: Final = 500
 
@@ -124,11 +124,11 @@ class ArtifactReplicator:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_WRITE_SECONDS):
                 written, failure = await self._objects.put([(put.name, put.body) for put in plan.puts])
-        doomed = [*plan.doomed, *(plan.replaced[name] for name in written if name in plan.replaced)]
-        doomed += {put.name for put in plan.puts}.difference(written)
+        to_delete = [*plan.to_delete, *(plan.replaced[name] for name in written if name in plan.replaced)]
+        to_delete += {put.name for put in plan.puts}.difference(written)
         async with connection.transaction():
             await connection.execute(*SQL.mark_written(names=list(written)))
-            await connection.execute(*SQL.mark_outdated(names=doomed))
+            await connection.execute(*SQL.mark_outdated(names=to_delete))
             if failure is None:
                 await connection.execute(*SQL.delete_stale_turns(ids=list(marks)))
         metrics.ARTIFACTS.labels("written").inc(len(written))
@@ -149,7 +149,9 @@ class ArtifactReplicator:
             if not due:
                 return
             names, failure = await self._objects.delete([row["name"] for row in due])
-            await connection.execute(*SQL.note_deleted(names=list(names), due_at=self._clock.now() + LATE))
+            await connection.execute(
+                *SQL.note_deleted(names=list(names), due_at=self._clock.now() + DELETE_AGAIN_AFTER)
+            )
             metrics.ARTIFACTS.labels("deleted").inc(len(names))
             if failure:
                 raise Unavailable("the artifact store", failure)

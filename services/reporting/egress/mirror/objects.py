@@ -61,7 +61,7 @@ class ReplicationPlan(NamedTuple):
     """
 
     puts: Sequence[Put]
-    doomed: Sequence[str]
+    to_delete: Sequence[str]
     replaced: Mapping[str, str]
     """Name of the replaced object, by the name of its replacement in `puts`."""
 
@@ -73,8 +73,8 @@ def replication_plan(
     bodies = {(one.turn, one.id): body_of(one, reactions) for one, reactions in _with_reactions(wanted)}
     current = {(one.turn, one.artifact): one for one in held if one.state == "current"}
     # An object that is still `writing` may be incomplete, or may still arrive.
-    doomed = [one.name for one in held if one.state == "writing"]
-    doomed += [one.name for key, one in current.items() if key not in bodies]
+    to_delete = [one.name for one in held if one.state == "writing"]
+    to_delete += [one.name for key, one in current.items() if key not in bodies]
     puts, replaced = [], {}
     for (turn, artifact), body in bodies.items():
         put = Put(turn, artifact, name_of(turn, new_id()), body)
@@ -84,7 +84,7 @@ def replication_plan(
         puts.append(put)
         if there is not None:
             replaced[put.name] = there.name
-    return ReplicationPlan(puts, doomed, replaced)
+    return ReplicationPlan(puts, to_delete, replaced)
 
 
 def name_of(turn: TurnKey, unique: str) -> str:

@@ -11,7 +11,7 @@ from contracts.instants import SECOND
 from reporting.egress import metrics
 from reporting.egress.webhooks.endpoints import WebhookEndpoint
 from reporting.egress.webhooks.payload import WebhookDelivery
-from reporting.egress.webhooks.schedule import next_try
+from reporting.egress.webhooks.schedule import next_attempt
 from reporting.egress.webhooks.sending import Sender
 from reporting.egress.webhooks.store import Deliveries
 from servicekit import CircuitBreaker, Clock, logger
@@ -68,7 +68,7 @@ class Courier:
         self._breaker.failed(self._clock.monotonic())
         again_at = None
         if not answer.gone:
-            again_at = next_try(one.attempts + 1, self._clock.now(), answer.retry_after, self._pick())
+            again_at = next_attempt(one.attempts + 1, self._clock.now(), answer.retry_after, self._pick())
         await self._deliveries.failed(one, again_at, answer.what)
         outcome = "dead" if again_at is None else "failed"
         metrics.WEBHOOKS.labels(self.endpoint.name, outcome).inc()

@@ -6,18 +6,18 @@ from typing import Final
 
 from contracts.instants import SECOND
 
-WAITS: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
+RETRY_DELAYS: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 """Delays in seconds before the second attempt, the third, and so on: about three days in total."""
 LONGEST_ASKED: Final = 3_600
 """Maximum Retry-After that is respected, in seconds."""
 
 
-def next_try(attempts: int, now: int, asked: int, jitter: float) -> int | None:
+def next_attempt(attempts: int, now: int, asked: int, jitter: float) -> int | None:
     """Return the time of the next attempt after `attempts` failures, in microseconds; None to stop retrying.
 
     `asked` is the receiver's Retry-After in seconds, 0 for none. `jitter`, between 0 and 1, adds up to a fifth.
     """
-    if attempts > len(WAITS):
+    if attempts > len(RETRY_DELAYS):
         return None
-    wait = WAITS[attempts - 1] * (1 + jitter / 5)
+    wait = RETRY_DELAYS[attempts - 1] * (1 + jitter / 5)
     return now + int(max(wait, min(asked, LONGEST_ASKED)) * SECOND)
