@@ -111,7 +111,10 @@ def up(
     now: Annotated[
         str | None, typer.Option(help="Judge 'in the future' against this RFC 3339 time instead of the record's time.")
     ] = None,
-    fates: Annotated[Path | None, typer.Option(help="Write the outcome of every replayed line to this file.")] = None,
+    outcomes: Annotated[
+        Path | None, typer.Option(help="Write the outcome of every replayed line to this file.")
+    ] = None,
+    fates: Annotated[Path | None, typer.Option(hidden=True)] = None,
     database: Annotated[
         str | None, typer.Option(help="A PostgreSQL address to use instead of the embedded one.")
     ] = None,
@@ -133,7 +136,9 @@ def up(
     configure_logging(quiet=True) if log_level is None else configure_logging(log_level)
     if port is None:
         port = 0 if exit else 8080
-    options = Options(files, sample, exit, as_json, host, port, state, token, broker, instant(now), fates, database)
+    options = Options(
+        files, sample, exit, as_json, host, port, state, token, broker, instant(now), outcomes or fates, database
+    )
     facts = run_work(run_up(options, Console(), (lambda _: None) if as_json else say))
     if facts is None:
         if exit:

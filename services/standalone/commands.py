@@ -24,7 +24,7 @@ from standalone.state import StateFolder, running
 
 
 async def publish(files: Sequence[Path], broker: str | None, state: Path) -> dict[str, Any]:
-    """Publish the lines of `files`; return `{"lines", "events", "rejected"}`; `rejected` has rows of a fates file."""
+    """Publish the lines of `files`; return `{"lines", "events", "rejected"}`, the last with rows as in `--outcomes`."""
     facts = {} if broker else running(state)
     bootstrap = cluster_at(broker) if broker else log_of(facts)
     producer, account = BatchProducer(bootstrap, client_id="agent-feedback-replay"), ReplayResult()

@@ -12,7 +12,7 @@ from servicekit.log.outcome import DeadLettered, Ignored, Observation, Outcome, 
 from standalone.replay import RejectedLine, ReplayResult
 
 _CHAT = frozenset(topic.name for topic in CHAT_TOPICS)
-_FATES: dict[type[Outcome], str] = {
+_NAMES: dict[type[Outcome], str] = {
     Stored: "good",
     Unchanged: "duplicate",
     Ignored: "ignored",
@@ -54,8 +54,8 @@ class Outcomes:
         bridge = self._bridge.get(cause)
         return self._derived.get(cause, bridge) if isinstance(bridge, Stored | None) else bridge
 
-    def fates(self, account: ReplayResult) -> Iterator[dict[str, object]]:
-        """Yield one row per line, in the files' order."""
+    def rows(self, account: ReplayResult) -> Iterator[dict[str, object]]:
+        """Yield one row per line, in the files' order. Its `fate` is good, duplicate, ignored, parked or bad."""
         rejected = {one.line: one for one in account.rejected}
         places = {line: cause for cause, line in account.places.items()}
         for line in account.seen:
@@ -69,7 +69,7 @@ class Outcomes:
                 case DeadLettered() as letter:
                     yield RejectedLine(line, letter.reason, letter.detail).row()
                 case outcome:
-                    yield row | {"fate": _FATES[type(outcome)], "reason": reason_of(outcome)}
+                    yield row | {"fate": _NAMES[type(outcome)], "reason": reason_of(outcome)}
 
 
 def _note(noted: dict[str, Outcome], cause: str, outcome: Outcome) -> None:
@@ -78,7 +78,7 @@ def _note(noted: dict[str, Outcome], cause: str, outcome: Outcome) -> None:
         noted[cause] = outcome
 
 
-def write_fates(path: Path, outcomes: Outcomes, account: ReplayResult) -> None:
+def write_outcomes(path: Path, outcomes: Outcomes, account: ReplayResult) -> None:
     with path.open("w", encoding="utf-8") as out:
-        for row in outcomes.fates(account):
+        for row in outcomes.rows(account):
             out.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -30,7 +30,7 @@ class RejectedLine:
     detail: str = ""
 
     def row(self) -> dict[str, object]:
-        """Return the line's row in a fates file and in a summary."""
+        """Return the line's row in the file of `--outcomes` and in a summary."""
         detail = {"detail": self.detail} if self.detail else {}
         return {"file": self.line.file, "line": self.line.number, "fate": "bad", "reason": self.reason, **detail}
 

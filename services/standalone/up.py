@@ -32,7 +32,7 @@ from standalone.api import SURFACE, routers_of
 from standalone.embedded.holdback import Holdback
 from standalone.embedded.holding_producer import HoldingProducer
 from standalone.embedded.postgres import EmbeddedPostgres
-from standalone.fates import Outcomes, write_fates
+from standalone.fates import Outcomes, write_outcomes
 from standalone.log import facts_of_log, open_log
 from standalone.outage_watch import Dependency, DependencyLost, broker_at, database_at, while_answered
 from standalone.replay import ReplayResult, replay
@@ -63,7 +63,7 @@ class Options:
     token: str | None
     broker: str
     judge_at: int | None
-    fates: Path | None
+    outcomes: Path | None
     database_url: str | None = None
 
     @property
@@ -90,7 +90,7 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
-    account, outcomes = ReplayResult(), Outcomes(keep=options.fates is not None)
+    account, outcomes = ReplayResult(), Outcomes(keep=options.outcomes is not None)
     async with AsyncExitStack() as parts:
         state = parts.enter_context(StateFolder(options.state))
         token = state.token(options.token)
@@ -140,8 +140,8 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         facts = await _unless(stopping, asyncio.create_task(work))
         if facts is None:
             return None
-        if options.fates is not None:
-            write_fates(options.fates, outcomes, account)
+        if options.outcomes is not None:
+            write_outcomes(options.outcomes, outcomes, account)
         if files and not options.json:
             print_summary(console, facts)
         if not options.exit:
@@ -240,7 +240,7 @@ async def _replay(options: Options, files: Sequence[Path], stack: Stack, account
             files,
             stack.log,
             account,
-            keep_places=options.fates is not None,
+            keep_places=options.outcomes is not None,
             progress=lambda read: bar.advance(task, read),
         )
         waiting = bar.add_task("Processing", total=None)

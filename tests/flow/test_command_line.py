@@ -102,9 +102,10 @@ async def test_an_empty_file_and_lines_that_are_no_events(tmp_path: Path) -> Non
     assert facts["dead_letters"]["chat.message.ingested"] == 4
 
 
-async def test_replay_names_the_same_bad_lines_as_the_fates_of_a_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["--outcomes", "--fates"])
+async def test_replay_names_the_same_bad_lines_as_the_outcomes_of_a_run(tmp_path: Path, option: str) -> None:
     """The lines are named by field and rule, without any text."""
-    file, fates = tmp_path / "mixed.jsonl", tmp_path / "fates.jsonl"
+    file, outcomes = tmp_path / "mixed.jsonl", tmp_path / "outcomes.jsonl"
     events: list[dict[str, Any]] = [
         GOOD,
         {**GOOD, "eventId": "event-2", "senderType": "a secret"},
@@ -113,10 +114,10 @@ async def test_replay_names_the_same_bad_lines_as_the_fates_of_a_run(tmp_path: P
     ]
     twice = '{"tenant": "globex", ' + json.dumps(GOOD)[1:]
     file.write_text("\n".join([*map(json.dumps, events), "a secret", twice]))
-    async with state_folder() as state, serving(state, "--replay", str(file), "--fates", str(fates)):
+    async with state_folder() as state, serving(state, "--replay", str(file), option, str(outcomes)):
         ended = await agent_feedback("replay", file, "--state", state, "--json")
         told = await agent_feedback("replay", file, "--state", state)
-    rows = [json.loads(line) for line in fates.read_text("utf-8").splitlines()]
+    rows = [json.loads(line) for line in outcomes.read_text("utf-8").splitlines()]
     assert (ended.code, ended.facts["lines"], ended.facts["events"]) == (0, 6, 5)
     assert ended.facts["rejected"] == [row for row in rows if row["fate"] == "bad"]
     broken = [(row["line"], row["reason"], row.get("detail")) for row in ended.facts["rejected"]]

@@ -29,12 +29,12 @@ ACCEPTED_STYLES = (
 pytestmark = [needs_samples, pytest.mark.samples, pytest.mark.timeout(1_800)]
 
 
-async def _run(state: Path, *files: Path, fates: Path | None = None) -> Ended:
+async def _run(state: Path, *files: Path, outcomes: Path | None = None) -> Ended:
     arguments: list[str | Path] = ["up", "--exit", "--json", "--port", "0", "--state", state, "--now", JUDGED_AT]
     for file in files:
         arguments += ["--replay", file]
-    if fates is not None:
-        arguments += ["--fates", fates]
+    if outcomes is not None:
+        arguments += ["--outcomes", outcomes]
     return await agent_feedback(*arguments, within=600)
 
 
@@ -101,9 +101,9 @@ async def test_neither_shuffling_nor_splitting_matters(
 async def test_every_hostile_line_ends_as_it_should(tmp_path: Path) -> None:
     expected = json.loads((SAMPLES / "hostile_expected.json").read_text("utf-8"))["lines"]
     async with state_folder() as state:
-        ended = await _run(state, HOSTILE, fates=tmp_path / "fates.jsonl")
+        ended = await _run(state, HOSTILE, outcomes=tmp_path / "outcomes.jsonl")
     assert ended.code == 0, ended.err
-    fates = [json.loads(line) for line in (tmp_path / "fates.jsonl").read_text("utf-8").splitlines()]
+    fates = [json.loads(line) for line in (tmp_path / "outcomes.jsonl").read_text("utf-8").splitlines()]
     assert [fate["line"] for fate in fates] == list(range(1, len(fates) + 1))
     assert len(fates) == ended.facts["replayed"]["lines"] == len(expected)
     wrong = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Observation, Outcome, Parked
-from standalone.fates import Outcomes, write_fates
+from standalone.fates import Outcomes, write_outcomes
 from standalone.replay import Line, RejectedLine, ReplayResult
 
 MESSAGE, REACTION = "chat.message.ingested", "chat.message.reaction.ingested"
@@ -53,7 +53,7 @@ def test_a_row_says_which_field_broke_its_rule() -> None:
     for cause, detail in (("chat:0:1", "content: field required"), ("chat:0:2", "")):
         outcomes(Observation("chat_bridge", MESSAGE, cause, DeadLettered("invalid_event", detail)))
     row = {"file": "chat.jsonl", "fate": "bad", "reason": "invalid_event"}
-    assert [*outcomes.fates(account)] == [
+    assert [*outcomes.rows(account)] == [
         row | {"line": 1, "detail": "content: field required"},
         row | {"line": 2},
     ]
@@ -76,7 +76,7 @@ def test_the_row_of_each_outcome(tmp_path: Path, outcome: Outcome | None, fate: 
     if outcome is not None:
         outcomes(Observation("chat_bridge", MESSAGE, "chat:0:1", outcome))
     written = tmp_path / "fates.jsonl"
-    write_fates(written, outcomes, ReplayResult(seen=[line], places={"chat:0:1": line}))
+    write_outcomes(written, outcomes, ReplayResult(seen=[line], places={"chat:0:1": line}))
     assert json.loads(written.read_text("utf-8")) == {
         "file": "grüße.jsonl", "line": 7, "fate": fate, "reason": reason
     }  # fmt: skip
@@ -90,7 +90,7 @@ def test_rows_are_in_the_files_order_and_a_rejected_line_has_one() -> None:
     outcomes = Outcomes(keep=True)
     for cause in ("chat:0:3", "chat:0:9"):
         outcomes(Observation("chat_bridge", MESSAGE, cause, STORED))
-    rows = list(outcomes.fates(account))
+    rows = list(outcomes.rows(account))
     assert [(row["file"], row["line"], row["fate"]) for row in rows] == [
         ("a.jsonl", 1, "good"), ("a.jsonl", 2, "bad"), ("b.jsonl", 1, "good")
     ]  # fmt: skip
