@@ -25,7 +25,6 @@ PUBLIC_NAMES: Final = {
         "errors": "BadRequest StartError Unavailable",
         "interrupts": "run_service",
         "log.handler": "Handler",
-        "log.journal": "Journal JournalReader dead_letters_only",
         "log.late_outcomes": "LateOutcome LateOutcomes",
         "log.messages": "Message Producer Written",
         "log.outcome": "DeadLettered ERASED Ignored Outcome Parked STORED UNCHANGED",
@@ -39,7 +38,7 @@ PUBLIC_NAMES: Final = {
         "web.bodies": "Malformed read_body",
         "web.direct": "DirectRoute",
         "web.documents": "Document",
-        "web.journal": "CountedIn FeedbackState JudgedMessage WHERE WhereLookup where_router",
+        "web.journal": "Where",
         "web.parameters": "ProjectPath TenantPath",
         "web.permissions": "ANY_TOKEN PUBLIC needs",
         "web.refusals": "documented refusal require_media_type",
@@ -62,7 +61,6 @@ if TYPE_CHECKING:
     from servicekit.errors import BadRequest, StartError, Unavailable
     from servicekit.interrupts import run_service
     from servicekit.log.handler import Handler
-    from servicekit.log.journal import Journal, JournalReader, dead_letters_only
     from servicekit.log.late_outcomes import LateOutcome, LateOutcomes
     from servicekit.log.messages import Message, Producer, Written
     from servicekit.log.outcome import ERASED, STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
@@ -76,7 +74,7 @@ if TYPE_CHECKING:
     from servicekit.web.bodies import Malformed, read_body
     from servicekit.web.direct import DirectRoute
     from servicekit.web.documents import Document
-    from servicekit.web.journal import WHERE, CountedIn, FeedbackState, JudgedMessage, WhereLookup, where_router
+    from servicekit.web.journal import Where
     from servicekit.web.parameters import ProjectPath, TenantPath
     from servicekit.web.permissions import ANY_TOKEN, PUBLIC, needs
     from servicekit.web.refusals import documented, refusal, require_media_type

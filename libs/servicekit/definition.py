@@ -14,16 +14,18 @@ from typing import Any, Final, Generic, Literal, TypeVar, get_type_hints
 from fastapi import APIRouter
 
 from contracts.feedback import FeedbackKeeper
+from contracts.scopes import READ
 from contracts.topics import ERASURE_REQUESTED, Consumer
 from servicekit.db.retention import Expiry
 from servicekit.log.erasing import ErasingHandler, Erasures
 from servicekit.log.handler import Handler
-from servicekit.log.journal import Journal, JournalingHandler
+from servicekit.log.journal import JournalingHandler
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import Outcome
 from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.web.application import Surface
-from servicekit.web.permissions import Permissions, merged
+from servicekit.web.journal import Where, where_router
+from servicekit.web.permissions import Permissions, merged, needs
 from servicekit.web.refusals import RefusedPage
 
 P = TypeVar("P")
@@ -42,15 +44,13 @@ class Reads(Generic[P]):
     """A consumer group and the handler of its batches.
 
     Erasure requests among its topics are carried out around the handler (`ErasingHandler`), except if it
-    `erases_itself`. With `journal`, outcomes are noted for `agent-feedback where`. `if_set` names the setting without
-    which the service does not join the group.
+    `erases_itself`. `if_set` names the setting without which the service does not join the group.
     """
 
     group: Consumer
     handler: Callable[[P], Handler]
-    journal: Callable[[P], Journal] | None = None
-    is_noted: Callable[[Outcome], bool] = lambda _: True
-    """Selects the outcomes that the journal notes."""
+    journal: Literal["all", "dead letters", "nothing"] | Callable[[Outcome], bool] = "all"
+    """Outcomes that the service's journal notes; a function selects some of them, and dead letters are always noted."""
     erases_itself: bool = False
     around: Callable[[Handler, Any], Handler] | None = None
     """Wraps the erasing handler, its first argument; the second is the handler within."""
@@ -135,14 +135,21 @@ class ServiceDefinition(Generic[P]):
     serves: Sequence[Serves[P]] = ()
     every: Sequence[Every[P]] = ()
     keeps: Sequence[Keeps] = ()
+    where: Where[P] | None = None
     body_limits: Mapping[str, int] = field(default_factory=dict)
     """Limits of bodies in bytes by path prefix, where a prefix takes more than the usual body."""
     refused_pages: Mapping[str, RefusedPage] = field(default_factory=dict)
 
     @property
+    def permissions(self) -> Permissions:
+        """The permissions of all routes."""
+        where: Permissions = {} if self.where is None else {("GET", self.where.path): needs(READ)}
+        return merged(*(one.routes for one in self.serves), where)
+
+    @property
     def surface(self) -> Surface:
         """The parts of the routes that the HTTP application uses."""
-        return Surface(merged(*(one.routes for one in self.serves)), self.body_limits, self.refused_pages)
+        return Surface(self.permissions, self.body_limits, self.refused_pages)
 
     def expiries(self, settings: Any, pool: str = "pool") -> list[Expiry]:
         """Return the expiry rules of the tables on `pool` under `settings`."""
@@ -155,6 +162,8 @@ class ServiceDefinition(Generic[P]):
         """
         service = Service(self.name, context)
         parts = await self.opens(settings, service, *outside)
+        if self.where is not None:
+            service.journal = self.where.journal(parts)
         for pool in dict.fromkeys(one.pool for one in self.keeps):
             if getattr(parts, pool) is not None:
                 service.expire(getattr(parts, pool), self.expiries(settings, pool))
@@ -167,6 +176,9 @@ class ServiceDefinition(Generic[P]):
                 for name, work in _named(every.name, every.work(parts)):
                     service.every(Periodic(name, seconds, work, every.delay))
         service.routers += [one.router(parts) for one in self.serves]
+        if self.where is not None:
+            lookup = service.lookups[f"where {self.where.name}"] = self.where.lookup(parts)
+            service.routers.append(where_router(self.where, lookup))
         return service
 
     def _handler(self, reads: Reads[P], parts: P, service: Service) -> Handler:
@@ -176,7 +188,10 @@ class ServiceDefinition(Generic[P]):
             receipts = service.producer if self.erases.receipts is None else self.erases.receipts(parts)
             erasing = ErasingHandler(handler, self.erases.erasures(parts), receipts, self.name)
             handler = erasing if reads.around is None else reads.around(erasing, handler)
-        return handler if reads.journal is None else JournalingHandler(handler, reads.journal(parts), reads.is_noted)
+        if reads.journal == "nothing" or service.journal is None:
+            return handler
+        is_noted = reads.journal if callable(reads.journal) else lambda _: reads.journal == "all"
+        return JournalingHandler(handler, service.journal, is_noted)
 
 
 def _is_set(settings: Any, name: str) -> bool:

@@ -103,6 +103,8 @@ class Service:
         self.facts: dict[str, Callable[[], Awaitable[Any]]] = {}
         self.lookups: dict[str, Callable[..., Awaitable[Any]]] = {}
         """Facts that other parts of the process may query."""
+        self.journal: Journal | None = None
+        """Journal of the outcomes, once the parts are open."""
         self.watched: list[Callable[[], Sequence[str]]] = []
         """Further sources of warnings for an operator."""
         self.resources = AsyncExitStack()
@@ -152,11 +154,9 @@ class Service:
         """Return a function from an erased person to the name in rows that stay. Raises StartError."""
         return Pseudonyms(read_settings(ErasureSettings))
 
-    def late_outcomes(
-        self, group: Consumer, journal: Journal | None = None, note_set_aside: NoteSetAside | None = None
-    ) -> LateOutcomes:
-        """Return the writer of outcomes that records of `group` have after their batch."""
-        return LateOutcomes(group, self.producer, self.context.observers, journal, note_set_aside)
+    def late_outcomes(self, group: Consumer, note_set_aside: NoteSetAside | None = None) -> LateOutcomes:
+        """Return the writer of outcomes that records of `group` have after their batch; it also journals them."""
+        return LateOutcomes(group, self.producer, self.context.observers, self.journal, note_set_aside)
 
     def every(self, periodic: Periodic) -> None:
         self._periodics.append(periodic)

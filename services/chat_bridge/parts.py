@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import asyncpg
@@ -22,12 +23,12 @@ from chat_bridge.sources.registry import OpenSources, open_sources
 from chat_bridge.sources.source import SourceKind
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.instants import DAY
-from servicekit import Journal, JournalReader, Service, WhereLookup
+from servicekit import Service
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChatBridgeParts:
     """Open resources of the bridge. `message_source` is None if no setting names one."""
 
@@ -35,13 +36,16 @@ class ChatBridgeParts:
     service: Service
     pool: asyncpg.Pool
     store: PostgresMessageStore
-    journal: Journal
     refused: RefusedEvents
-    parking: Parking
     message_source: HttpMessageSource | None
     sources: OpenSources
     intake: Intake
-    lookup: WhereLookup
+
+    @cached_property
+    def parking(self) -> Parking:
+        wait = int(self.settings.parked_days * DAY)
+        late = self.service.late_outcomes("chat_bridge", self.refused.note_set_aside)
+        return Parking(self.store, self.service.producer, self.service.context.clock, wait, late)
 
     def chat_handler(self) -> ChatHandler:
         return ChatHandler(
@@ -69,25 +73,18 @@ async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBrid
     """Open the bridge's parts, its database among them, for `service`. Raises StartError."""
     context = service.context
     pool = await service.open_database(settings.database_url, MIGRATIONS)
-    store, journal, refused = PostgresMessageStore(pool), Journal(pool), RefusedEvents(pool, context.clock)
-    wait = int(settings.parked_days * DAY)
-    late = service.late_outcomes("chat_bridge", journal, refused.note_set_aside)
-    parking = Parking(store, service.producer, context.clock, wait, late)
+    store, refused = PostgresMessageStore(pool), RefusedEvents(pool, context.clock)
     log = service.request_producer(settings.log_seconds)
-    lookup = service.lookups["where chat"] = WhereLookup(JournalReader(pool))
     service.facts["parked"] = store.parked
     return ChatBridgeParts(
         settings=settings,
         service=service,
         pool=pool,
         store=store,
-        journal=journal,
         refused=refused,
-        parking=parking,
         message_source=_open_message_source(settings, service),
         sources=open_sources(settings),
         intake=Intake(log, context.clock, context.judge_at, refused.note),
-        lookup=lookup,
     )
 
 

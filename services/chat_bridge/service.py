@@ -10,21 +10,19 @@ from chat_bridge.parts import ChatBridgeParts, open_parts
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.api import SOURCE_LIMIT
 from chat_bridge.sources.registry import SOURCES
-from contracts.scopes import INGEST, READ
-from servicekit import PUBLIC, WHERE, Erases, Every, Keeps, Reads, Serves, ServiceDefinition, needs, where_router
+from contracts.scopes import INGEST
+from servicekit import PUBLIC, Erases, Every, Keeps, Reads, Serves, ServiceDefinition, Where, needs
 
-WHERE_CHAT = WHERE + "chat"
 PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     "chat_bridge",
     ChatBridgeSettings,
     open_parts,
-    reads=[Reads("chat_bridge", ChatBridgeParts.chat_handler, journal=lambda parts: parts.journal)],
+    reads=[Reads("chat_bridge", ChatBridgeParts.chat_handler)],
     serves=[
         Serves(lambda parts: ingest_router(parts.intake), {("POST", EVENTS): needs(INGEST)}),
         # Sources need no token, because platforms sign their requests.
         *(Serves(partial(ChatBridgeParts.source_routes, kind=kind), {("POST", kind.path): PUBLIC}) for kind in SOURCES),
         Serves(lambda parts: refused_router(parts.refused), {("GET", REFUSED): needs(INGEST)}),
-        Serves(lambda parts: where_router(WHERE_CHAT, parts.lookup, "ingest"), {("GET", WHERE_CHAT): needs(READ)}),
     ],
     every=[
         Every("sweep", "sweep_seconds", lambda parts: parts.parking.sweep),
@@ -41,6 +39,7 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
         Keeps("journal", "journal_days", "noted_at"),
         Keeps("refused", "refused_days", "refused_at", "microseconds"),
     ],
+    where=Where("chat", "ingest", reads="pool"),
     erases=Erases("parked events, ids of senders, and copies of messages", ChatBridgeParts.erasures),
     body_limits={"/ingest/": INGEST_LIMIT, "/sources/": SOURCE_LIMIT},
 )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import asyncpg
 
-from feedback import where
 from feedback.erasure_status import ErasureStatusHandler, PostgresErasureStatuses
 from feedback.handlers import FeedbackHandler
 from feedback.registry_postgres import PostgresRegistry
@@ -20,7 +19,7 @@ from feedback.store_postgres import PostgresStore
 from feedback.submission import ExplicitIntake
 from feedback.turn_erasures import TurnErasures
 from feedback.turns import TurnHandler
-from servicekit import Journal, JournalReader, Producer, Service, WhereLookup
+from servicekit import Producer, Service
 
 
 @dataclass(frozen=True)
@@ -33,11 +32,9 @@ class FeedbackParts:
     pool: asyncpg.Pool
     reads: asyncpg.Pool
     turn_erasures: TurnErasures
-    journal: Journal
     log: Producer
     announcer: SessionAnnouncer
     sessions: Sessions
-    lookup: WhereLookup
 
     @property
     def store_pool(self) -> asyncpg.Pool | None:
@@ -85,7 +82,6 @@ async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackPa
         seconds=settings.session_seconds,
         days=settings.session_days,
     )
-    lookup = service.lookups["where feedback"] = WhereLookup(JournalReader(reads), partial(where.states_of, store))
     service.facts["totals"] = store.totals
     return FeedbackParts(
         settings=settings,
@@ -94,9 +90,7 @@ async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackPa
         pool=pool,
         reads=reads,
         turn_erasures=TurnErasures(pool, service.pseudonym_of),
-        journal=Journal(pool, where.feedback_of),
         log=service.request_producer(settings.log_seconds),
         announcer=announcer,
         sessions=sessions,
-        lookup=lookup,
     )

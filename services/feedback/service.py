@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contracts.scopes import ADMIN, READ, REVIEW
+from functools import partial
+
+from contracts.scopes import ADMIN, REVIEW
 from feedback.api import TURN_FEEDBACK, intake_router
 from feedback.api_erasure import ERASURE, PERSON, erasure_router
 from feedback.api_reviews import REVIEWS, reviews_router
@@ -10,7 +12,7 @@ from feedback.api_sessions import MEMORY_STATUS, THREAD_END, sessions_router
 from feedback.erasure_status import PostgresErasureStatuses
 from feedback.parts import FeedbackParts, open_parts
 from feedback.settings import FeedbackSettings
-from feedback.where import PATH as WHERE_FEEDBACK
+from feedback.where import feedback_of, states_of
 from feedback.widget.routes import FILES, widget_router
 from servicekit import (
     ANY_TOKEN,
@@ -21,9 +23,8 @@ from servicekit import (
     Reads,
     Serves,
     ServiceDefinition,
-    dead_letters_only,
+    Where,
     needs,
-    where_router,
 )
 
 PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
@@ -31,9 +32,9 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     FeedbackSettings,
     open_parts,
     reads=[
-        Reads("feedback", FeedbackParts.feedback_handler, journal=lambda parts: parts.journal, erases_itself=True),
-        Reads("feedback_turns", FeedbackParts.turn_handler, lambda parts: parts.journal, dead_letters_only),
-        Reads("feedback_erasures", FeedbackParts.erasure_status_handler, erases_itself=True),
+        Reads("feedback", FeedbackParts.feedback_handler, erases_itself=True),
+        Reads("feedback_turns", FeedbackParts.turn_handler, "dead letters"),
+        Reads("feedback_erasures", FeedbackParts.erasure_status_handler, "nothing", erases_itself=True),
     ],
     serves=[
         Serves(lambda parts: intake_router(parts.intake), {("POST", TURN_FEEDBACK): ANY_TOKEN}),
@@ -47,10 +48,6 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
             {("DELETE", PERSON): needs(ADMIN), ("GET", ERASURE): needs(ADMIN)},
         ),
         Serves(lambda _: widget_router(), {("GET", path): PUBLIC for path in FILES}),
-        Serves(
-            lambda parts: where_router(WHERE_FEEDBACK, parts.lookup, "feedback"),
-            {("GET", WHERE_FEEDBACK): needs(READ)},
-        ),
     ],
     every=[
         Every("session_announcements", 5, lambda parts: parts.announcer.sweep),
@@ -74,6 +71,7 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
             pool="store_pool",
         ),
     ],
+    where=Where("feedback", "feedback", feedback_of=feedback_of, states=lambda parts: partial(states_of, parts.store)),
     erases=Erases("feedback up to a stub of its ids, roles, and the person's id in turns and ratings"),
 )
 """The feedback service as it is started, alone or with the other services."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from contracts.feedback import FeedbackErasureRequested
 from contracts.ids import revision_event_id
+from contracts.where import FeedbackState
 from feedback.model import Record
 from feedback.reward import key_of
 from feedback.store import Store
-from servicekit import WHERE, FeedbackState
-
-PATH: Final = WHERE + "feedback"
 
 
 def feedback_of(event: Any) -> UUID | None:

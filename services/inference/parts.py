@@ -10,7 +10,6 @@ import asyncpg
 from fastapi import APIRouter
 
 from detector.detector import Detector
-from inference import where
 from inference.api import inference_router
 from inference.detector_group import DetectorGroup
 from inference.detector_setup import gate_of, open_detector, open_endpoint
@@ -25,7 +24,7 @@ from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import UserReactionHandler
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
-from servicekit import Journal, JournalReader, Service, WhereLookup
+from servicekit import Service
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -45,8 +44,6 @@ class InferenceParts:
     conversations: ConversationHandler
     group: DetectorGroup
     erasures: InferenceErasures
-    journal: Journal
-    lookup: WhereLookup
 
     def conversation_handler(self) -> ConversationHandler:
         return self.conversations
@@ -79,8 +76,6 @@ async def open_parts(settings: InferenceSettings, service: Service) -> Inference
     conversations = ConversationHandler(PostgresConversationStore(pool), turns, service.producer, detector, gate)
     group = DetectorGroup(pool, conversations.judging.version, lambda: conversations.judging.judged)
     service.watched.append(lambda: group.warnings)
-    lookup = WhereLookup(JournalReader(reads), verdicts=partial(where.judged, reads))
-    service.lookups["where inference"] = lookup
     return InferenceParts(
         settings=settings,
         service=service,
@@ -93,6 +88,4 @@ async def open_parts(settings: InferenceSettings, service: Service) -> Inference
         conversations=conversations,
         group=group,
         erasures=InferenceErasures(pool, turns, service.pseudonym_of),
-        journal=Journal(pool),
-        lookup=lookup,
     )

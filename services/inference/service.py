@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from contracts.scopes import DETECT, READ
+from functools import partial
+
+from contracts.scopes import DETECT
 from inference.api import CONVERSATION, PROJECT
 from inference.detector_group import LOOK_SECONDS
 from inference.parts import InferenceParts, open_parts
 from inference.settings import InferenceSettings
-from inference.where import PATH as WHERE_INFERENCE
-from inference.where import is_noted
-from servicekit import Erases, Every, Keeps, Reads, Serves, ServiceDefinition, needs, where_router
+from inference.where import is_noted, judged
+from servicekit import Erases, Every, Keeps, Reads, Serves, ServiceDefinition, Where, needs
 
 # A conversation expires as a whole, once its last message is too old: `evaluation` counts its messages, and must not
 # fall while any of them may be judged again.
@@ -23,14 +24,10 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
     InferenceSettings,
     open_parts,
     reads=[
-        Reads("inference", InferenceParts.conversation_handler, lambda parts: parts.journal, is_noted),
-        Reads("inference_status", InferenceParts.user_reaction_handler, lambda parts: parts.journal, is_noted),
+        Reads("inference", InferenceParts.conversation_handler, is_noted),
+        Reads("inference_status", InferenceParts.user_reaction_handler, is_noted),
     ],
     serves=[
-        Serves(
-            lambda parts: where_router(WHERE_INFERENCE, parts.lookup, "inference"),
-            {("GET", WHERE_INFERENCE): needs(READ)},
-        ),
         Serves(
             InferenceParts.routes,
             {
@@ -48,6 +45,7 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
         Keeps("gate_answers", "gate_answer_days", "settled_at"),
         Keeps("journal", "journal_days", "noted_at"),
     ],
+    where=Where("inference", "inference", verdicts=lambda parts: partial(judged, parts.reads)),
     erases=Erases(
         "texts and ids of messages, questions with their vectors, and reactions", lambda parts: parts.erasures
     ),

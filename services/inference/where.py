@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, Final
+from typing import Any
 
 import asyncpg
 
 from contracts.detectors import version_of
 from contracts.instants import format_instant
+from contracts.where import JudgedMessage
 from inference.sql import SQL
 from inference.turns.user_reactions import NO_REACTION
-from servicekit import WHERE, Ignored, JudgedMessage, Outcome
-
-PATH: Final = WHERE + "inference"
+from servicekit import Ignored, Outcome
 
 
 def is_noted(outcome: Outcome) -> bool:

@@ -23,9 +23,8 @@ from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
-from reporting.read_models.where import feedback_of, states_of
 from reporting.settings import ReportingSettings
-from servicekit import Journal, JournalReader, Producer, Service, WhereLookup
+from servicekit import Producer, Service
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -48,8 +47,6 @@ class ReportingParts:
     mirror: ArtifactReplicator | None
     receipts: Producer
     """Producer of erasure receipts. With an object store, receipts are held until the store has deleted the objects."""
-    journal: Journal
-    lookup: WhereLookup
     deliveries: Deliveries
     endpoints: Sequence[WebhookEndpoint]
     health: Health | None
@@ -87,7 +84,6 @@ async def open_parts(
     for warned in (rollups, mirror):
         if warned is not None:
             service.watched.append(partial(getattr, warned, "warnings"))
-    lookup = service.lookups["where reports"] = WhereLookup(JournalReader(reads), partial(states_of, reads))
     service.facts["report"] = partial(totals, pool)
     return ReportingParts(
         settings=settings,
@@ -99,8 +95,6 @@ async def open_parts(
         rollups=rollups,
         mirror=mirror,
         receipts=receipts,
-        journal=Journal(pool, feedback_of),
-        lookup=lookup,
         deliveries=Deliveries(pool),
         endpoints=read_endpoints(settings.webhooks) if settings.webhooks else [],
         health=health,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from contracts.scopes import ADMIN, DETECT, READ, REVIEW
 from reporting.api.audit.routes import AUDIT, DRAWS, audit_router
 from reporting.api.conversations import CONVERSATION, PROJECT, conversations_router
@@ -12,8 +14,7 @@ from reporting.dashboard.routes import PAGES, REFUSED_PAGES, pages_router
 from reporting.dashboard.session import SIGN_IN
 from reporting.egress.webhooks.handlers import ErasureRequestHandler
 from reporting.parts import ReportingParts, open_parts
-from reporting.read_models.where import PATH as WHERE_REPORTS
-from reporting.read_models.where import is_noted
+from reporting.read_models.where import feedback_of, is_noted, states_of
 from reporting.settings import ReportingSettings
 from servicekit import (
     ANY_TOKEN,
@@ -24,9 +25,8 @@ from servicekit import (
     Reads,
     Serves,
     ServiceDefinition,
-    dead_letters_only,
+    Where,
     needs,
-    where_router,
 )
 
 PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
@@ -34,9 +34,9 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     ReportingSettings,
     open_parts,
     reads=[
-        Reads("reporting", ReportingParts.projection_handler, lambda parts: parts.journal, is_noted),
+        Reads("reporting", ReportingParts.projection_handler, is_noted),
         Reads(
-            *("webhooks", ReportingParts.webhook_handler, lambda parts: parts.journal, dead_letters_only),
+            *("webhooks", ReportingParts.webhook_handler, "dead letters"),
             # Receivers have the person's text too, so the request goes to them as well.
             around=ErasureRequestHandler,
             if_set="webhooks",
@@ -55,10 +55,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 ("POST", CONVERSATION + "/feedback/latest"): needs(READ, DETECT),
                 ("GET", CONVERSATION + "/turns/{turn_id:segment}/feedback"): ANY_TOKEN,
             },
-        ),
-        Serves(
-            lambda parts: where_router(WHERE_REPORTS, parts.lookup, "reporting"),
-            {("GET", WHERE_REPORTS): needs(READ)},
         ),
         Serves(
             lambda parts: figures_router(parts.reads, parts.service.context.clock),
@@ -102,6 +98,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         # topics' retention has removed those announcements. Revisions are log times in milliseconds.
         Keeps("forgotten", "tombstone_days", "revision", "milliseconds"),
     ],
+    where=Where("reports", "reporting", feedback_of=feedback_of, states=lambda parts: partial(states_of, parts.reads)),
     erases=Erases(
         "texts and senders of messages, feedback, and webhook deliveries",
         lambda parts: parts.erasures,

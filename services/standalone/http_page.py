@@ -12,29 +12,25 @@ from fastapi import APIRouter
 
 from chat_bridge.api import ingest_router
 from chat_bridge.api_refused import refused_router
-from chat_bridge.service import WHERE_CHAT
 from chat_bridge.sources.api import source_router
 from chat_bridge.sources.registry import SOURCES
 from feedback.api import intake_router
 from feedback.api_erasure import erasure_router
 from feedback.api_reviews import reviews_router
 from feedback.api_sessions import sessions_router
-from feedback.where import PATH as WHERE_FEEDBACK
 from inference.api import inference_router
-from inference.where import PATH as WHERE_INFERENCE
 from reporting.api.audit.routes import audit_router
 from reporting.api.conversations import conversations_router
 from reporting.api.exports import exports_router
 from reporting.api.figures import figures_router
 from reporting.api.webhooks import webhooks_router
-from reporting.read_models.where import PATH as WHERE_REPORTS
 from servicekit.web.application import application
-from servicekit.web.journal import WhereLookup, where_router
+from servicekit.web.journal import where_router
 from servicekit.web.reference import as_markdown
+from standalone.stack import PROGRAMS
 
 PAGE = Path(__file__).parents[2] / "docs" / "http.md"
 MARK = "<!-- Everything below is made from the routes by `make docs`. -->\n"
-_NO_JOURNAL: Any = None
 ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     refused_router,
     intake_router,
@@ -47,10 +43,6 @@ ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     audit_router,
     webhooks_router,
     inference_router,
-    lambda: where_router(WHERE_CHAT, WhereLookup(_NO_JOURNAL), "ingest"),
-    lambda: where_router(WHERE_INFERENCE, WhereLookup(_NO_JOURNAL), "inference"),
-    lambda: where_router(WHERE_FEEDBACK, WhereLookup(_NO_JOURNAL), "feedback"),
-    lambda: where_router(WHERE_REPORTS, WhereLookup(_NO_JOURNAL), "reporting"),
 )
 
 
@@ -60,7 +52,8 @@ def openapi() -> dict[str, Any]:
     nothing: Any = None
     made = (make(*(nothing for _ in inspect.signature(make).parameters)) for make in ROUTERS)
     of_bridge = (ingest_router(nothing), *(source_router(kind, {}, nothing) for kind in SOURCES))
-    for router in (*of_bridge, *made):
+    of_journals = (where_router(one.where, nothing) for one in PROGRAMS if one.where is not None)
+    for router in (*of_bridge, *made, *of_journals):
         app.include_router(router)
     return app.openapi()
 

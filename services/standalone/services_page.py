@@ -58,9 +58,8 @@ def _reads(service: ServiceDefinition[Any]) -> Iterable[Sequence[str]]:
 
 
 def _serves(service: ServiceDefinition[Any]) -> Iterable[Sequence[str]]:
-    for serves in service.serves:
-        for (method, path), need in serves.routes.items():
-            yield f"`{method} {template_of(path)}`", allowed(need)
+    for (method, path), need in service.permissions.items():
+        yield f"`{method} {template_of(path)}`", allowed(need)
 
 
 def allowed(need: Need) -> str:

@@ -1666,7 +1666,7 @@ export interface Operations {
     body: undefined;
     answer: WhereFound;
   };
-  "GET /conversations/{tenant}/{project}/where/inference": {
+  "GET /conversations/{tenant}/{project}/where/feedback": {
     query: {
       /** Records with these event ids. */
       event_id?: string[];
@@ -1680,7 +1680,7 @@ export interface Operations {
     body: undefined;
     answer: WhereFound;
   };
-  "GET /conversations/{tenant}/{project}/where/feedback": {
+  "GET /conversations/{tenant}/{project}/where/inference": {
     query: {
       /** Records with these event ids. */
       event_id?: string[];

@@ -19,13 +19,13 @@ from pydantic_core import from_json
 from contracts.base import ID_LIMIT, ID_PATTERN, Event
 from contracts.headers import CAUSE, header
 from contracts.topics import FOREIGN
+from contracts.where import FOUND_LIMIT
 from servicekit.db.sql import SQL
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import DeadLettered, Outcome, kind_of, reason_of
 from servicekit.log.records import Received, Unreadable
 from servicekit.logging import frames, logger
 
-FOUND_LIMIT: Final = 200
 _COLUMNS: Final = (
     *("event_id", "at", "tenant", "project", "cause", "conversation_id", "message_id", "feedback_id"),
     *("outcome", "reason", "detail"),
@@ -114,11 +114,6 @@ class JournalReader:
         given = {"events": list(events), "messages": list(messages), "causes": list(causes)}
         statement = SQL.find_outcomes(tenant=tenant, project=project, limit=FOUND_LIMIT, **given)
         return [dict(row) for row in await self._pool.fetch(*statement)]
-
-
-def dead_letters_only(_: Outcome) -> bool:
-    """Select no outcome: the journal gets dead letters alone, which are always noted."""
-    return False
 
 
 class JournalingHandler(Handler):

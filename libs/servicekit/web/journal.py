@@ -1,110 +1,30 @@
-"""Route on which a service reports the outcomes of records in its consumer group."""
+"""Declaration of a service's journal, and the route on which the service reports outcomes from it."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Annotated, Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Generic, TypeVar
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, Field
 
 from contracts.base import Id
 from contracts.instants import format_instant
-from servicekit.log.journal import FOUND_LIMIT, JournalReader
+from contracts.where import FOUND_LIMIT, WHERE, FeedbackState, JournalRecord, JudgedMessage, WhereFound
+from servicekit.log.journal import FeedbackOf, Journal, JournalReader
 from servicekit.web.auth import caller_of
 from servicekit.web.parameters import ProjectPath, TenantPath
 from servicekit.web.refusals import documented
 
-WHERE: Final = "/conversations/{tenant}/{project}/where/"
+P = TypeVar("P")
+"""The parts of a service."""
 ANSWERS: Final = (
     documented(401, "No valid access token.")
     | documented(403, "The token does not reach that project, or lacks the scope read.")
     | documented(422, "The path names no project, or a parameter is no id.")
     | documented(503, "The database does not answer; see Retry-After.")
 )
-
-
-class CountedIn(BaseModel):
-    """The figures of the reports that count a feedback record."""
-
-    figures: list[str] = Field(
-        description="`summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if"
-        " it is a machine's verdict, overruled or not, or a verdict on a turn that the machine judged, too. Of a reply"
-        " `summary`, as `replies`.",
-        examples=[["summary", "agents", "calibration"]],
-    )
-    hour: str = Field(description="Start of the hour that it belongs to, RFC 3339.")
-    rolled_up: bool = Field(
-        description="True if the counts of that hour are current; otherwise the figures read the record itself until"
-        " the hour is counted again. Replies have no such counts."
-    )
-
-
-class FeedbackState(BaseModel):
-    """A feedback record as the service holds it."""
-
-    feedback_id: str = Field(description="The feedback record.", examples=["c1d0e2f3-2222-5a3b-8c4d-5e6f7a8b9c0d"])
-    revision: int = Field(description="Its revision here.", examples=[1772357400000])
-    state: str = Field(
-        description="In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting"
-        " `counted`, `superseded` (a newer verdict of the same person, or a newer review, counts instead), `listed` (a"
-        " reply), `overruled` or `cleared`.",
-        examples=["live"],
-    )
-    announced_as: str | None = Field(
-        default=None, description="The `eventId` of that revision on `feedback.created`; null in reporting."
-    )
-    counted_in: CountedIn | None = Field(
-        default=None, description="Of reporting: the figures that count it; null if none does."
-    )
-
-
-class JudgedMessage(BaseModel):
-    """A message in inference's index with the verdict held of it."""
-
-    message_id: str = Field(description="The message.")
-    conversation_id: str = Field(description="Its conversation.")
-    role: str = Field(description="`human` or `agent`; an agent's message has no verdict.")
-    verdict: str | None = Field(default=None, description="`rejected`, `accepted` or `neutral`; null if not judged.")
-    confidence: float | None = Field(default=None, description="Its confidence, 0 to 1.")
-    turn_id: str | None = Field(default=None, description="The turn whose status it sets, if any.")
-    decided_by: str | None = Field(default=None, description="`rules`, `learned` or `llm`.")
-    detector: str | None = Field(default=None, description="The detector's version; null for release 0.1.0.")
-    epoch: int | None = Field(default=None, description="The epoch of the judgement.")
-    announced: bool = Field(default=False, description="The verdict is announced on `feedback.inferred.received`.")
-    held_back: str | None = Field(
-        default=None,
-        description="Why it is not: `no_feedback` (it judges no answer), `no_answer` (no answer is found that it is"
-        " about), `topic_change` or `follow_up` (it accepts the answer silently), `below_threshold` (its confidence is"
-        " below 0.70).",
-    )
-    noted_at: str = Field(description="Time of the verdict, RFC 3339; of the message if there is none.")
-
-
-class JournalRecord(BaseModel):
-    """The outcome of one record of the log."""
-
-    at: str = Field(description="Its coordinates.", examples=["chat.message.ingested:3:17"])
-    cause: str = Field(description="Those of the chat record that it derives from; its own for a chat record.")
-    event_id: str = Field(description="Its `eventId`; empty if it could not be read.")
-    conversation_id: str | None = Field(description="Its conversation.")
-    message_id: str | None = Field(description="The message that it is or is about.")
-    feedback_id: str | None = Field(description="The feedback record that it changes, if any.")
-    outcome: str = Field(description="`stored`, `unchanged`, `ignored`, `parked` or `dead_lettered`.")
-    reason: str = Field(description="The rule by which it was ignored, parked or dead-lettered; else empty.")
-    detail: str = Field(description="Of a dead letter: the field and what is wrong with it, without its value.")
-    noted_at: str = Field(description="Time of the outcome, RFC 3339.")
-
-
-class WhereFound(BaseModel):
-    """A service's records of an event or a message, without content."""
-
-    records: list[JournalRecord] = Field(description=f"The latest first, at most {FOUND_LIMIT}.")
-    feedbacks: list[FeedbackState] = Field(
-        description="The feedback records asked for, and those that the records change."
-    )
-    judged: list[JudgedMessage] = Field(default=[], description="Of inference: the messages asked for.")
 
 
 def _ids(description: str) -> Any:
@@ -147,11 +67,41 @@ class WhereLookup:
         return WhereFound(records=[_record(row) for row in rows], feedbacks=list(states), judged=list(judged))
 
 
-def where_router(path: str, lookup: WhereLookup, tag: str) -> APIRouter:
-    """Return the route at `path` with a service's look-up."""
-    router = APIRouter(dependencies=[Depends(caller_of)], tags=[tag])
+@dataclass(frozen=True, slots=True)
+class Where(Generic[P]):
+    """The service's journal of outcomes, and the route on which `agent-feedback where` looks records up in it.
 
-    @router.get(path, responses=ANSWERS)
+    `name` ends the route's path; `tag` groups the route in the reference. `pool` names the part whose connections see
+    the table `journal`, `reads` the part with the connections of look-ups.
+    """
+
+    name: str
+    tag: str
+    pool: str = "pool"
+    reads: str = "reads"
+    feedback_of: FeedbackOf = lambda _: None
+    """Returns the feedback record that an event changes, if any."""
+    states: Callable[[P], States] = lambda _: _nothing
+    """Returns the look-up of feedback records' states."""
+    verdicts: Callable[[P], Verdicts] = lambda _: _nothing
+    """Returns the look-up of verdicts on messages."""
+
+    @property
+    def path(self) -> str:
+        return WHERE + self.name
+
+    def journal(self, parts: P) -> Journal:
+        return Journal(getattr(parts, self.pool), self.feedback_of)
+
+    def lookup(self, parts: P) -> WhereLookup:
+        return WhereLookup(JournalReader(getattr(parts, self.reads)), self.states(parts), self.verdicts(parts))
+
+
+def where_router(where: Where[Any], lookup: WhereLookup) -> APIRouter:
+    """Return the route with a service's look-up."""
+    router = APIRouter(dependencies=[Depends(caller_of)], tags=[where.tag])
+
+    @router.get(where.path, responses=ANSWERS)
     async def find_records(
         tenant: TenantPath,
         project: ProjectPath,

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 import asyncpg
 
 from contracts.instants import format_instant
+from contracts.where import CountedIn, FeedbackState
 from reporting.read_models.projection import SUPERSEDED
 from reporting.sql import SQL
-from servicekit import ERASED, WHERE, CountedIn, FeedbackState, Outcome
-
-PATH: Final = WHERE + "reports"
+from servicekit import ERASED, Outcome
 
 
 def is_noted(outcome: Outcome) -> bool:
