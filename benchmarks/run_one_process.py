@@ -22,8 +22,8 @@ from servicekit.logging import configure_logging
 from servicekit.service import ServiceContext
 from standalone.embedded.holdback import Holdback
 from standalone.embedded.holding_producer import HoldingProducer
-from standalone.fates import Outcomes
-from standalone.stack import Stack
+from standalone.one_process.fates import Outcomes
+from standalone.one_process.stack import Stack
 
 BATCH = 500
 

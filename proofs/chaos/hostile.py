@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from proofs.chaos.outgoing import Fate, Outgoing
-from standalone.lines import Routed, lines_of, route
+from standalone.one_process.lines import Routed, lines_of, route
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
 TENANTS = frozenset({"acme", "globex", ""})

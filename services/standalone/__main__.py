@@ -8,7 +8,7 @@ from servicekit.interrupts import end_at_once
 def main() -> None:
     """Run the command line."""
     end_at_once()
-    from standalone.cli import app
+    from standalone.cli.app import app
 
     app()
 

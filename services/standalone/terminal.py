@@ -23,7 +23,7 @@ from servicekit.interrupts import raise_again
 from standalone.embedded.local_kafka import LocalKafkaError
 from standalone.embedded.memory_broker import MemoryBrokerError
 from standalone.embedded.postgres import EmbeddedPostgresError
-from standalone.outage_watch import DependencyLost
+from standalone.one_process.outage_watch import DependencyLost
 
 T = TypeVar("T")
 FAILED = 1

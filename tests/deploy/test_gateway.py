@@ -9,7 +9,7 @@ import pytest
 
 from servicekit.web.application import OWN_ROUTES
 from servicekit.web.paths import template_of
-from standalone.stack import PROGRAMS
+from standalone.one_process.stack import PROGRAMS
 
 CONFIGURATION = (Path(__file__).parents[2] / "deploy" / "gateway.conf").read_text("utf-8")
 RULES = [

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.paths import template_of
 from standalone.embedded.ports import free_port
-from standalone.stack import PROGRAMS
+from standalone.one_process.stack import PROGRAMS
 from tests.support.running_stack import RunningStack, Tokens, exchange, running_stack
 from tests.support.served import served
 

@@ -9,7 +9,7 @@ from contracts.instants import MINUTE, format_instant
 from contracts.topics import CHAT_TOPICS
 from servicekit.clock import SystemClock
 from servicekit.log.outcome import ERASED, STORED, DeadLettered
-from standalone.dlq import Filter, letters, replay
+from standalone.operations.dlq import Filter, letters, replay
 from tests.support.erasures import erased
 from tests.support.running_stack import exchange, message, running_stack
 

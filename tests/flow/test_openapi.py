@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
+from docgen.http_page import openapi
 from servicekit.web.server import HttpServer
-from standalone.http_page import openapi
 from tests.support.running_stack import RunningStack, exchange
 
 schemathesis = pytest.importorskip("schemathesis")

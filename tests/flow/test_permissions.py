@@ -19,8 +19,8 @@ from servicekit.web.jwks import KeySet
 from servicekit.web.jwt import JwtAuthenticator
 from servicekit.web.paths import Segment, template_of
 from servicekit.web.permissions import ANY_TOKEN, PermissionTable, merged
-from standalone.api import SURFACE
-from standalone.stack import PROGRAMS
+from standalone.one_process.api import SURFACE
+from standalone.one_process.stack import PROGRAMS
 from tests.support.issuer import AUDIENCE, ISSUER, Issuer, issuer
 from tests.support.running_stack import RunningStack, Tokens, exchange
 

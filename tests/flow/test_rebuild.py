@@ -16,7 +16,7 @@ from reporting.read_models.generation import Generation
 from reporting.read_models.store_postgres import FEEDBACK_TABLES
 from servicekit.errors import StartError
 from servicekit.service import Service, ServiceContext
-from standalone.rebuild import rebuild_reporting
+from standalone.operations.rebuild import rebuild_reporting
 from tests.support.command import COMMAND, agent_feedback
 from tests.support.erasures import erased
 from tests.support.running_stack import RunningStack, exchange, message

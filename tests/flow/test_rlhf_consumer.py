@@ -20,7 +20,7 @@ from aiokafka import ConsumerRecord
 
 from contracts.topics import ERASURE_REQUESTED
 from servicekit.log.messages import Message
-from standalone.replay import ReplayResult, replay
+from standalone.one_process.replay import ReplayResult, replay
 from tests.support.running_stack import RunningStack, exchange
 from tests.support.samples import CHAT_EVENTS, HOSTILE, needs_samples
 

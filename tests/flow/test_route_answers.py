@@ -23,7 +23,7 @@ from servicekit.web.application import OWN_ROUTES
 from servicekit.web.auth import Caller
 from servicekit.web.paths import template_of
 from servicekit.web.permissions import PUBLIC, Need, merged
-from standalone.api import SURFACE
+from standalone.one_process.api import SURFACE
 from standalone.sample.events import PROJECT, TENANT, events
 from standalone.sample.script import read_script
 from tests.support.running_stack import running_stack

@@ -21,7 +21,7 @@ from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from servicekit.db.retention import BATCH, Expiry, Retention
 from servicekit.errors import StartError
-from standalone.purge import purge
+from standalone.operations.purge import purge
 
 reporting_expiries = reporting.service.PROGRAM.expiries
 EVERY = {

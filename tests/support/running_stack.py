@@ -29,11 +29,11 @@ from servicekit.service import ServiceContext
 from servicekit.web.answering import REQUEST_SECONDS
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import Authenticator, Caller
-from standalone.api import SURFACE, routers_of
 from standalone.embedded.holdback import Holdback
 from standalone.embedded.holding_producer import HoldingProducer
 from standalone.embedded.memory_broker import MemoryBroker
-from standalone.stack import Stack
+from standalone.one_process.api import SURFACE, routers_of
+from standalone.one_process.stack import Stack
 
 SCHEMAS = ("chat_bridge", "feedback", "inference", "reporting")
 CALLERS = {

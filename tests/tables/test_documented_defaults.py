@@ -36,8 +36,9 @@ from servicekit.log.settings import KafkaSettings
 from servicekit.pseudonyms import ErasureSettings
 from servicekit.web.access import AuthSettings
 from servicekit.web.settings import HttpSettings
-from standalone import cli, up
-from standalone.cli import app
+from standalone.cli import app as cli
+from standalone.cli.app import app
+from standalone.one_process import up
 from standalone.terminal import ANSWER_SECONDS
 
 ROOT = Path(__file__).parents[2]

@@ -9,10 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from contracts.topics import Consumer, consumed_by
+from docgen.services_page import PAGE, text
 from servicekit.web.paths import template_of
-from standalone.cli import app
-from standalone.services_page import PAGE, allowed, text
-from standalone.stack import PROGRAMS
+from standalone.cli.app import app
+from standalone.one_process.stack import PROGRAMS
+from standalone.operations.service_tables import allowed
 
 ARCHITECTURE = Path(__file__).parents[2] / "ARCHITECTURE.md"
 ROW = re.compile(r"^\| (\w+) \| `(\w+)` \| ([^|]+) \| `([\w.]+)` \|", re.M)

@@ -16,7 +16,7 @@ import reporting.service
 from reporting.dashboard.exports import _cell
 from servicekit.db.pools import open_pool
 from servicekit.web.application import application, guarded
-from standalone.api import SURFACE
+from standalone.one_process.api import SURFACE
 from tests.support.running_stack import Tokens
 
 SERVICES = {

@@ -16,8 +16,8 @@ from detector.reasons import reason_in_words
 from detector.rules import RULES, decide
 from detector.text import prepare
 from detector.vocabulary import SESSION_TIMEOUT_US
-from standalone.cli import app
-from standalone.rules_page import PAGE, text
+from docgen.rules_page import PAGE, text
+from standalone.cli.app import app
 
 WALK = "The harbour walk takes a day."
 COLOUR = "Which colour would you like?"

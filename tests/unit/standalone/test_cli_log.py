@@ -11,9 +11,9 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from servicekit.errors import StartError
-from standalone.cli import app
-from standalone.cli_log import UNFOLDED, letters_table
-from standalone.log_access import database_answers
+from standalone.cli.app import app
+from standalone.cli.log import UNFOLDED, letters_table
+from standalone.operations.log_access import database_answers
 
 
 def letter(detail: str) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def test_everything_is_sent_again_only_by_saying_so() -> None:
 
 @pytest.mark.parametrize("scheme", ["postgresql", "mongodb"])
 async def test_a_store_that_does_not_answer_is_given_up(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("standalone.log_access.ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr("standalone.operations.log_access.ANSWER_SECONDS", 0.3)
     with pytest.raises(StartError, match=rf"Nothing answered at {scheme}://127\.0\.0\.1:1/db within"):
         await database_answers(f"{scheme}://u:secret@127.0.0.1:1/db")
 
@@ -52,9 +52,9 @@ async def test_a_store_that_does_not_answer_is_given_up(scheme: str, monkeypatch
 def test_a_command_gives_up_on_a_database_that_does_not_answer(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("standalone.log_access.ANSWER_SECONDS", 0.3)
-    for module in ("cli_purge", "cli_rebuild"):  # else loggers of later tests would keep this run's closed stderr
-        monkeypatch.setattr(f"standalone.{module}.configure_logging", lambda **_: None)
+    monkeypatch.setattr("standalone.operations.log_access.ANSWER_SECONDS", 0.3)
+    for module in ("purge", "rebuild"):  # else loggers of later tests would keep this run's closed stderr
+        monkeypatch.setattr(f"standalone.cli.{module}.configure_logging", lambda **_: None)
     place = ["--database", "postgresql://u:secret@127.0.0.1:1/db", "--state", str(tmp_path)]
     ended = CliRunner().invoke(app, [*command, *place])
     assert ended.exit_code == 3

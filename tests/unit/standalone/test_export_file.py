@@ -10,7 +10,7 @@ import httpx
 import pytest
 import typer
 
-from standalone.cli_export import _downloaded
+from standalone.cli.export import _downloaded
 
 OLD, NEW = b"of yesterday\n", b'{"prompt": 1}\n{"prompt": 2}\n'
 

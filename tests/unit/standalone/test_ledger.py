@@ -17,7 +17,7 @@ from feedback.model import Change, Record
 from feedback.reward import change_of
 from feedback.store import Save
 from feedback.store_memory import MemoryStore
-from standalone.ledger import Ledger, differences, nulls_behind, republish
+from standalone.operations.ledger import Ledger, differences, nulls_behind, republish
 from tests.support.logs import RecordingLog
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from standalone.lines import Routed, lines_of, route
+from standalone.one_process.lines import Routed, lines_of, route
 
 
 def test_a_byte_order_mark_and_other_ends_of_lines_change_nothing(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
 from servicekit.log.topics import partitions_by_topic, wait_for_broker
 from standalone.embedded.memory_broker import MemoryBroker
-from standalone.outside import held_back
+from standalone.operations.outside import held_back
 
 VALUE = b"x" * 20_000
 COUNT = 8 * 1024 * 1024 // len(VALUE)

@@ -16,7 +16,7 @@ from contracts.ids import derived_id
 from contracts.instants import DAY, MINUTE, parse_instant
 from contracts.topics import BY_NAME, CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 from feedback.emojis import normalise, reward_of
-from standalone.lines import Routed, route
+from standalone.one_process.lines import Routed, route
 from standalone.sample import write_sample
 
 NOW = parse_instant("2026-11-21T00:00:00Z")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from standalone.summary import print_summary
+from standalone.one_process.summary import print_summary
 
 NONE: dict[str, int] = {"implicit": 0, "explicit": 0, "reaction": 0, "inferred": 0}
 

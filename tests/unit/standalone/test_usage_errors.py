@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from standalone.cli import app
+from standalone.cli.app import app
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from servicekit.errors import StartError
-from standalone.remote import address_of
+from standalone.operations.remote import address_of
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import State, run, sentence
 

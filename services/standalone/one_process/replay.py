@@ -8,7 +8,7 @@ from pathlib import Path
 
 from servicekit.log.messages import Message, Producer
 from servicekit.log.records import Coordinates
-from standalone.lines import Routed, lines_of, route, violation_of
+from standalone.one_process.lines import Routed, lines_of, route, violation_of
 
 BATCH = 500
 

@@ -16,7 +16,7 @@ from reporting.read_models.projection import feedback_row
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError
 from servicekit.validation_errors import error_summary
-from standalone.log_access import database_answers
+from standalone.operations.log_access import database_answers
 
 Say = Callable[[str], None]
 

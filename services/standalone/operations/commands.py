@@ -15,11 +15,11 @@ from servicekit.log.messages import Producer
 from servicekit.log.producer import BatchProducer
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.log import log_of
-from standalone.log_access import admin_of
-from standalone.outside import held_back
-from standalone.replay import ReplayResult
-from standalone.replay import replay as replay_files
-from standalone.report import report_from_database
+from standalone.one_process.replay import ReplayResult
+from standalone.one_process.replay import replay as replay_files
+from standalone.operations.log_access import admin_of
+from standalone.operations.outside import held_back
+from standalone.operations.report import report_from_database
 from standalone.state import StateFolder, running
 
 

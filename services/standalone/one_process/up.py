@@ -28,19 +28,19 @@ from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AnyOf, Authenticator
 from servicekit.web.server import HttpServer
 from servicekit.web.settings import HttpSettings
-from standalone.api import SURFACE, routers_of
 from standalone.embedded.holdback import Holdback
 from standalone.embedded.holding_producer import HoldingProducer
 from standalone.embedded.postgres import EmbeddedPostgres
-from standalone.fates import Outcomes, write_outcomes
 from standalone.log import facts_of_log, open_log
-from standalone.outage_watch import Dependency, DependencyLost, broker_at, database_at, while_answered
-from standalone.replay import ReplayResult, replay
+from standalone.one_process.api import SURFACE, routers_of
+from standalone.one_process.fates import Outcomes, write_outcomes
+from standalone.one_process.outage_watch import Dependency, DependencyLost, broker_at, database_at, while_answered
+from standalone.one_process.replay import ReplayResult, replay
+from standalone.one_process.stack import Stack
+from standalone.one_process.starting import each_once, started
+from standalone.one_process.summary import print_summary, summary
 from standalone.sample import write_sample
-from standalone.stack import Stack
-from standalone.starting import each_once, started
 from standalone.state import StateFolder
-from standalone.summary import print_summary, summary
 from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, once_answered, within
 
 Say = Callable[[str], None]

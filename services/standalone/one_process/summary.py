@@ -9,9 +9,9 @@ from rich.table import Table
 
 from contracts.topics import TOPICS
 from feedback.store import Totals
-from standalone.fates import Outcomes
-from standalone.replay import ReplayResult
-from standalone.stack import Stack
+from standalone.one_process.fates import Outcomes
+from standalone.one_process.replay import ReplayResult
+from standalone.one_process.stack import Stack
 
 FEEDBACK_TYPES = ("implicit", "reaction", "explicit", "inferred")
 REACTIONS = ("ok", "not_ok", "neutral")

@@ -14,19 +14,8 @@ from rich.console import Console
 
 from contracts.asyncapi import asyncapi
 from servicekit.logging import configure_logging
-from standalone import (
-    cli_chat,
-    cli_detector,
-    cli_erase,
-    cli_export,
-    cli_log,
-    cli_purge,
-    cli_rebuild,
-    cli_rejudge,
-    cli_services,
-    cli_where,
-)
-from standalone.command_group import PlainErrorGroup
+from standalone.cli import chat, detector, erase, export, log, purge, rebuild, rejudge, services, where
+from standalone.cli.command_group import PlainErrorGroup
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, AsJson, State, instant, print_json, say, show, within
 from standalone.terminal import run as run_work
@@ -127,8 +116,8 @@ def up(
 
     `agent-feedback up --sample` shows the flow on sample conversations; `--exit --json` makes it a batch job.
     """
-    from standalone.up import Options
-    from standalone.up import up as run_up
+    from standalone.one_process.up import Options
+    from standalone.one_process.up import up as run_up
 
     if host not in ("127.0.0.1", "::1", "localhost"):
         raise typer.BadParameter("Only loopback addresses: the access token alone does not protect a network address.")
@@ -164,7 +153,7 @@ def replay(
 
     Reports each line that is not an event. For each event that becomes a dead letter, reports the field and the rule.
     """
-    from standalone.commands import publish
+    from standalone.operations.commands import publish
 
     configure_logging(quiet=True)
     facts = run_work(publish(_checked_files(files), broker, state))
@@ -213,8 +202,8 @@ def report(state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
 
     Counts people's feedback and the detector's verdicts separately.
     """
-    from standalone.commands import report_of
-    from standalone.report import print_report
+    from standalone.operations.commands import report_of
+    from standalone.operations.report import print_report
 
     configure_logging(quiet=True)
     facts = run_work(report_of(state, say))
@@ -237,7 +226,7 @@ def topics(
     """List every topic with its meaning, writers and readers; with --broker, create and check them."""
     from servicekit.log.cluster import cluster_at
     from servicekit.log.topics import ensure_topics
-    from standalone.report import print_topics, topic_rows
+    from standalone.operations.report import print_topics, topic_rows
 
     configure_logging(quiet=True)
     if as_asyncapi:
@@ -259,13 +248,13 @@ def topics(
         print_topics(Console())
 
 
-cli_chat.register(app)
-cli_detector.register(app)
-cli_log.register(app)
-cli_erase.register(app)
-cli_export.register(app)
-cli_purge.register(app)
-cli_rebuild.register(app)
-cli_rejudge.register(app)
-cli_services.register(app)
-cli_where.register(app)
+chat.register(app)
+detector.register(app)
+log.register(app)
+erase.register(app)
+export.register(app)
+purge.register(app)
+rebuild.register(app)
+rejudge.register(app)
+services.register(app)
+where.register(app)

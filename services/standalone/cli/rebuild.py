@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from servicekit.logging import configure_logging
-from standalone.cli_log import StoreUrl, progress_bar
+from standalone.cli.log import StoreUrl, progress_bar
 from standalone.state import DEFAULT_STATE, running
 from standalone.terminal import FAILED, AsJson, State, print_json, run, say
 
@@ -35,8 +35,8 @@ def rebuild(
     from reporting.settings import ReportingSettings
     from servicekit.log.cluster import cluster_at
     from servicekit.settings import read_settings
-    from standalone.log_access import LogTarget, store_of
-    from standalone.rebuild import Rebuilt, rebuild_reporting
+    from standalone.operations.log_access import LogTarget, store_of
+    from standalone.operations.rebuild import Rebuilt, rebuild_reporting
 
     configure_logging(quiet=True)
 

@@ -24,7 +24,7 @@ from servicekit.db.pools import open_pool, open_readonly
 from servicekit.db.retention import Expiry, Retention
 from servicekit.errors import StartError
 from servicekit.settings import read_settings
-from standalone.log_access import database_answers
+from standalone.operations.log_access import database_answers
 
 Say = Callable[[str], None]
 _SERVICES: tuple[tuple[Any, Any, type[Any]], ...] = (

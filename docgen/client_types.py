@@ -1,4 +1,4 @@
-"""The types of the TypeScript client, generated from the routes: `python -m standalone.client_types [--check]`."""
+"""The types of the TypeScript client, generated from the routes: `python -m docgen.client_types [--check]`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from standalone.http_page import openapi
+from docgen.http_page import openapi
 
-FILE: Final = Path(__file__).parents[2] / "clients" / "typescript" / "src" / "schema.ts"
+FILE: Final = Path(__file__).parents[1] / "clients" / "typescript" / "src" / "schema.ts"
 _HEAD: Final = "// Made from the routes by `make docs`: do not edit.\n"
 _PLAIN: Final = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 _JSON: Final = "application/json"

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from standalone.stack import Stack
+from standalone.one_process.stack import Stack
 from standalone.terminal import once_answered
 
 SILENT_SECONDS: Final = 5.0

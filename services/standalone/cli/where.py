@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from standalone.remote import address_of, explain
+from standalone.operations.remote import address_of, explain
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, State, harmless, print_json, say
 from standalone.where import Params, Way, way_of

@@ -13,13 +13,13 @@ from rich.table import Table
 
 from contracts.instants import format_instant
 from servicekit.logging import configure_logging
-from standalone.cli_log import progress_bar
+from standalone.cli.log import progress_bar
 from standalone.state import DEFAULT_STATE, running
 from standalone.terminal import AsJson, Running, State, harmless, instant, print_json, run, say
 
 if TYPE_CHECKING:
     from inference.differences import AnnouncedVerdict, Differences
-    from standalone.rejudge import Rejudged
+    from standalone.operations.rejudge import Rejudged
 
 QUOTED = 160
 """Maximum length of a shown message, in characters."""
@@ -57,8 +57,8 @@ def rejudge(
     from inference.settings import InferenceSettings
     from servicekit.log.cluster import cluster_at
     from servicekit.settings import read_settings
-    from standalone.log_access import LogTarget, target_of
-    from standalone.rejudge import rejudge_database
+    from standalone.operations.log_access import LogTarget, target_of
+    from standalone.operations.rejudge import rejudge_database
 
     if dry_run and since is None:
         raise typer.BadParameter("--dry-run needs --since.")

@@ -1,4 +1,4 @@
-"""The reference in docs/sources.md, generated from the registry: `python -m standalone.sources_page [--check]`."""
+"""The reference in docs/sources.md, generated from the registry: `python -m docgen.sources_page [--check]`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chat_bridge.sources.registry import SOURCES
 from chat_bridge.sources.webhook_map import AttachmentPart, MapAnswer, Rule, Signature, WebhookMap
 from contracts.events_page import type_of
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "sources.md"
 EXAMPLES = ROOT / "examples" / "webhooks"
 MARK = "<!-- Everything below is made from the registry of sources by `make docs`. -->\n"

@@ -54,8 +54,8 @@ def list_letters(
     as_json: AsJson = False,
 ) -> None:
     """List the dead letters, newest last, and count them by reason. Never shows their content."""
-    from standalone.dlq import Filter, facts_of, letters
-    from standalone.log_access import target_of
+    from standalone.operations.dlq import Filter, facts_of, letters
+    from standalone.operations.log_access import target_of
 
     wanted = Filter(reason, topic, instant(since), instant(until))
 
@@ -99,8 +99,8 @@ def show_letter(
     as_json: AsJson = False,
 ) -> None:
     """Show one dead letter with its record's bytes, which may contain a person's words."""
-    from standalone.dlq import Filter, Letter, facts_of, letters
-    from standalone.log_access import target_of
+    from standalone.operations.dlq import Filter, Letter, facts_of, letters
+    from standalone.operations.log_access import target_of
 
     name = letter.rsplit(":", 2)[0]
 
@@ -144,8 +144,8 @@ def replay_letters(
 
     Safe to repeat: consumers recognise records already processed, and a record that fails again becomes a letter again.
     """
-    from standalone.dlq import Filter, letters, replay
-    from standalone.log_access import target_of, writing_to
+    from standalone.operations.dlq import Filter, letters, replay
+    from standalone.operations.log_access import target_of, writing_to
 
     wanted = Filter(reason, topic, instant(since), instant(until))
     if wanted == Filter() and not yes:
@@ -174,9 +174,9 @@ def republish(
     store: StoreUrl = None, broker: Running = None, state: State = DEFAULT_STATE, as_json: AsJson = False
 ) -> None:
     """Publish every stored feedback record to feedback.created again, after the log was lost or recreated."""
-    from standalone.ledger import Republished
-    from standalone.ledger import republish as announce_all
-    from standalone.log_access import store_of, target_of, writing_to
+    from standalone.operations.ledger import Republished
+    from standalone.operations.ledger import republish as announce_all
+    from standalone.operations.log_access import store_of, target_of, writing_to
 
     async def work() -> Republished:
         target = target_of(broker, state, store)
@@ -208,8 +208,8 @@ def verify_ledger(
     as_json: AsJson = False,
 ) -> None:
     """Read feedback.created from its beginning and compare it with the store. The exit code is 1 if they differ."""
-    from standalone.ledger import agrees, clear_junk, verify
-    from standalone.log_access import store_of, target_of, writing_to
+    from standalone.operations.ledger import agrees, clear_junk, verify
+    from standalone.operations.log_access import store_of, target_of, writing_to
 
     async def work() -> dict[str, Any]:
         target = target_of(broker, state, store)

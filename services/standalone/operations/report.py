@@ -16,7 +16,7 @@ from feedback.store_postgres import PostgresStore
 from reporting.queries.counts import totals
 from servicekit.db.pools import open_pool
 from servicekit.log.topics import DEAD_LETTER_PARTITIONS
-from standalone.summary import FEEDBACK_TYPES, feedback_facts
+from standalone.one_process.summary import FEEDBACK_TYPES, feedback_facts
 
 
 async def report_from_database(url: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from servicekit.log.topics import wait_for_broker
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings
 from standalone.log import log_of
-from standalone.outside import held_back
+from standalone.operations.outside import held_back
 from standalone.state import running
 from standalone.terminal import ANSWER_SECONDS, say, within
 

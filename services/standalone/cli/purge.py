@@ -31,7 +31,7 @@ def purge(
 
     `agent-feedback purge --dry-run` prints the number of rows per table instead.
     """
-    from standalone.purge import purge as purge_tables
+    from standalone.operations.purge import purge as purge_tables
 
     configure_logging(quiet=True)
 

@@ -11,8 +11,8 @@ from fastapi import APIRouter
 from contracts.scopes import ADMIN
 from servicekit.web.application import Surface
 from servicekit.web.permissions import Need
-from standalone.stack import PROGRAMS, Stack
-from standalone.summary import report_facts
+from standalone.one_process.stack import PROGRAMS, Stack
+from standalone.one_process.summary import report_facts
 
 REPORT = "/report"
 PERMISSIONS = {("GET", REPORT): Need(scopes=frozenset({ADMIN}), whole_platform=True)}

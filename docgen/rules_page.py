@@ -1,4 +1,4 @@
-"""The tables of the detector's rules in docs/inference.md: `python -m standalone.rules_page [--check]`."""
+"""The tables of the detector's rules in docs/inference.md: `python -m docgen.rules_page [--check]`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from detector.explain import CAP_HEADS, RULE_HEADS, cap_rows, rule_rows
 
-PAGE = Path(__file__).parents[2] / "docs" / "inference.md"
+PAGE = Path(__file__).parents[1] / "docs" / "inference.md"
 
 
 def text(page: str) -> str:

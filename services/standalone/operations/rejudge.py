@@ -19,7 +19,7 @@ from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError
 from servicekit.log.messages import Producer
-from standalone.log_access import LogTarget, database_answers, writing_to
+from standalone.operations.log_access import LogTarget, database_answers, writing_to
 
 Say = Callable[[str], None]
 OpenProgress = Callable[[int, int], Callable[[int], None]]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from contracts.topics import CHAT_TOPICS
 from servicekit.log.outcome import DeadLettered, Ignored, Observation, Outcome, Parked, Stored, Unchanged, reason_of
-from standalone.replay import RejectedLine, ReplayResult
+from standalone.one_process.replay import RejectedLine, ReplayResult
 
 _CHAT = frozenset(topic.name for topic in CHAT_TOPICS)
 _NAMES: dict[type[Outcome], str] = {

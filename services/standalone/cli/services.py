@@ -33,8 +33,8 @@ def services(
 
     `agent-feedback services feedback`
     """
-    from standalone.services_page import sections_of
-    from standalone.stack import PROGRAMS
+    from standalone.one_process.stack import PROGRAMS
+    from standalone.operations.service_tables import sections_of
 
     console = Console(highlight=False, soft_wrap=True)
     for program in PROGRAMS:

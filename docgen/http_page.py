@@ -1,4 +1,4 @@
-"""The reference in docs/http.md, generated from the routes: `python -m standalone.http_page [--check]`."""
+"""The reference in docs/http.md, generated from the routes: `python -m docgen.http_page [--check]`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from reporting.api.webhooks import webhooks_router
 from servicekit.web.application import application
 from servicekit.web.journal import where_router
 from servicekit.web.reference import as_markdown
-from standalone.stack import PROGRAMS
+from standalone.one_process.stack import PROGRAMS
 
-PAGE = Path(__file__).parents[2] / "docs" / "http.md"
+PAGE = Path(__file__).parents[1] / "docs" / "http.md"
 MARK = "<!-- Everything below is made from the routes by `make docs`. -->\n"
 ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     refused_router,

@@ -1,0 +1,1 @@
+"""Work of the commands on a running platform, its log and its databases."""
