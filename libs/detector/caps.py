@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
-from contracts.announced_from import ANNOUNCED_FROM
+from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from detector import vocabulary as v
 from detector.evidence import Evidence
 from detector.model import CorrectionType
 
 #: Confidence of a probable rejection that must not be announced.
-HELD: Final = ANNOUNCED_FROM - 0.01
+HELD: Final = ANNOUNCEMENT_THRESHOLD - 0.01
 UNSURE: Final = 0.5
 
 Capped = CorrectionType | Literal["approval"]
@@ -79,7 +79,7 @@ class Cap(NamedTuple):
     condition: Callable[[Evidence], bool]
     cap: float | None
     kinds: tuple[Capped, ...] = _REJECTIONS
-    at_least: float = ANNOUNCED_FROM
+    at_least: float = ANNOUNCEMENT_THRESHOLD
     rules_too: bool = False
 
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from contracts.announced_from import ANNOUNCED_FROM
+from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from detector import features
 from detector.encoders.embedder import Embedder, SentenceEncoder, WordLlamaEmbedder
 from detector.evidence import Evidence
@@ -62,7 +62,12 @@ class Detector:
         self._rewordings = rewordings
         self._second = second
         self._encoder = rewordings.encoder_name if rewordings else None
-        parts = (embedder.name, layer.embedder if layer else "", "second" if second else "", f"{ANNOUNCED_FROM}")
+        parts = (
+            embedder.name,
+            layer.embedder if layer else "",
+            "second" if second else "",
+            f"{ANNOUNCEMENT_THRESHOLD}",
+        )
         self.version: str = version(parts, encoder=self._encoder)
 
     @property
@@ -207,7 +212,7 @@ class Detector:
 
 def _settled_before(said: Decision, before: Decision | None, names: int) -> bool:
     """Return True if the writer had rejected the answer before, unless two or more names approve of it now."""
-    turned_down = before is not None and before.feedback == "rejected" and before.confidence >= ANNOUNCED_FROM
+    turned_down = before is not None and before.feedback == "rejected" and before.confidence >= ANNOUNCEMENT_THRESHOLD
     return turned_down and (said.feedback == "rejected" or names < 2)
 
 

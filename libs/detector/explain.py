@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from contracts.announced_from import ANNOUNCED_FROM
+from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from detector.caps import CAPS, Cap
 from detector.detector import Detector
 from detector.model import Message, Neighbourhood, Verdict
@@ -120,6 +120,6 @@ def _announced(verdict: Verdict) -> str:
         return "not announced"
     if verdict.target is None:
         return "not announced: there is no answer that it could be about"
-    if verdict.confidence < ANNOUNCED_FROM:
-        return f"not announced: below {ANNOUNCED_FROM:.2f}"
+    if verdict.confidence < ANNOUNCEMENT_THRESHOLD:
+        return f"not announced: below {ANNOUNCEMENT_THRESHOLD:.2f}"
     return "not announced: it builds on the answer, and says nothing about its quality"

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from contracts.announced_from import ANNOUNCED_FROM
+from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from detector import features
 from detector.encoders.embedder import Vectors
 from detector.model import CorrectionType, Feedback, GateCall
@@ -50,7 +50,7 @@ class Opinion:
 
     probabilities: tuple[float, ...]
     reasons: tuple[str, ...]
-    announce: tuple[float, float] = (ANNOUNCED_FROM, ANNOUNCED_FROM)
+    announce: tuple[float, float] = (ANNOUNCEMENT_THRESHOLD, ANNOUNCEMENT_THRESHOLD)
 
     @property
     def rejected(self) -> float:
@@ -198,5 +198,5 @@ def probabilities(scores: Numbers, temperature: float) -> Numbers:
 def on_scale(probability: float, announce: float) -> float:
     """Scale a probability linearly on either side of `announce`, which becomes the announcement threshold."""
     if probability < announce:
-        return probability / announce * ANNOUNCED_FROM
-    return ANNOUNCED_FROM + (probability - announce) / (1 - announce) * (1 - ANNOUNCED_FROM)
+        return probability / announce * ANNOUNCEMENT_THRESHOLD
+    return ANNOUNCEMENT_THRESHOLD + (probability - announce) / (1 - announce) * (1 - ANNOUNCEMENT_THRESHOLD)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from contracts.announced_from import ANNOUNCED_FROM
+from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from contracts.base import DecidedBy as DecidedBy
 
 Role = Literal["human", "agent"]
@@ -22,7 +22,7 @@ CorrectionType = Literal["explicit", "rephrased", "abandonment"]
 TargetRule = Literal["named", "thread", "own_latest", "older_named"]
 
 #: Reason for which a verdict is not announced: the message judges no answer; no answer is found that it is about; a
-#: new topic or a follow-up accepts the answer silently; the confidence is below `ANNOUNCED_FROM`.
+#: new topic or a follow-up accepts the answer silently; the confidence is below `ANNOUNCEMENT_THRESHOLD`.
 HeldBack = Literal["no_feedback", "no_answer", "topic_change", "follow_up", "below_threshold"]
 
 #: Maximum number of earlier messages of a conversation that a verdict depends on.
@@ -120,9 +120,9 @@ class Verdict:
             return "topic_change"
         if self.feedback == "accepted" and self.gate != "ok":
             return "follow_up"
-        return None if self.confidence >= ANNOUNCED_FROM else "below_threshold"
+        return None if self.confidence >= ANNOUNCEMENT_THRESHOLD else "below_threshold"
 
     @property
     def status(self) -> Feedback:
         """Status that the verdict gives its target. A rejection below the announcement threshold gives none."""
-        return "neutral" if self.feedback == "rejected" and self.confidence < ANNOUNCED_FROM else self.feedback
+        return "neutral" if self.feedback == "rejected" and self.confidence < ANNOUNCEMENT_THRESHOLD else self.feedback

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from contracts.announced_from import ANNOUNCED_FROM
+from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from detector import cues
 from detector import vocabulary as v
 from detector.caps import HELD, UNSURE, cap_of
@@ -81,7 +81,7 @@ class Decision(NamedTuple):
 
 def _is_unsure(opinion: Opinion, _: Evidence) -> bool:
     feedback = opinion.feedback
-    return feedback == "neutral" or (feedback == "rejected" and opinion.confidence < ANNOUNCED_FROM)
+    return feedback == "neutral" or (feedback == "rejected" and opinion.confidence < ANNOUNCEMENT_THRESHOLD)
 
 
 def _rejects_without_complaint(opinion: Opinion, e: Evidence) -> bool:

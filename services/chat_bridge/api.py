@@ -79,7 +79,7 @@ def ingest_router(intake: Intake) -> APIRouter:
         """Write chat events to the log, one JSON object per line.
 
         Each line is checked separately: valid lines are written, invalid ones are listed with their errors. A line
-        more than five minutes ahead of the log's time is listed, too, as `future`; it becomes a dead letter.
+        more than five minutes ahead of the log's time is also listed, as `future`, and becomes a dead letter.
         """
         require_media_type(request, [NDJSON, "application/ndjson", "application/jsonl"])
         try:

@@ -9,7 +9,7 @@ from functools import cache, singledispatch
 from operator import attrgetter
 from typing import Any
 
-from contracts.announced_from import ANNOUNCED_FROM
+from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from contracts.base import FeedbackType, Origin, Reaction
 from contracts.chat import DELETED
 from contracts.detectors import UNVERSIONED
@@ -108,7 +108,7 @@ def _(event: FeedbackExplicitReceived, rewards: Mapping[str, float] = DEFAULT_RE
 
 @change_of.register
 def _(event: FeedbackInferredReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
-    verdict = event.verdict if event.confidence >= ANNOUNCED_FROM else None
+    verdict = event.verdict if event.confidence >= ANNOUNCEMENT_THRESHOLD else None
     payload = _payload(
         event,
         agent_message_id=event.target.message_id if event.target else None,

@@ -79,7 +79,7 @@ class MongoStore:
             return {document["_id"] async for document in ours}
 
     async def _write(self, operations: Sequence[InsertOne[Document] | ReplaceOne[Document]]) -> int:
-        """Run the operations; return how many found their revision, or -1 if an insert met an existing record."""
+        """Run the operations. Return the number that found their revision, or -1 if a record to insert existed."""
         try:
             result = await self._feedback.bulk_write(operations, ordered=False)
         except BulkWriteError as error:

@@ -1,6 +1,6 @@
 """Conversion of a verdict to the event that announces or retracts it. Pure.
 
-`contracts/announced_from.py` has the threshold.
+`contracts/announcement_threshold.py` has the threshold.
 """
 
 from __future__ import annotations

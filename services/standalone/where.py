@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass
 from typing import Any, Final
 
-from contracts.announced_from import ANNOUNCED_FROM
+from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from contracts.topics import CHAT_MESSAGE, CHAT_REPLY
 
 MOST_IDS: Final = 100
@@ -22,7 +22,7 @@ _HELD_BACK: Final = {
     "no_answer": "no answer is found that it is about",
     "topic_change": "a new topic accepts the answer silently",
     "follow_up": "a follow-up accepts the answer silently",
-    "below_threshold": f"the confidence is below {ANNOUNCED_FROM:.2f}",
+    "below_threshold": f"the confidence is below {ANNOUNCEMENT_THRESHOLD:.2f}",
 }
 
 

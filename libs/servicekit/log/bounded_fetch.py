@@ -65,8 +65,11 @@ class _Batches:
 
 
 class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafka has no types
-    """Records of a fetched partition. One record represents a batch that would decompress to too many bytes, or the
-    rest of one that cannot be read. A damaged batch is fetched again."""
+    """Records of a fetched partition.
+
+    A batch that would decompress to too many bytes, or the unreadable rest of a batch, becomes one record. A damaged
+    batch is fetched again.
+    """
 
     _records: Any
     _check_crcs: bool

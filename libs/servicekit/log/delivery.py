@@ -279,7 +279,7 @@ class Delivery:
         return [last[one] for one in sorted(others, key=lambda conversation: conversation[0] in tenants)]
 
     async def _persist_part(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        """Handle part of a batch: bisect it at its first failure; a single record gets as many attempts as a batch."""
+        """Handle part of a batch and bisect it at its first failure. One record has as many attempts as a batch."""
         if len(batch) == 1:
             return await self._persist(batch)
         try:

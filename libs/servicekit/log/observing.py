@@ -22,7 +22,7 @@ def observe(observers: Sequence[Observer], observation: Observation) -> None:
 def observe_all(
     observers: Sequence[Observer], group: Consumer, records: Sequence[RawRecord], outcomes: Sequence[Outcome]
 ) -> None:
-    """Observe a batch: like `observe` for each record, with one counter update per topic and outcome."""
+    """Observe the records of a batch, with one counter update per topic and outcome."""
     topics = [raw.coordinates.topic for raw in records]
     for (topic, outcome), count in Counter(zip(topics, outcomes, strict=True)).items():
         metrics.RECORDS.labels(group, topic, kind_of(outcome), reason_of(outcome)).inc(count)

@@ -26,5 +26,5 @@ class GateAnswers(Protocol):
         ...
 
     async def keep(self, answers: Mapping[Digest, NewAnswer]) -> Mapping[Digest, LlmAnswer | None]:
-        """Store the outcomes of questions without one and commit. Returns the stored outcomes of all."""
+        """Store outcomes for the questions without one, and commit. Returns the stored outcomes of all questions."""
         ...

@@ -88,5 +88,5 @@ def by_table(rows: Sequence[FeedbackRow]) -> dict[FeedbackTable, list[FeedbackRo
 
 
 def given_feedbacks(rows: Sequence[FeedbackRow]) -> list[tuple[object, ...]]:
-    """Return the rows for a statement that unnests them: tags become one text."""
+    """Return the rows as a statement unnests them, with the tags of a row joined into one text."""
     return [(*row[:_TAGS], _SEPARATOR.join(row.tags), *row[_TAGS + 1 :]) for row in rows]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contracts.announced_from import ANNOUNCED_FROM
+from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from detector.cues import asks_about_agent
 from detector.evidence import Evidence
 from detector.learned import Opinion, on_scale
@@ -166,7 +166,7 @@ def test_who_did_not_understand_takes_nothing_and_is_not_announced() -> None:
     taking = Opinion((0.0, 0.0, 0.0, 0.0, 0.9, 0.1), ())
     decision = decide(seen, taking)
     assert (decision.feedback, decision.rules) == ("rejected", ("rule.puzzled",))
-    assert decision.confidence < ANNOUNCED_FROM
+    assert decision.confidence < ANNOUNCEMENT_THRESHOLD
     assert decide(replace(seen, language="de"), taking).feedback == "accepted"
     longer = "what do you mean by the second of the three figures?"
     assert decide(evidence(longer, similarity=0.5), taking).feedback == "accepted"
@@ -186,7 +186,7 @@ def test_for_and_against_at_once_is_ambiguous() -> None:
 def test_cues_lean_but_never_announce() -> None:
     against = ruled(evidence("hmm, not my taste, boring"))
     assert against.gate == "not_ok"
-    assert against.confidence < ANNOUNCED_FROM
+    assert against.confidence < ANNOUNCEMENT_THRESHOLD
     assert ruled(evidence("lovely colours")).gate == "ok"
     assert ruled(evidence("the tunnel")).gate == "neutral"
     assert ruled(evidence("lovely colours", answer="Which colours do you like?")).gate == "neutral"
@@ -207,8 +207,8 @@ def test_a_rule_decides_alone_unless_the_layer_contradicts_it() -> None:
 def test_the_point_fitted_for_announcing_is_the_threshold_on_the_scale() -> None:
     seen = evidence("the tunnel is closed on Mondays")
     shares = (0.75, 0.05, 0.0, 0.1, 0.0, 0.1)
-    assert decide(seen, Opinion(shares, (), (0.9, 0.7))).confidence < ANNOUNCED_FROM
-    assert decide(seen, Opinion(shares, (), (0.8, 0.7))).confidence == pytest.approx(ANNOUNCED_FROM)
+    assert decide(seen, Opinion(shares, (), (0.9, 0.7))).confidence < ANNOUNCEMENT_THRESHOLD
+    assert decide(seen, Opinion(shares, (), (0.8, 0.7))).confidence == pytest.approx(ANNOUNCEMENT_THRESHOLD)
     assert decide(seen, Opinion(shares, (), (0.6, 0.7))).confidence == pytest.approx(0.85)
     points = [on_scale(step / 100, 0.8) for step in range(101)]
     assert points == sorted(points)

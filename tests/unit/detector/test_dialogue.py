@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.announced_from import ANNOUNCED_FROM
+from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from detector.detector import Detector
 from detector.evidence import Evidence
 from detector.explain import explain
@@ -100,7 +100,7 @@ def test_a_question_after_something_told_is_about_the_matter(
     texts = prepare(message), prepare("tell me about pigeons"), prepare("Pigeons find home by sun and smell.")
     evidence = Evidence(*texts, (), frozenset(("cue_reject", *kinds)), frozenset())
     opinion = Opinion((0.9, 0.0, 0.0, 0.0, 0.05, 0.05), ())
-    assert (decide(evidence, opinion).confidence >= ANNOUNCED_FROM) is announced
+    assert (decide(evidence, opinion).confidence >= ANNOUNCEMENT_THRESHOLD) is announced
     assert announceable(evidence) is announced
 
 
@@ -210,7 +210,7 @@ def test_orders_and_what_follows_code_alone_are_not_announced(
     texts = prepare(message), prepare("write the queue"), prepare(answer)
     evidence = Evidence(*texts, (), frozenset(kinds), frozenset())
     opinion = Opinion((0.9, 0.0, 0.0, 0.0, 0.05, 0.05), ())
-    assert (decide(evidence, opinion).confidence >= ANNOUNCED_FROM) is announced
+    assert (decide(evidence, opinion).confidence >= ANNOUNCEMENT_THRESHOLD) is announced
     assert announceable(evidence) is announced
 
 

@@ -6,4 +6,4 @@ from typing import Final
 
 #: Verdicts below this confidence are neither stored nor announced and change no turn. The detector's calibration uses
 #: this threshold, and the feedback service drops verdicts below it.
-ANNOUNCED_FROM: Final = 0.70
+ANNOUNCEMENT_THRESHOLD: Final = 0.70
