@@ -30,9 +30,9 @@ from benchmarks.jobs import Job, answer
 from benchmarks.log import log_with
 from benchmarks.run_one_process import check, feed
 from benchmarks.workload import Expected, by_topic
-from chat_bridge.model import IndexedMessage, MessageKey, indexed, original_key
-from chat_bridge.parking import message_of as derived_message
-from chat_bridge.translate import Translated, translate
+from chat_bridge.batch import original_key
+from chat_bridge.model import IndexedMessage, MessageKey, indexed
+from chat_bridge.translate import Translated, message_of, translate
 from contracts.base import Envelope
 from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackCreated
@@ -129,7 +129,7 @@ class PlainPipeline:
         original = await self._original(original_key(event))
         derived = translate(event, original)
         if isinstance(derived, Translated):
-            await self._publish(derived_message(derived, ()))
+            await self._publish(message_of(derived, ()))
 
     async def _original(self, key: MessageKey) -> IndexedMessage:
         """Return the message; wait for it if its own subscriber is behind."""

@@ -114,10 +114,10 @@ class Unguarded:
 class LooksBeforeItParks(ChatHandler):
     """Parks an event without checking for its original again afterwards, in histories without a sweep."""
 
-    async def _release(self, batch: Batch) -> None:
+    async def _park(self, batch: Batch) -> None:
+        await super()._park(batch)
         for event in batch.events:
             event.parked = None
-        await super()._release(batch)
 
 
 class ForgetsFirst(Parking):

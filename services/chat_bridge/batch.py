@@ -14,13 +14,12 @@ from chat_bridge.model import (
     ParkedKey,
     identity_of,
     indexed,
-    original_key,
     without_copy,
 )
-from chat_bridge.translate import Translated, translate
-from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested
+from chat_bridge.translate import Translated, message_of, translate
+from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.versions import COPY, message_in, same_source, version_of
-from servicekit import STORED, UNCHANGED, DeadLettered, Outcome, Parked, Received
+from servicekit import STORED, UNCHANGED, DeadLettered, Message, Outcome, Parked, Received
 
 PARKED = Parked("original_unknown")
 PARKING_FULL = DeadLettered("parking_full")
@@ -80,9 +79,9 @@ class Batch:
                 event.outcome = STORED if news and message.key in changed else UNCHANGED
 
     @property
-    def without_copy(self) -> list[About]:
-        """Replies and reactions without a copy of their original."""
-        return [event.about for event in self.events if event.about is not None and event.copy is None]
+    def wanted(self) -> set[MessageKey]:
+        """Keys of the originals of replies and reactions without a copy."""
+        return {original_key(event.about) for event in self.events if event.about is not None and event.copy is None}
 
     @property
     def copies(self) -> list[IndexedMessage]:
@@ -149,8 +148,25 @@ class Batch:
         return {event.parked.original for event in self.events if event.parked is not None}
 
     @property
+    def derived(self) -> list[Message]:
+        """The records of the feedback events, with the headers that they inherit."""
+        return [
+            message_of(event.forwarded, event.received.derived_headers)
+            for event in self.events
+            if event.forwarded is not None
+        ]
+
+    @property
     def outcomes(self) -> list[Outcome]:
-        return [_decided(event) for event in self.events]
+        for event in self.undecided:
+            raise AssertionError(f"{event.received.cause} ended without an outcome")
+        return [event.outcome for event in self.events if event.outcome is not None]
+
+
+def original_key(event: About) -> MessageKey:
+    """Return the key of the message that `event` is about, always in the event's own conversation."""
+    message_id = event.original_message_id if isinstance(event, ChatMessageReplyIngested) else event.message_id
+    return MessageKey(event.tenant, event.project, event.conversation_id, message_id)
 
 
 def parked_keys(events: Iterable[BatchedEvent]) -> set[ParkedKey]:
@@ -199,12 +215,6 @@ def _parked(event: BatchedEvent, now: int) -> ParkedEvent:
 
 def _differ(one: IndexedMessage, other: IndexedMessage) -> bool:
     return one.said != other.said or not same_source(one.version, other.version)
-
-
-def _decided(event: BatchedEvent) -> Outcome:
-    if event.outcome is None:
-        raise AssertionError(f"{event.received.cause} ended without an outcome")
-    return event.outcome
 
 
 def tenants_of(events: Collection[BatchedEvent]) -> set[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from chat_bridge.batch import Batch, parked_keys, tenants_of
 from chat_bridge.message_source import MessageSource
-from chat_bridge.model import About, IndexedMessage, MessageKey, indexed, original_key
-from chat_bridge.parking import Parking, message_of
+from chat_bridge.model import indexed
+from chat_bridge.parking import Parking
 from chat_bridge.store import MessageStore
 from contracts.versions import COPY
 from servicekit import Clock, Handler, Outcome, Producer, Received, Unreadable
@@ -41,53 +41,32 @@ class ChatHandler(Handler):
 
     async def handle(self, records: Sequence[Received[Any]]) -> Sequence[Outcome]:
         batch = Batch.of(records)
-        await self._index(batch)
+        if messages := batch.messages:
+            batch.indexed(await self._store.index(messages))
         if copies := batch.copies:
             batch.place(await self._store.placed(copies))
-        batch.translate(await self._originals(batch.without_copy))
-        await self._park(batch)
-        await self._send(batch)
-        await self._release(batch)
+        known = await self._store.find(batch.wanted)
+        if self._source is not None and (missing := batch.wanted - known.keys()):
+            found = await self._source.fetch(missing)
+            known = {**known, **{key: indexed(copy, key.tenant, key.project, COPY) for key, copy in found.items()}}
+        batch.translate(known)
+        if batch.undecided:
+            await self._park(batch)
+        await self._producer.send(batch.derived)
+        # Events that waited for a message of this batch, and events parked while their original arrived.
+        keys = batch.changed | batch.awaited
+        if keys and (pairs := await self._store.released_by(keys)):
+            batch.released(await self._parking.release(pairs))
         return batch.outcomes
 
     async def note_set_aside(self, refused: Sequence[Unreadable]) -> None:
         if self._note_set_aside is not None:
             await self._note_set_aside(refused)
 
-    async def _index(self, batch: Batch) -> None:
-        if messages := batch.messages:
-            batch.indexed(await self._store.index(messages))
-
-    async def _originals(self, events: Sequence[About]) -> Mapping[MessageKey, IndexedMessage]:
-        """Return the originals in the index, and those of the missing ones that the source returns."""
-        wanted = {original_key(event) for event in events}
-        known = await self._store.find(wanted)
-        missing = wanted - known.keys()
-        if self._source is None or not missing:
-            return known
-        found = await self._source.fetch(missing)
-        return {**known, **{key: indexed(copy, key.tenant, key.project, COPY) for key, copy in found.items()}}
-
     async def _park(self, batch: Batch) -> None:
         waiting = batch.undecided
-        if not waiting:
-            return
         held = await self._store.parked_under(parked_keys(waiting))
         counts = await self._store.parked_by_tenant(tenants_of(waiting))
         room = {tenant: self._parked_limit - counts.get(tenant, 0) for tenant in tenants_of(waiting)}
         stored = await self._store.park(batch.park(self._clock.now(), held, room))
         batch.parked_under({**held, **stored})
-
-    async def _send(self, batch: Batch) -> None:
-        await self._producer.send(
-            [
-                message_of(event.forwarded, event.received.derived_headers)
-                for event in batch.events
-                if event.forwarded is not None
-            ]
-        )
-
-    async def _release(self, batch: Batch) -> None:
-        """Forward events that waited for a message of this batch, and events parked while their original arrived."""
-        if pairs := await self._store.released_by(batch.changed | batch.awaited):
-            batch.released(await self._parking.release(pairs))

@@ -114,9 +114,3 @@ def identity_of(event: About) -> str:
 def without_copy(event: About) -> bytes:
     """Return the event as JSON without the copy of its original, which may contain another person's words."""
     return event.model_dump_json(by_alias=True, exclude_none=True, exclude={"original"}).encode()
-
-
-def original_key(event: About) -> MessageKey:
-    """Return the key of the message that `event` is about, always in the event's own conversation."""
-    message_id = event.original_message_id if isinstance(event, ChatMessageReplyIngested) else event.message_id
-    return MessageKey(event.tenant, event.project, event.conversation_id, message_id)

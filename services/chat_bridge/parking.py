@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from chat_bridge import metrics
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.store import MessageStore
-from chat_bridge.translate import TOPIC_OF, Translated, translate
+from chat_bridge.translate import Translated, message_of, translate
 from contracts.headers import Headers, derived_headers
 from servicekit import STORED, Clock, DeadLettered, LateOutcome, LateOutcomes, Message, Outcome, Producer
 
@@ -67,11 +67,6 @@ class Parking:
     async def _forget(self, events: Sequence[ParkedEvent], late: Sequence[LateOutcome]) -> None:
         await self._store.unpark([event.key for event in events])
         await self._late.note(late)
-
-
-def message_of(event: Translated, headers: Headers) -> Message:
-    """Return the record of a derived event."""
-    return Message.of(TOPIC_OF[type(event)], event, headers)
 
 
 def _headers(parked: ParkedEvent) -> Headers:

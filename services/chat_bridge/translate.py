@@ -8,11 +8,12 @@ from chat_bridge.model import About, IndexedMessage
 from contracts.base import PERSON, TEXT_LIMIT
 from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
+from contracts.headers import Headers
 from contracts.ids import derived_id
 from contracts.provenance import thread_of
 from contracts.subjects import subject_of
 from contracts.topics import REACTION_RECEIVED, REPLY_RECEIVED, Topic
-from servicekit import Ignored
+from servicekit import Ignored, Message
 
 Translated = FeedbackReplyReceived | FeedbackReactionReceived
 TOPIC_OF: dict[type[Translated], Topic] = {
@@ -34,6 +35,11 @@ def translate(event: About, original: IndexedMessage) -> Translated | Ignored:
     if isinstance(event, ChatMessageReplyIngested):
         return _reply(event, original, original.agent_id, original.content)
     return _reaction(event, original, original.agent_id, original.content)
+
+
+def message_of(event: Translated, headers: Headers) -> Message:
+    """Return the record of a derived event."""
+    return Message.of(TOPIC_OF[type(event)], event, headers)
 
 
 def _reply(
