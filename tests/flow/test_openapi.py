@@ -217,9 +217,12 @@ async def test_the_reference_page_shows_every_route_and_loads_nothing(stack: Run
         page = await http.get("/docs")
     assert page.status_code == 200
     assert "default-src 'none'" in page.headers["content-security-policy"]
-    assert not re.search(r"<(script|link|img|iframe)|https?://|@import|url\(", page.text)
+    assert not re.search(r"<(script [^>]|link|img|iframe)|https?://|@import|url\(", page.text)
     for path, methods in document["paths"].items():
         assert all(f"<code>{method.upper()} {path}</code>" in page.text for method in methods)
+    linked = set(re.findall(r"href='#([^']+)'", page.text))
+    assert "model-FoundFeedback" in linked
+    assert linked - set(re.findall(r"id='([^']+)'", page.text)) == set()
 
 
 async def test_the_page_in_the_docs_is_of_the_routes_that_run(stack: RunningStack) -> None:

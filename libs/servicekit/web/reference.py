@@ -5,22 +5,23 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from html import escape
+from pathlib import Path
 from typing import Any, Final
 
 from contracts.events_page import type_of
 
-_STYLE: Final = """
-:root { color-scheme: light dark; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h2 { margin-top: 2.5rem; font-size: 1.05rem; overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; margin: .5rem 0 1rem; }
-th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid #8884; }
-code { font-family: ui-monospace, monospace; font-size: .92em; }
-"""
+_STYLE: Final = Path(__file__).with_name("reference.css").read_text("utf-8")
+_SCRIPT: Final = Path(__file__).with_name("reference.js").read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
 _POLICY: Final = (
-    f"default-src 'none'; style-src 'sha256-{base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()}'; "
+    f"default-src 'none'; style-src {_digest(_STYLE)}; script-src {_digest(_SCRIPT)}; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 PAGE_HEADERS: Final = {"Content-Security-Policy": _POLICY, "Referrer-Policy": "no-referrer"}
@@ -29,22 +30,47 @@ _HEAD: Final = "| {} | type | |\n|---|---|---|\n"
 
 def as_markdown(document: dict[str, Any]) -> str:
     """Return every route with its parameters, body, response and errors."""
-    routes = [_route(document, *place) for place in _operations(document)]
-    schemas = document.get("components", {}).get("schemas", {})
-    models = {name: schema for name, schema in schemas.items() if _is_shown(document, name)}
-    parts = [_model(document, name, schema) for name, schema in sorted(models.items())]
-    return "\n".join(routes) + "\n## What the answers are made of\n\n" + "\n".join(parts)
+    routes = [
+        f"## `{method} {path}`\n\n{_summary(operation)}{_route(document, operation)}"
+        for method, path, operation in _operations(document)
+    ]
+    models = [f"### `{name}`\n\n{_model(schema)}" for name, schema in _models(document).items()]
+    return "\n".join(routes) + "\n## What the answers are made of\n\n" + "\n".join(models)
 
 
 def reference_page(document: dict[str, Any]) -> str:
-    """Return the reference as a page that loads no other resource."""
-    body = "".join(_blocks(as_markdown(document)))
-    return (
-        f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        f"<title>agent-feedback: HTTP reference</title><style>{_STYLE}</style><h1>HTTP reference</h1>"
-        f"<p>The same for machines: <a href=/openapi.json>openapi.json</a>, "
-        f"<a href=/asyncapi.json>asyncapi.json</a> (the topics).</p>{body}</html>"
+    """Return the reference as a page that loads no other resource.
+
+    Routes and models are folded, so the page opens as its list of contents. The script only adds the search field.
+    """
+    models = _models(document)
+    sections: dict[str, list[str]] = {}
+    for method, path, operation in _operations(document):
+        body = "".join(_blocks(_route(document, operation), models))
+        head = f"<code>{escape(f'{method} {path}')}</code> <span>{_inline(_summary(operation), {})}</span>"
+        sections.setdefault(operation.get("tags", ["other"])[0], []).append(_folded(head, body))
+    sections["models"] = [
+        _folded(f"<code>{name}</code>", "".join(_blocks(_model(schema), models)), f"model-{name}")
+        for name, schema in models.items()
+    ]
+    contents = " ".join(f"<a href='#{name}'>{name}</a> ({len(parts)})" for name, parts in sections.items())
+    body = "".join(
+        f"<section id='{name}'><h2>{name}</h2>{''.join(parts)}</section>" for name, parts in sections.items()
     )
+    return (
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+        f"<title>agent-feedback: HTTP reference</title><style>{_STYLE}</style><h1>HTTP reference</h1>"
+        "<p>Open a route for its parameters, body and answers. For programs: <a href=/openapi.json>openapi.json</a>, "
+        "and for the topics <a href=/asyncapi.json>asyncapi.json</a>.</p>"
+        "<p class=search hidden><label>Search <input type=search></label> <output></output></p>"
+        f"<nav aria-label=Contents>{contents}</nav>{body}<script>{_SCRIPT}</script></html>"
+    )
+
+
+def _folded(head: str, body: str, anchor: str = "") -> str:
+    """Return an entry of the page. Its anchor is inside, because browsers open an entry for an anchor within it."""
+    named = f" id='{anchor}'" if anchor else ""
+    return f"<details><summary>{head}</summary><div{named}>{body}</div></details>"
 
 
 def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -53,9 +79,14 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, 
             yield method.upper(), path, operation
 
 
-def _route(document: dict[str, Any], method: str, path: str, operation: dict[str, Any]) -> str:
+def _summary(operation: dict[str, Any]) -> str:
+    return f"{operation['summary'].rstrip('.')}."
+
+
+def _route(document: dict[str, Any], operation: dict[str, Any]) -> str:
+    """Return the rest of a route's description, to follow its summary in Markdown."""
     text = " ".join(operation.get("description", "").split())
-    parts = [f"## `{method} {path}`\n\n{operation['summary']}.{' ' + text if text else ''}\n"]
+    parts = [f" {text}\n" if text else "\n"]
     asked = [parameter for parameter in operation.get("parameters", ()) if parameter["in"] == "query"]
     if asked:
         rows = [_row(one["name"], {**one["schema"], **one}, one.get("required", False)) for one in asked]
@@ -77,10 +108,15 @@ def _answer(answer: dict[str, Any]) -> str:
     return f"{answer['description'].rstrip('.')}: {given[0]}" if given else str(answer["description"])
 
 
-def _model(document: dict[str, Any], name: str, schema: dict[str, Any]) -> str:
+def _models(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the schemas of responses and their parts by name, sorted."""
+    schemas = document.get("components", {}).get("schemas", {})
+    return {name: schema for name, schema in sorted(schemas.items()) if _is_shown(document, name)}
+
+
+def _model(schema: dict[str, Any]) -> str:
     text = " ".join(schema.get("description", "").split())
-    head = f"### `{name}`\n\n" + (f"{text}\n\n" if text else "")
-    return head + _HEAD.format("field") + _fields(schema)
+    return (f"{text}\n\n" if text else "") + _HEAD.format("field") + _fields(schema)
 
 
 def _is_shown(document: dict[str, Any], name: str) -> bool:
@@ -106,25 +142,27 @@ def _row(name: str, field: dict[str, Any], required: bool) -> str:
     return f"| `{name}` | {type_of(field)}{'' if required else ', optional'} | {meaning} |\n"
 
 
-def _blocks(markdown: str) -> Iterator[str]:
-    """Convert the kinds of Markdown that are generated above to HTML."""
+def _blocks(markdown: str, models: Collection[str]) -> Iterator[str]:
+    """Convert the kinds of Markdown that are generated above to HTML, with links to `models`."""
     for block in re.split(r"\n\n+|\n(?=\|)(?<!\|\n)", markdown.strip()):
         lines = block.strip().splitlines()
         if not lines:
             continue
-        if lines[0].startswith("#"):
-            level = lines[0].index(" ")
-            yield f"<h{level}>{_inline(lines[0][level + 1 :])}</h{level}>"
-        elif lines[0].startswith("|"):
-            yield "<table>" + "".join(_table_row(line) for line in lines if not line.startswith("|---")) + "</table>"
+        if lines[0].startswith("|"):
+            head, _, *rows = lines
+            yield f"<table>{_row_of(head, 'th', models)}{''.join(_row_of(row, 'td', models) for row in rows)}</table>"
         else:
-            yield f"<p>{_inline(' '.join(lines))}</p>"
+            yield f"<p>{_inline(' '.join(lines), models)}</p>"
 
 
-def _table_row(line: str) -> str:
-    cells = re.split(r"(?<!\\)\|", line)[1:-1]
-    return "<tr>" + "".join(f"<td>{_inline(cell.strip())}</td>" for cell in cells) + "</tr>"
+def _row_of(line: str, cell: str, models: Collection[str]) -> str:
+    texts = re.split(r"(?<!\\)\|", line)[1:-1]
+    return "<tr>" + "".join(f"<{cell}>{_inline(text.strip(), models)}</{cell}>" for text in texts) + "</tr>"
 
 
-def _inline(text: str) -> str:
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text.replace("\\|", "|")))
+def _inline(text: str, models: Collection[str]) -> str:
+    def code(found: re.Match[str]) -> str:
+        name = found[1]
+        return f"<a href='#model-{name}'><code>{name}</code></a>" if name in models else f"<code>{name}</code>"
+
+    return re.sub(r"`([^`]*)`", code, escape(text.replace("\\|", "|")))
