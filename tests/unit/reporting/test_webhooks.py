@@ -47,6 +47,14 @@ def test_the_standards_own_package_verifies_what_is_sent() -> None:
         Webhook(SECRET).verify(body, headers | {"webhook-id": "e-2"})
 
 
+def test_the_signature_is_that_of_the_standards_example() -> None:
+    key = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    at = 1_614_265_330 * SECOND + 999_999
+    headers = headers_of("msg_p5jXN8AQM9LWM0D4loKWxJek", b'{"test": 2432232314}', [key], "standard", at)
+    assert headers["webhook-timestamp"] == "1614265330"
+    assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
 def test_a_cloud_event_carries_the_same_data() -> None:
     body = body_of(DELIVERY, "cloudevents")
     headers = headers_of("e-1", body, [KEY], "cloudevents", now())

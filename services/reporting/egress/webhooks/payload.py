@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hmac
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final, Literal
+
+from standardwebhooks import Webhook
 
 from contracts.instants import SECOND, format_instant
 
@@ -59,13 +60,11 @@ def body_of(delivery: WebhookDelivery, form: Format) -> bytes:
 
 def headers_of(event_id: str, body: bytes, keys: Sequence[bytes], form: Format, now: int) -> dict[str, str]:
     """Return the headers of an attempt at `now` (microseconds), with a signature for each of `keys`."""
-    timestamp = str(now // SECOND)
-    signed = f"{event_id}.{timestamp}.".encode() + body
-    digests = (base64.b64encode(hmac.digest(key, signed, "sha256")).decode() for key in keys)
+    at = datetime.fromtimestamp(now // SECOND, UTC)
     return {
         "content-type": _MEDIA_TYPES[form],
         "user-agent": "agent-feedback",
         "webhook-id": event_id,
-        "webhook-timestamp": timestamp,
-        "webhook-signature": " ".join(f"v1,{digest}" for digest in digests),
+        "webhook-timestamp": str(now // SECOND),
+        "webhook-signature": " ".join(Webhook(key).sign(event_id, at, body.decode()) for key in keys),
     }
