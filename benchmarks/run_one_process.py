@@ -20,9 +20,9 @@ from servicekit.log.messages import Message, Producer
 from servicekit.log.topics import partitions_by_topic
 from servicekit.logging import configure_logging
 from servicekit.service import ServiceContext
-from standalone.embedded.holdback import Holdback
-from standalone.embedded.holding_producer import HoldingProducer
-from standalone.one_process.fates import Outcomes
+from standalone.embedded.backpressure import Backpressure
+from standalone.embedded.backpressure_producer import BackpressureProducer
+from standalone.one_process.outcomes import Outcomes
 from standalone.one_process.stack import Stack
 
 BATCH = 500
@@ -55,14 +55,14 @@ def _stack(job: Job, bootstrap: str) -> Stack:
     around = ServiceContext(bootstrap, observers=[Outcomes()])
     if job.bootstrap is not None:
         return Stack(around, job.database_url)
-    holdback = Holdback()
+    backpressure = Backpressure()
     held = replace(
         around,
-        wrap_producer=partial(HoldingProducer, holdback=holdback),
-        on_commit=holdback.committed,
-        room=holdback.room,
+        wrap_producer=partial(BackpressureProducer, backpressure=backpressure),
+        on_commit=backpressure.committed,
+        room=backpressure.room,
     )
-    return Stack(held, job.database_url, holdback)
+    return Stack(held, job.database_url, backpressure)
 
 
 async def feed(producer: Producer, messages: Sequence[Message]) -> None:

@@ -6,8 +6,9 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from contracts.attachments import Attachments
 from contracts.base import Confidence, Event, Label, SenderType
-from contracts.inbound import Attachments, MessageContent, OptionalId, ProducerId, ProducerInstant, Role
+from contracts.inbound import MessageContent, OptionalId, ProducerId, ProducerInstant, Role
 from contracts.provenance import ProvenanceFields
 
 Attribute = Annotated[str, StringConstraints(max_length=256, pattern=r"^[^\x00]*$")]

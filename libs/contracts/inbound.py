@@ -10,7 +10,6 @@ from typing import Annotated, Final
 
 from pydantic import (
     BeforeValidator,
-    Field,
     GetCoreSchemaHandler,
     PlainSerializer,
     StringConstraints,
@@ -19,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from contracts.base import CONTENT_LIMIT, ID_LIMIT, ID_PATTERN, Id, Label, Model
+from contracts.base import CONTENT_LIMIT, ID_LIMIT, ID_PATTERN, Id, Label
 from contracts.instants import LAST, format_instant, parse_loose_instant
 
 OPTIONAL_PATTERN: Final = r"^[^\x00-\x1f\x7f-\x9f]*$"
@@ -122,20 +121,3 @@ MessageContent = Annotated[
     WithJsonSchema({"type": "string", "maxLength": CONTENT_LIMIT, "pattern": r"^[^\x00]*$"}),
 ]
 """A message's text without NUL. Text of white space only becomes empty."""
-ATTACHMENTS_LIMIT: Final = 50
-"""Maximum number of attachments of a message."""
-
-
-class Attachment(Model):
-    """File sent with a message. Only its type and URL are kept; the file is never fetched."""
-
-    type: Label
-    """The type of the attachment, such as `image`, `sticker` or a media type."""
-    url: Annotated[str, StringConstraints(max_length=2048, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")] | None = None
-    """The URL of the file."""
-
-
-Attachments = Annotated[
-    tuple[Attachment, ...] | None,
-    Field(max_length=ATTACHMENTS_LIMIT, description="Pictures and other files of the message."),
-]

@@ -27,7 +27,7 @@ _HELD_BACK: Final = {
 
 
 @dataclass(frozen=True)
-class Way:
+class EventTrace:
     """Knowledge of all services about an event: records with their outcomes, verdicts, and states of feedback records.
 
     `judged` has inference's messages; `records` the records of each service that keeps a journal.
@@ -84,7 +84,7 @@ class Way:
         }
 
 
-async def way_of(ask: Ask, id_: str, *, is_message: bool) -> Way:
+async def trace_event(ask: Ask, id_: str, *, is_message: bool) -> EventTrace:
     """Follow an event, or all events about a message, through the services: four requests at most."""
     name = "message_id" if is_message else "event_id"
     chat = (await ask("chat", [(name, id_)]))["records"]
@@ -103,7 +103,7 @@ async def way_of(ask: Ask, id_: str, *, is_message: bool) -> Way:
     stored = {one["feedback_id"]: one for one in answer["feedbacks"] if one["feedback_id"] in ids}
     causes = _named("cause", (row["cause"] for row in (*chat, *records)))
     reported = await ask("reports", [*wanted, *causes, *_named("feedback_id", stored)])
-    return Way(
+    return EventTrace(
         {
             "chat_bridge": chat,
             "inference": here(inferred["records"]),

@@ -58,7 +58,7 @@ async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str, m
 
         await running.quiet()
         before = running.stack.produced["feedback.explicit.received"]
-        running.holdback.close()
+        running.backpressure.close()
         full = await http.post(path.format("known"), json={"reaction": "not_ok"})
         assert full.status_code == 429
         assert int(full.headers["retry-after"]) > 0

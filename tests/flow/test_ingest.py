@@ -252,7 +252,7 @@ async def test_a_full_log_and_a_lost_one(own_database: str) -> None:
         gone = await send(running, body)
         assert (gone.status_code, gone.headers["retry-after"]) == (503, "5")
         assert monotonic() - began < 20
-        running.holdback.close()
+        running.backpressure.close()
         full = await send(running, body)
         assert full.status_code == 429
         assert int(full.headers["retry-after"]) > 0

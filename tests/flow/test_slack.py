@@ -159,7 +159,7 @@ async def test_what_is_no_event_harms_nothing(stack: RunningStack, payload: Any,
 
 async def test_a_log_without_room_is_tried_again_by_slack(own_database: str) -> None:
     async with stack_with_slack(own_database) as stack:
-        stack.holdback.close()
+        stack.backpressure.close()
         answer = await send(stack, callback(30, type="message", user="U1", text="hi", ts="1700000200.000000"))
     assert answer.status_code == 429
 

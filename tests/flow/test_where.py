@@ -15,7 +15,7 @@ from reporting.parts import MIGRATIONS
 from reporting.read_models.rollups import Rollups
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
-from standalone.where import Params, Way, way_of
+from standalone.where import EventTrace, Params, trace_event
 from tests.support.command import agent_feedback
 from tests.support.erasures import erased
 from tests.support.running_stack import RunningStack, exchange, message
@@ -24,7 +24,7 @@ from tests.support.served import served
 WORDS = "zanzibar"
 
 
-async def way(stack: RunningStack, id_: str, *, is_message: bool = False, token: str = "all") -> Way:
+async def way(stack: RunningStack, id_: str, *, is_message: bool = False, token: str = "all") -> EventTrace:
     async with stack.client(token) as http:
 
         async def ask(service: str, parameters: Params) -> Any:
@@ -33,7 +33,7 @@ async def way(stack: RunningStack, id_: str, *, is_message: bool = False, token:
             assert WORDS not in answer.text
             return answer.json()
 
-        return await way_of(ask, id_, is_message=is_message)
+        return await trace_event(ask, id_, is_message=is_message)
 
 
 def reaction(event: str, conversation: str, name: str = "t1-answer", emoji: str = "👍", **fields: Any) -> Any:

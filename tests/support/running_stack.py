@@ -29,8 +29,8 @@ from servicekit.service import ServiceContext
 from servicekit.web.answering import REQUEST_SECONDS
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import Authenticator, Caller
-from standalone.embedded.holdback import Holdback
-from standalone.embedded.holding_producer import HoldingProducer
+from standalone.embedded.backpressure import Backpressure
+from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.one_process.api import SURFACE, routers_of
 from standalone.one_process.stack import Stack
@@ -64,7 +64,7 @@ class RunningStack:
     stack: Stack
     broker: MemoryBroker
     database_url: str
-    holdback: Holdback
+    backpressure: Backpressure
     seen: list[Observation] = field(default_factory=list)
 
     def client(self, token: str | None = "all", **options: Any) -> httpx.AsyncClient:
@@ -127,15 +127,15 @@ async def running_stack(
     seen: list[Observation] = []
     async with AsyncExitStack() as parts:
         broker = parts.enter_context(MemoryBroker(partitions_by_topic()))
-        holdback = Holdback()
+        backpressure = Backpressure()
         around = ServiceContext(
             broker.bootstrap,
             observers=[seen.append],
-            wrap_producer=partial(HoldingProducer, holdback=holdback),
-            on_commit=holdback.committed,
-            room=holdback.room,
+            wrap_producer=partial(BackpressureProducer, backpressure=backpressure),
+            on_commit=backpressure.committed,
+            room=backpressure.room,
         )
-        stack = Stack(adapt(around), database_url, holdback)
+        stack = Stack(adapt(around), database_url, backpressure)
         parts.callback(_forget_routes)
         parts.push_async_callback(stack.stop)
         with pytest.MonkeyPatch.context() as environment:
@@ -146,7 +146,7 @@ async def running_stack(
         async with asyncio.timeout(30):
             while await stack.not_ready():
                 await asyncio.sleep(0.02)
-        yield RunningStack(stack, broker, database_url, holdback, seen)
+        yield RunningStack(stack, broker, database_url, backpressure, seen)
 
 
 def _forget_routes() -> None:

@@ -87,7 +87,7 @@ async def test_nothing_is_answered_as_taken_that_the_log_did_not_take(
             assert answer.json().keys() == {"detail"}, name
         assert (await http.request(**RATING)).status_code == 200
 
-        stack.holdback.close()
+        stack.backpressure.close()
         produced = dict(stack.stack.produced)
         for name, answer in (await answers_to(http, verdict)).items():
             assert answer.status_code == 429, name

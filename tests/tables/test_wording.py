@@ -27,6 +27,11 @@ SHARED_NAMES = {
 METAPHORS = {
     "AskAgain",
     "Behind",
+    "Holdback",
+    "Judged",
+    "Lane",
+    "Way",
+    "announced_from",
     "Heard",
     "Loans",
     "Look",

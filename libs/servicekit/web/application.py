@@ -24,6 +24,7 @@ from servicekit.request_batcher import RequestBatcher
 from servicekit.web.answering import REQUEST_SECONDS, DeadlineMiddleware
 from servicekit.web.auth import Authenticator
 from servicekit.web.bodies import Malformed
+from servicekit.web.body_limit import BodyLimit
 from servicekit.web.descriptions import described
 from servicekit.web.direct import DirectCalls, DirectRoute
 from servicekit.web.documents import Document
@@ -32,7 +33,6 @@ from servicekit.web.paths import template_of
 from servicekit.web.permissions import PUBLIC, Need, Permissions, PermissionTable, merged
 from servicekit.web.reference import PAGE_HEADERS, reference_page
 from servicekit.web.refusals import RefusedPage, invalid
-from servicekit.web.server import BodyLimit
 
 NotReady = Callable[[], Awaitable[str | None]]
 Warnings = Callable[[], Sequence[str]]

@@ -1,26 +1,22 @@
-"""An HTTP server in the same process, on a socket that is bound before anything else starts, and limits on bodies."""
+"""An HTTP server in the same process, on a socket that is bound before anything else starts."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import cast
 
 import uvicorn
-from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from agent_feedback_kit.deadlines import within
 from servicekit.errors import StartError
 from servicekit.web.connections import Connections
 from servicekit.web.protocol import HttpConnection
 from servicekit.web.settings import HttpSettings
-
-BODY_LIMIT = 64 * 1024
-"""Maximum bytes of a request's body, unless its path has another limit."""
 
 UNSENT_LIMIT = 64 * 1024
 """Maximum bytes of a response that the operating system buffers. By default it buffers megabytes, and accepts more
@@ -81,52 +77,3 @@ class HttpServer:
             with contextlib.suppress(TimeoutError):
                 await within(5, self._task)
         self._socket.close()
-
-
-class BodyLimit:
-    """Middleware that responds with 413 to a body over its path's limit before it is read into memory. `limits` is
-    by path prefix."""
-
-    def __init__(self, app: ASGIApp, limits: Mapping[str, int] | None = None) -> None:
-        self._app = app
-        self._limits = dict(limits or {})
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        limit = next((n for prefix, n in self._limits.items() if scope["path"].startswith(prefix)), BODY_LIMIT)
-        declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if declared.isdigit() and int(declared) > limit:
-            await _too_large(limit)(scope, receive, send)
-            return
-        seen = 0
-        answered = False
-
-        async def counted() -> Message:
-            nonlocal seen
-            message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > limit:
-                raise _BodyTooLarge
-            return message
-
-        async def noted(message: Message) -> None:
-            nonlocal answered
-            if seen > limit and not answered:
-                return  # the application's response to the truncated body is discarded
-            answered = True
-            await send(message)
-
-        with contextlib.suppress(_BodyTooLarge):
-            await self._app(scope, counted, noted)
-        if seen > limit and not answered:
-            await _too_large(limit)(scope, receive, send)
-
-
-class _BodyTooLarge(Exception):
-    pass
-
-
-def _too_large(limit: int) -> JSONResponse:
-    return JSONResponse({"detail": f"The body is larger than {limit} bytes."}, 413)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from contracts.inbound import ATTACHMENTS_LIMIT, Attachment
+from contracts.attachments import ATTACHMENTS_LIMIT, Attachment
 
 _ATTACHMENT: Final[TypeAdapter[Attachment]] = TypeAdapter(Attachment)
 

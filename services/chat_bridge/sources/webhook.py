@@ -16,10 +16,10 @@ from chat_bridge.sources.attachments import attachment, with_attachments
 from chat_bridge.sources.source import NotUnderstood, SourceAnswer
 from chat_bridge.sources.webhook_map import ITEM, AttachmentPart, MappedWebhook, Rule, Wanted
 from chat_bridge.sources.webhook_time import moment_of
+from contracts.attachments import ATTACHMENTS_LIMIT
 from contracts.base import CONTENT_LIMIT
 from contracts.chat import DELETED
 from contracts.ids import derived_id
-from contracts.inbound import ATTACHMENTS_LIMIT
 from contracts.instants import format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 

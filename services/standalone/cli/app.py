@@ -14,7 +14,7 @@ from rich.console import Console
 
 from contracts.asyncapi import asyncapi
 from servicekit.logging import configure_logging
-from standalone.cli import chat, detector, erase, export, log, purge, rebuild, rejudge, services, where
+from standalone.cli import chat, detector, dlq, erase, export, ledger, purge, rebuild, rejudge, services, where
 from standalone.cli.command_group import PlainErrorGroup
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, AsJson, State, instant, print_json, say, show, within
@@ -103,7 +103,7 @@ def up(
     outcomes: Annotated[
         Path | None, typer.Option(help="Write the outcome of every replayed line to this file.")
     ] = None,
-    fates: Annotated[Path | None, typer.Option(hidden=True)] = None,
+    fates: Annotated[Path | None, typer.Option(hidden=True)] = None,  # the name of `outcomes` in 0.1.0
     database: Annotated[
         str | None, typer.Option(help="A PostgreSQL address to use instead of the embedded one.")
     ] = None,
@@ -250,7 +250,8 @@ def topics(
 
 chat.register(app)
 detector.register(app)
-log.register(app)
+dlq.register(app)
+ledger.register(app)
 erase.register(app)
 export.register(app)
 purge.register(app)

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 import typer
 
 from servicekit.logging import configure_logging
-from standalone.cli.log import StoreUrl, progress_bar
+from standalone.cli.ledger import StoreUrl
+from standalone.cli.progress import progress_bar
 from standalone.state import DEFAULT_STATE, running
 from standalone.terminal import FAILED, AsJson, State, print_json, run, say
 

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from contracts.instants import format_instant
 from servicekit.logging import configure_logging
-from standalone.cli.log import progress_bar
+from standalone.cli.progress import progress_bar
 from standalone.state import DEFAULT_STATE, running
 from standalone.terminal import AsJson, Running, State, harmless, instant, print_json, run, say
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from standalone.operations.remote import address_of, explain
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, State, harmless, print_json, say
-from standalone.where import Params, Way, way_of
+from standalone.where import EventTrace, Params, trace_event
 
 SECONDS = 20.0
 
@@ -47,7 +47,7 @@ def where(
     """
     url, token = address_of(url, token, state)
     try:
-        way = asyncio.run(_ask(url, token, tenant, project, id_, is_message=message))
+        trace = asyncio.run(_ask(url, token, tenant, project, id_, is_message=message))
     except httpx.HTTPStatusError as error:
         say(explain(error.response), "red")
         raise typer.Exit(FAILED) from None
@@ -55,15 +55,15 @@ def where(
         say(f"{url} does not answer: {type(error).__name__}.", "red")
         raise typer.Exit(FAILED) from None
     if as_json:
-        print_json(way.facts())
-    elif way.found:
-        Console().print(_table(way))
-    if not way.found:
+        print_json(trace.facts())
+    elif trace.found:
+        Console().print(_table(trace))
+    if not trace.found:
         say("No service knows it: it was not written, is not read yet, or its outcome has expired (7 days).")
         raise typer.Exit(FAILED)
 
 
-async def _ask(url: str, token: str, tenant: str, project: str, id_: str, *, is_message: bool) -> Way:
+async def _ask(url: str, token: str, tenant: str, project: str, id_: str, *, is_message: bool) -> EventTrace:
     base = f"/conversations/{quote(tenant, safe='')}/{quote(project, safe='')}/where/"
     headers = {"Authorization": f"Bearer {token}"}
     async with httpx.AsyncClient(base_url=url, timeout=SECONDS, trust_env=False, headers=headers) as client:
@@ -73,13 +73,13 @@ async def _ask(url: str, token: str, tenant: str, project: str, id_: str, *, is_
             answer.raise_for_status()
             return answer.json()
 
-        return await way_of(ask, id_, is_message=is_message)
+        return await trace_event(ask, id_, is_message=is_message)
 
 
-def _table(way: Way) -> Table:
+def _table(trace: EventTrace) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("service", "record", "outcome", "feedback"):
         table.add_column(name, overflow="fold")
-    for step in way.steps():
+    for step in trace.steps():
         table.add_row(*(harmless(step[name]) for name in ("service", "record", "outcome", "feedback")))
     return table

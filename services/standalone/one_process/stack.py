@@ -23,8 +23,8 @@ from servicekit.log.messages import Producer
 from servicekit.log.producer import BatchProducer
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings
-from standalone.embedded.holdback import Holdback
-from standalone.where import Params, way_of
+from standalone.embedded.backpressure import Backpressure
+from standalone.where import Params, trace_event
 
 T = TypeVar("T")
 PROGRAMS = (
@@ -45,12 +45,12 @@ class Stack:
         self,
         context: ServiceContext,
         database_url: str,
-        holdback: Holdback | None = None,
+        backpressure: Backpressure | None = None,
         dead_letters: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         self._made: list[Service] = []
         self._context = replace(context, on_made=self._made.append)
-        self._holdback = holdback
+        self._backpressure = backpressure
         self._dead_letters = dead_letters
         self.database_url = database_url
         self.services: dict[str, Service] = {}
@@ -71,8 +71,8 @@ class Stack:
             reporting.service.PROGRAM.build(of_reporting, around, self.health, self.where),
         )
         self.services = {service.name: service for service in built}
-        if self._holdback is not None:
-            self._holdback.follow(self.groups)
+        if self._backpressure is not None:
+            self._backpressure.follow(self.groups)
         await self.intake.start()
         await together(*(service.start() for service in built))
 
@@ -83,16 +83,16 @@ class Stack:
 
     async def drain(self, seconds: float) -> bool:
         """Stop accepting work and wait at most `seconds` until all of it is processed. Return True if it is."""
-        if self._holdback is not None:
-            self._holdback.close()
+        if self._backpressure is not None:
+            self._backpressure.close()
         with contextlib.suppress(TimeoutError):
             await within(seconds, self.quiet())
             return True
         return False
 
     async def stop(self) -> None:
-        if self._holdback is not None:
-            self._holdback.stop()
+        if self._backpressure is not None:
+            self._backpressure.stop()
         await self.intake.stop()
         await asyncio.gather(*(service.stop() for service in self._made))
 
@@ -144,7 +144,7 @@ class Stack:
         }
 
     async def where(self, tenant: str, project: str, id_: str, is_message: bool) -> list[dict[str, str]]:
-        """Return the steps of an event, or of all events about a message, see `Way.steps`."""
+        """Return the steps of an event, or of all events about a message, see `EventTrace.steps`."""
 
         async def ask(part: str, parameters: Params) -> Mapping[str, Any]:
             given = {name: [value for key, value in parameters if key == name] for name, _ in parameters}
@@ -153,7 +153,7 @@ class Stack:
             answer: dict[str, Any] = found.model_dump()
             return answer
 
-        return (await way_of(ask, id_, is_message=is_message)).steps()
+        return (await trace_event(ask, id_, is_message=is_message)).steps()
 
     def _lookup(self, name: str) -> Callable[..., Awaitable[Any]]:
         return next(service.lookups[name] for service in self.services.values() if name in service.lookups)

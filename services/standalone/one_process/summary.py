@@ -9,7 +9,7 @@ from rich.table import Table
 
 from contracts.topics import TOPICS
 from feedback.store import Totals
-from standalone.one_process.fates import Outcomes
+from standalone.one_process.outcomes import Outcomes
 from standalone.one_process.replay import ReplayResult
 from standalone.one_process.stack import Stack
 

@@ -28,16 +28,16 @@ from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AnyOf, Authenticator
 from servicekit.web.server import HttpServer
 from servicekit.web.settings import HttpSettings
-from standalone.embedded.holdback import Holdback
-from standalone.embedded.holding_producer import HoldingProducer
+from standalone.embedded.backpressure import Backpressure
+from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.log import facts_of_log, open_log
 from standalone.one_process.api import SURFACE, routers_of
-from standalone.one_process.fates import Outcomes, write_outcomes
 from standalone.one_process.outage_watch import Dependency, DependencyLost, broker_at, database_at, while_answered
+from standalone.one_process.outcomes import Outcomes, write_outcomes
 from standalone.one_process.replay import ReplayResult, replay
 from standalone.one_process.stack import Stack
-from standalone.one_process.starting import each_once, started
+from standalone.one_process.startup import each_once, start_stack
 from standalone.one_process.summary import print_summary, summary
 from standalone.sample import write_sample
 from standalone.state import StateFolder
@@ -174,7 +174,7 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
     say("Starting the services ...")
     tell = each_once(say)
     context = ServiceContext(bootstrap, judge_at=options.judge_at, observers=[outcomes], say=tell)
-    starting = started(lambda: _stack(context, options, database_url, outcomes), tell)
+    starting = start_stack(lambda: _stack(context, options, database_url, outcomes), tell)
     if options.patience is not None:
         brokers = [] if options.broker == "memory" else [broker_at(bootstrap)]
         starting = _bounded(starting, [database_at(database_url), *brokers])
@@ -189,15 +189,15 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
 
 
 def _stack(context: ServiceContext, options: Options, database_url: str, outcomes: Outcomes) -> Stack:
-    holdback = Holdback() if options.broker == "memory" else None
-    if holdback is not None:
+    backpressure = Backpressure() if options.broker == "memory" else None
+    if backpressure is not None:
         context = replace(
             context,
-            wrap_producer=partial(HoldingProducer, holdback=holdback),
-            on_commit=holdback.committed,
-            room=holdback.room,
+            wrap_producer=partial(BackpressureProducer, backpressure=backpressure),
+            on_commit=backpressure.committed,
+            room=backpressure.room,
         )
-    return Stack(context, database_url, holdback, lambda: outcomes.letters_by_reason)
+    return Stack(context, database_url, backpressure, lambda: outcomes.letters_by_reason)
 
 
 async def _bounded(starting: Coroutine[Any, Any, Stack], needed: Sequence[Dependency]) -> Stack:

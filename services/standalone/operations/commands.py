@@ -18,7 +18,7 @@ from standalone.log import log_of
 from standalone.one_process.replay import ReplayResult
 from standalone.one_process.replay import replay as replay_files
 from standalone.operations.log_access import admin_of
-from standalone.operations.outside import held_back
+from standalone.operations.remote_backpressure import with_backpressure
 from standalone.operations.report import report_from_database
 from standalone.state import StateFolder, running
 
@@ -34,7 +34,7 @@ async def publish(files: Sequence[Path], broker: str | None, state: Path) -> dic
         parts.push_async_callback(producer.stop)
         log: Producer = producer
         if facts.get("log") == "memory":
-            log = await parts.enter_async_context(held_back(producer, admin, facts["groups"]))
+            log = await parts.enter_async_context(with_backpressure(producer, admin, facts["groups"]))
         await replay_files(files, log, account, check_models=True)
     rejected = [one.row() for one in account.rejected]
     return {"lines": account.lines, "events": account.events, "rejected": rejected}

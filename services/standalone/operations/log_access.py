@@ -22,7 +22,7 @@ from servicekit.log.topics import wait_for_broker
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings
 from standalone.log import log_of
-from standalone.operations.outside import held_back
+from standalone.operations.remote_backpressure import with_backpressure
 from standalone.state import running
 from standalone.terminal import ANSWER_SECONDS, say, within
 
@@ -72,7 +72,7 @@ async def writing_to(target: LogTarget) -> AsyncIterator[Producer]:
     producer = BatchProducer(target.bootstrap, client_id="agent-feedback-tool")
     try:
         if target.groups:
-            async with held_back(producer, admin, target.groups) as held:
+            async with with_backpressure(producer, admin, target.groups) as held:
                 yield held
         else:
             yield producer

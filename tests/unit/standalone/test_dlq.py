@@ -16,7 +16,7 @@ from servicekit.log.dead_letters import dead_letter
 from servicekit.log.messages import Message, Written
 from servicekit.log.records import Coordinates, RawRecord
 from servicekit.log.settings import MESSAGE_LIMIT
-from standalone.cli.log import letters_table
+from standalone.cli.dlq import letters_table
 from standalone.operations.dlq import Filter, Letter, facts_of, letter_of, message_again, replay
 
 SECOND = 1_000_000

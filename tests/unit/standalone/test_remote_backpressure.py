@@ -12,7 +12,7 @@ from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
 from servicekit.log.topics import partitions_by_topic, wait_for_broker
 from standalone.embedded.memory_broker import MemoryBroker
-from standalone.operations.outside import held_back
+from standalone.operations.remote_backpressure import with_backpressure
 
 VALUE = b"x" * 20_000
 COUNT = 8 * 1024 * 1024 // len(VALUE)
@@ -36,7 +36,7 @@ async def test_a_replay_from_outside_waits_for_the_readers() -> None:
 
         async def write() -> None:
             nonlocal ahead
-            async with held_back(inner, admin, ["chat_bridge"]) as producer:
+            async with with_backpressure(inner, admin, ["chat_bridge"]) as producer:
                 await producer.send([Message(topic, str(n), VALUE, partition=0) for n in range(COUNT)])
 
         try:

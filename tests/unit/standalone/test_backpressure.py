@@ -15,8 +15,8 @@ from servicekit.errors import LogUnavailable
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.producer import BatchProducer
 from servicekit.log.settings import MESSAGE_LIMIT
-from standalone.embedded.holdback import INSIDE_BYTES, OUTSIDE_BYTES, PIECE_BYTES, Holdback
-from standalone.embedded.holding_producer import HoldingProducer
+from standalone.embedded.backpressure import INSIDE_BYTES, OUTSIDE_BYTES, PIECE_BYTES, Backpressure
+from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.memory_broker import MemoryBroker
 
 TOPIC = CHAT_REPLY.name
@@ -49,10 +49,10 @@ def records(size: int, partition: int = 0, topic: str = TOPIC) -> list[Message]:
     return [Message(topic, str(n), VALUE, partition=partition) for n in range(size // len(VALUE))]
 
 
-def held(limit: int = INSIDE_BYTES) -> tuple[Holdback, Shelf, HoldingProducer]:
-    holdback, shelf = Holdback(limit), Shelf()
-    holdback.follow(["chat_bridge"])
-    return holdback, shelf, HoldingProducer(shelf, holdback)
+def held(limit: int = INSIDE_BYTES) -> tuple[Backpressure, Shelf, BackpressureProducer]:
+    backpressure, shelf = Backpressure(limit), Shelf()
+    backpressure.follow(["chat_bridge"])
+    return backpressure, shelf, BackpressureProducer(shelf, backpressure)
 
 
 async def settled(task: asyncio.Task[object]) -> bool:
@@ -63,19 +63,19 @@ async def settled(task: asyncio.Task[object]) -> bool:
 
 
 async def test_writing_stops_short_of_the_limit_and_goes_on_as_the_slowest_group_commits() -> None:
-    holdback, shelf, producer = held()
-    holdback.follow(["chat_bridge", "inference"])
+    backpressure, shelf, producer = held()
+    backpressure.follow(["chat_bridge", "inference"])
     lane = (CHAT_MESSAGE.name, 0)
     work = asyncio.create_task(producer.send(records(MANY, topic=CHAT_MESSAGE.name)))
     seen = 0
     while not await settled(work):
-        assert holdback.fullest <= INSIDE_BYTES
+        assert backpressure.fullest <= INSIDE_BYTES
         assert shelf.ends[lane] > seen
         seen = shelf.ends[lane]
-        holdback.committed("inference", {lane: seen})
+        backpressure.committed("inference", {lane: seen})
         assert not await settled(work), "the slower group has read nothing"
         assert shelf.ends[lane] == seen
-        holdback.committed("chat_bridge", {lane: seen})
+        backpressure.committed("chat_bridge", {lane: seen})
     assert [place.offset for place in await work] == list(range(MANY // len(VALUE)))
     assert [message.key for message in shelf.written] == [str(n) for n in range(len(shelf.written))]
 
@@ -89,18 +89,18 @@ async def test_a_full_partition_does_not_hold_up_another() -> None:
 
 
 async def test_what_nobody_reads_is_not_held_back() -> None:
-    holdback, shelf, producer = held()
+    backpressure, shelf, producer = held()
     await producer.send(records(MANY, topic=CHAT_REPLY.dead_letters))
     assert len(shelf.written) == MANY // len(VALUE)
-    assert holdback.room(1)
+    assert backpressure.room(1)
 
 
 async def test_a_failed_write_gives_its_room_back() -> None:
-    holdback, shelf, producer = held()
+    backpressure, shelf, producer = held()
     shelf.down = True
     with pytest.raises(OSError):
         await producer.send(records(PIECE_BYTES))
-    assert holdback.fullest == 0
+    assert backpressure.fullest == 0
 
 
 async def test_a_record_too_large_is_refused_before_anything_is_written() -> None:
@@ -117,42 +117,42 @@ async def test_a_single_record_larger_than_the_limit_passes_when_its_partition_i
 
 
 async def test_a_lane_read_to_its_last_record_holds_nothing_back() -> None:
-    holdback, shelf, producer = held()
+    backpressure, shelf, producer = held()
     await producer.send(records(PIECE_BYTES * 2))
     end = shelf.ends[TOPIC, 0]
-    holdback.committed("chat_bridge", {(TOPIC, 0): end - 1})
-    assert 0 < holdback.fullest <= PIECE_BYTES + len(VALUE), "the last piece is not read to its end"
-    holdback.committed("chat_bridge", {(TOPIC, 0): end})
-    assert holdback.fullest == 0
+    backpressure.committed("chat_bridge", {(TOPIC, 0): end - 1})
+    assert 0 < backpressure.fullest <= PIECE_BYTES + len(VALUE), "the last piece is not read to its end"
+    backpressure.committed("chat_bridge", {(TOPIC, 0): end})
+    assert backpressure.fullest == 0
 
 
 async def test_a_commit_that_goes_back_takes_no_room_away_again() -> None:
-    holdback, shelf, producer = held()
+    backpressure, shelf, producer = held()
     await producer.send(records(PIECE_BYTES))
-    holdback.committed("chat_bridge", {(TOPIC, 0): shelf.ends[TOPIC, 0]})
-    holdback.committed("chat_bridge", {(TOPIC, 0): 0})
+    backpressure.committed("chat_bridge", {(TOPIC, 0): shelf.ends[TOPIC, 0]})
+    backpressure.committed("chat_bridge", {(TOPIC, 0): 0})
     await producer.send(records(PIECE_BYTES))
-    holdback.committed("chat_bridge", {(TOPIC, 0): shelf.ends[TOPIC, 0]})
-    assert holdback.fullest == 0
+    backpressure.committed("chat_bridge", {(TOPIC, 0): shelf.ends[TOPIC, 0]})
+    assert backpressure.fullest == 0
 
 
 async def test_room_is_what_intake_may_still_send() -> None:
-    holdback, _, producer = held()
-    assert holdback.room(100 * INSIDE_BYTES), "a large body is written as room is made"
+    backpressure, _, producer = held()
+    assert backpressure.room(100 * INSIDE_BYTES), "a large body is written as room is made"
     await producer.send(records(INSIDE_BYTES * 3 // 4))
-    assert holdback.room(1000)
-    assert not holdback.room(INSIDE_BYTES // 2)
-    holdback.committed("chat_bridge", {(TOPIC, 0): 10_000})
-    assert holdback.room(INSIDE_BYTES // 2)
-    holdback.close()
-    assert not holdback.room(1)
+    assert backpressure.room(1000)
+    assert not backpressure.room(INSIDE_BYTES // 2)
+    backpressure.committed("chat_bridge", {(TOPIC, 0): 10_000})
+    assert backpressure.room(INSIDE_BYTES // 2)
+    backpressure.close()
+    assert not backpressure.room(1)
 
 
 async def test_who_waits_fails_once_the_readers_stop() -> None:
-    holdback, _, producer = held()
+    backpressure, _, producer = held()
     work = asyncio.create_task(producer.send(records(MANY)))
     assert not await settled(work)
-    holdback.stop()
+    backpressure.stop()
     with pytest.raises(LogUnavailable):
         await work
 
@@ -160,12 +160,12 @@ async def test_who_waits_fails_once_the_readers_stop() -> None:
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("holding", [True, False])
 async def test_a_slow_reader_of_the_in_process_log_misses_nothing_only_if_held_back(holding: bool) -> None:
-    holdback = Holdback()
-    holdback.follow(["chat_bridge"])
+    backpressure = Backpressure()
+    backpressure.follow(["chat_bridge"])
     count = MANY // len(VALUE)
     with MemoryBroker({TOPIC: CHAT_REPLY.partitions}) as broker:
         inner = BatchProducer(broker.bootstrap, client_id="writer")
-        producer: Producer = HoldingProducer(inner, holdback) if holding else inner
+        producer: Producer = BackpressureProducer(inner, backpressure) if holding else inner
         consumer = AIOKafkaConsumer(bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest")
         lane = TopicPartition(TOPIC, 0)
         try:
@@ -180,7 +180,7 @@ async def test_a_slow_reader_of_the_in_process_log_misses_nothing_only_if_held_b
                 if not found and not holding:
                     break
                 read += [record.key.decode() for record in found.get(lane, [])]
-                holdback.committed("chat_bridge", {lane: await consumer.position(lane)})
+                backpressure.committed("chat_bridge", {lane: await consumer.position(lane)})
             await writing
         finally:
             await consumer.stop()
@@ -196,9 +196,9 @@ async def test_a_small_record_never_overtakes_a_large_one_of_its_lane() -> None:
 
 
 def test_an_older_commit_behind_a_newer_one_takes_no_room_away() -> None:
-    holdback, _, _ = held()
-    holdback.expect((TOPIC, 0), 1_000)
-    holdback.committed("chat_bridge", {(TOPIC, 0): 10})
-    holdback.committed("chat_bridge", {(TOPIC, 0): 0})
-    holdback.wrote((TOPIC, 0), 1_000, 10)
-    assert holdback.fullest == 0
+    backpressure, _, _ = held()
+    backpressure.expect((TOPIC, 0), 1_000)
+    backpressure.committed("chat_bridge", {(TOPIC, 0): 10})
+    backpressure.committed("chat_bridge", {(TOPIC, 0): 0})
+    backpressure.wrote((TOPIC, 0), 1_000, 10)
+    assert backpressure.fullest == 0

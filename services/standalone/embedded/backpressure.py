@@ -2,8 +2,8 @@
 
 The in-process log keeps about 5 MiB and 100,000 record batches per partition. A writer therefore waits until the
 slowest group has committed enough. Topics that no group of this process reads (dead letters, sessions) have no
-backpressure, since nothing would ever free space. The log keeps their newest 5 MiB; `Holdback` warns once per partition
-when records are dropped.
+backpressure, since nothing would ever free space. The log keeps their newest 5 MiB; `Backpressure` warns once per
+partition when records are dropped.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ PIECE_BYTES = 256 * 1024
 """Bytes of one partition that are written, and counted as consumed, as one record batch."""
 KEPT_BYTES = 5 * 1024 * 1024
 
-Lane = tuple[str, int]
+LogPartition = tuple[str, int]
 """Topic name and partition."""
 
-log = logger("holdback")
+log = logger("backpressure")
 
 
 @dataclass(slots=True)
@@ -47,14 +47,14 @@ class _Account:
         return self.standing + self.coming
 
 
-class Holdback:
+class Backpressure:
     """Unconsumed bytes of every partition, and the limit on them. The count is an upper bound."""
 
     def __init__(self, limit: int = INSIDE_BYTES) -> None:
         self._limit = limit
         self._groups: frozenset[Consumer] = frozenset()
-        self._accounts: defaultdict[Lane, _Account] = defaultdict(_Account)
-        self._unread: defaultdict[Lane, int] = defaultdict(int)
+        self._accounts: defaultdict[LogPartition, _Account] = defaultdict(_Account)
+        self._unread: defaultdict[LogPartition, int] = defaultdict(int)
         self._moved = asyncio.Event()
         self._closed = False
         self._stopped = False
@@ -84,38 +84,38 @@ class Holdback:
         """Unconsumed bytes of the fullest partition."""
         return max((account.unconsumed for account in self._accounts.values()), default=0)
 
-    def admits(self, lane: Lane, size: int) -> bool:
-        """Return True if `size` more bytes may be written to `lane`. An empty lane accepts a record of any size."""
-        account = self._accounts[lane]
+    def admits(self, partition: LogPartition, size: int) -> bool:
+        """Return True if `partition` accepts `size` more bytes. An empty partition accepts a record of any size."""
+        account = self._accounts[partition]
         if not account.unconsumed:
             return True
         return account.unconsumed + size <= self._limit and len(account.pieces) < MOST_BATCHES
 
-    def expect(self, lane: Lane, size: int) -> None:
+    def expect(self, partition: LogPartition, size: int) -> None:
         """Count bytes that are about to be written."""
-        self._accounts[lane].coming += size
+        self._accounts[partition].coming += size
 
-    def abandon(self, lane: Lane, size: int) -> None:
+    def abandon(self, partition: LogPartition, size: int) -> None:
         """Undo `expect`: the write was not acknowledged."""
-        self._accounts[lane].coming -= size
+        self._accounts[partition].coming -= size
         self._move()
 
-    def wrote(self, lane: Lane, size: int, next_offset: int) -> None:
+    def wrote(self, partition: LogPartition, size: int, next_offset: int) -> None:
         """Turn `size` expected bytes into written ones. `next_offset` is the offset after the last of them."""
-        account = self._accounts[lane]
+        account = self._accounts[partition]
         account.coming -= size
         account.standing += size
         account.pieces.append((next_offset, size))
-        self._settle(lane, account)
+        self._settle(partition, account)
 
-    def wrote_unread(self, lane: Lane, size: int) -> None:
+    def wrote_unread(self, partition: LogPartition, size: int) -> None:
         """Count bytes of a topic without followed readers. Warns once when the log starts to drop them."""
-        before = self._unread[lane]
-        self._unread[lane] = before + size
+        before = self._unread[partition]
+        self._unread[partition] = before + size
         if before <= KEPT_BYTES < before + size:
-            log.warning("oldest_dropped", topic=lane[0], kept_bytes=KEPT_BYTES)
+            log.warning("oldest_dropped", topic=partition[0], kept_bytes=KEPT_BYTES)
 
-    def committed(self, group: Consumer, offsets: Mapping[Lane, int]) -> None:
+    def committed(self, group: Consumer, offsets: Mapping[LogPartition, int]) -> None:
         """Record the offsets that `group` has committed."""
         for (topic, partition), offset in offsets.items():
             account = self._accounts[topic, partition]
@@ -139,8 +139,8 @@ class Holdback:
         self._closed = self._stopped = True
         self._move()
 
-    def _settle(self, lane: Lane, account: _Account) -> None:
-        read_to = min((account.committed.get(group, 0) for group in self.readers(lane[0])), default=0)
+    def _settle(self, partition: LogPartition, account: _Account) -> None:
+        read_to = min((account.committed.get(group, 0) for group in self.readers(partition[0])), default=0)
         while account.pieces and account.pieces[0][0] <= read_to:
             account.standing -= account.pieces.popleft()[1]
 

@@ -1,46 +1,40 @@
-"""Commands on the log: manage dead letters, republish the store, compare it with the ledger."""
+"""The commands that list, show and replay dead letters."""
 
 from __future__ import annotations
 
 import base64
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Annotated, Any
-from uuid import UUID
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from chat_bridge.dead_letter_reasons import REASONS as BRIDGE_REASONS
 from servicekit.log.dead_letter_reasons import REASONS, meaning_of
 from servicekit.logging import configure_logging
+from standalone.cli.progress import progress_bar
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, Running, State, harmless, instant, print_json, run, say, show
 
 SHOWN = 50
+"""Number of letters in a list, the newest ones."""
 UNFOLDED = 1_000
+"""Table width in columns if the output is not a terminal: a dead letter stays on one line."""
 MEANINGS = {**REASONS, **BRIDGE_REASONS}
 """Meaning and remedy of each reason."""
-"""Table width in columns if the output is not a terminal: a dead letter stays on one line."""
 Reason = Annotated[str | None, typer.Option(help="Only this reason, such as invalid_json.")]
 Topic = Annotated[str | None, typer.Option(help="Only records of this topic.")]
 Since = Annotated[str | None, typer.Option(help="Only dead letters written at or after this RFC 3339 time.")]
 Until = Annotated[str | None, typer.Option(help="Only dead letters written before this RFC 3339 time.")]
-StoreUrl = Annotated[
-    str | None, typer.Option("--store", help="The feedback store's URL; default: FEEDBACK_STORE_URL, or the run's own.")
-]
 dlq = typer.Typer(help="Dead letters: records that could not be processed, with the reason.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to `app`."""
     app.add_typer(dlq, name="dlq")
-    app.command("republish")(republish)
-    app.command("verify-ledger")(verify_ledger)
 
 
 @dlq.command("list")
@@ -168,92 +162,3 @@ def replay_letters(
             f"Sent {facts['sent']:,} of {facts['letters']:,} letters; {facts['repeats']:,} were duplicates, "
             f"{facts['empty']:,} contained no record, {facts['too_large']:,} are too large for their topic."
         )
-
-
-def republish(
-    store: StoreUrl = None, broker: Running = None, state: State = DEFAULT_STATE, as_json: AsJson = False
-) -> None:
-    """Publish every stored feedback record to feedback.created again, after the log was lost or recreated."""
-    from standalone.operations.ledger import Republished
-    from standalone.operations.ledger import republish as announce_all
-    from standalone.operations.log_access import store_of, target_of, writing_to
-
-    async def work() -> Republished:
-        target = target_of(broker, state, store)
-        async with store_of(target) as records, writing_to(target) as producer:
-            totals = await records.totals()
-            with progress_bar("Announcing", totals.stored, as_json) as advance:
-                return await announce_all(records, producer, advance)
-
-    configure_logging(quiet=True)
-    result = run(work())
-    impossible = {str(id_): fault for id_, fault in result.impossible.items()}
-    if as_json:
-        print_json({"announced": result.announced, "impossible": impossible})
-    else:
-        say(f"Announced {result.announced:,} feedback records.")
-        for id_, fault in list(impossible.items())[:SHOWN]:
-            say(f"Feedback {id_} cannot be announced: {fault}.")
-    if impossible:
-        raise typer.Exit(FAILED)
-
-
-def verify_ledger(
-    clear: Annotated[
-        bool, typer.Option("--clear", help="First publish a tombstone for each record that is not an announcement.")
-    ] = False,
-    store: StoreUrl = None,
-    broker: Running = None,
-    state: State = DEFAULT_STATE,
-    as_json: AsJson = False,
-) -> None:
-    """Read feedback.created from its beginning and compare it with the store. The exit code is 1 if they differ."""
-    from standalone.operations.ledger import agrees, clear_junk, verify
-    from standalone.operations.log_access import store_of, target_of, writing_to
-
-    async def work() -> dict[str, Any]:
-        target = target_of(broker, state, store)
-        async with store_of(target) as records:
-            if clear:
-
-                async def is_stored(feedback_id: UUID) -> bool:
-                    return bool(await records.load([feedback_id]))
-
-                async with writing_to(target) as producer:
-                    await clear_junk(target.bootstrap, producer, is_stored)
-            return await verify(target.bootstrap, records, (lambda _: None) if as_json else say)
-
-    configure_logging(quiet=True)
-    facts = run(work())
-    if as_json:
-        print_json(facts)
-    elif agrees(facts):
-        say(f"The ledger and the store agree on {facts['stored']:,} feedback records.")
-    else:
-        if facts["unreadable"]:
-            places = ", ".join(facts["unreadable_at"][:SHOWN])
-            say(f"{facts['unreadable']:,} records of the ledger are not announcements: {places}")
-            say("Consumers skip them. `verify-ledger --clear` lets compaction remove them. If the key is a stored")
-            say("feedback record's, use `republish`.")
-        if facts["first_difference"]:
-            say(facts["first_difference"])
-            kinds = ("missing", "extra", "differing", "stale", "impossible")
-            say(", ".join(f"{facts[kind]:,} {kind}" for kind in kinds))
-            say("`republish` announces the whole store again; an in-memory log starts empty in each run.")
-    if not agrees(facts):
-        raise typer.Exit(FAILED)
-
-
-@contextmanager
-def progress_bar(what: str, total: int | None, hidden: bool) -> Iterator[Callable[[int], None]]:
-    """Show a command's progress. Yields a function that takes the newly done amount; `total` is None if unknown."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.advance(task, done)

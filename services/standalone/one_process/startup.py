@@ -15,7 +15,7 @@ SILENT_SECONDS: Final = 5.0
 """Time after which a wait for readiness is explained to the user."""
 
 
-async def started(make: Callable[[], Stack], say: Callable[[str], None]) -> Stack:
+async def start_stack(make: Callable[[], Stack], say: Callable[[str], None]) -> Stack:
     """Start a stack of `make` and return it once it is ready.
 
     If the database or the broker fails meanwhile, starts another stack, without limit. Raises any other error.

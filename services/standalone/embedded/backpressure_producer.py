@@ -12,15 +12,15 @@ from contracts.ids import partition_of
 from contracts.topics import BY_NAME
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.settings import MESSAGE_LIMIT
-from standalone.embedded.holdback import PIECE_BYTES, Holdback, Lane
+from standalone.embedded.backpressure import PIECE_BYTES, Backpressure, LogPartition
 
 
-class HoldingProducer:
+class BackpressureProducer:
     """Producer that writes a piece once its partition has room. Keeps the order within each partition."""
 
-    def __init__(self, producer: Producer, holdback: Holdback) -> None:
+    def __init__(self, producer: Producer, backpressure: Backpressure) -> None:
         self._producer = producer
-        self._holdback = holdback
+        self._backpressure = backpressure
 
     async def send(self, messages: Sequence[Message]) -> list[Written]:
         """See `Producer.send`. Also raises LogUnavailable if the readers stop before there is room."""
@@ -34,50 +34,50 @@ class HoldingProducer:
                 written = await self._write([message for _, message in piece], sizes)
                 places.update(zip((index for index, _ in piece), written, strict=True))
             else:
-                await self._holdback.moved()
+                await self._backpressure.moved()
         return [places[index] for index in range(len(messages))]
 
     def _next_piece(
         self, waiting: Sequence[tuple[int, Message]]
-    ) -> tuple[list[tuple[int, Message]], dict[Lane, int], list[tuple[int, Message]]]:
+    ) -> tuple[list[tuple[int, Message]], dict[LogPartition, int], list[tuple[int, Message]]]:
         """Split the messages into those that can be written now, their bytes by partition, and the rest."""
         piece, rest = list[tuple[int, Message]](), list[tuple[int, Message]]()
-        sizes, full = dict[Lane, int](), set[Lane]()
+        sizes, full = dict[LogPartition, int](), set[LogPartition]()
         for index, message in waiting:
-            lane, size = _lane(message), message.size
-            taken = sizes.get(lane, 0)
-            held = bool(self._holdback.readers(message.topic))
+            partition, size = _partition_of(message), message.size
+            taken = sizes.get(partition, 0)
+            held = bool(self._backpressure.readers(message.topic))
             fits = taken + size <= PIECE_BYTES or not taken
-            if lane in full or not fits or (held and not self._admits(lane, taken, size)):
-                full.add(lane)
+            if partition in full or not fits or (held and not self._admits(partition, taken, size)):
+                full.add(partition)
                 rest.append((index, message))
                 continue
-            sizes[lane] = taken + size
+            sizes[partition] = taken + size
             piece.append((index, message))
         return piece, sizes, rest
 
-    def _admits(self, lane: Lane, taken: int, size: int) -> bool:
-        return self._holdback.admits(lane, taken + size)
+    def _admits(self, partition: LogPartition, taken: int, size: int) -> bool:
+        return self._backpressure.admits(partition, taken + size)
 
-    async def _write(self, messages: Sequence[Message], sizes: Mapping[Lane, int]) -> list[Written]:
-        held = {lane: size for lane, size in sizes.items() if self._holdback.readers(lane[0])}
-        for lane, size in held.items():
-            self._holdback.expect(lane, size)
+    async def _write(self, messages: Sequence[Message], sizes: Mapping[LogPartition, int]) -> list[Written]:
+        held = {partition: size for partition, size in sizes.items() if self._backpressure.readers(partition[0])}
+        for partition, size in held.items():
+            self._backpressure.expect(partition, size)
         try:
             written = await self._producer.send(messages)
         except BaseException:
-            for lane, size in held.items():
-                self._holdback.abandon(lane, size)
+            for partition, size in held.items():
+                self._backpressure.abandon(partition, size)
             raise
-        ends: defaultdict[Lane, int] = defaultdict(int)
+        ends: defaultdict[LogPartition, int] = defaultdict(int)
         for place in written:
-            lane = (place.topic, place.partition)
-            ends[lane] = max(ends[lane], place.offset + 1)
-        for lane, size in sizes.items():
-            if lane in held:
-                self._holdback.wrote(lane, size, ends[lane])
+            partition = (place.topic, place.partition)
+            ends[partition] = max(ends[partition], place.offset + 1)
+        for partition, size in sizes.items():
+            if partition in held:
+                self._backpressure.wrote(partition, size, ends[partition])
             else:
-                self._holdback.wrote_unread(lane, size)
+                self._backpressure.wrote_unread(partition, size)
         return written
 
 
@@ -89,6 +89,6 @@ def _placed(message: Message) -> Message:
     return replace(message, partition=partition_of(message.key or "", topic.partitions) if topic else 0)
 
 
-def _lane(message: Message) -> Lane:
+def _partition_of(message: Message) -> LogPartition:
     assert message.partition is not None
     return message.topic, message.partition

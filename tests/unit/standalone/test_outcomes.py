@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Observation, Outcome, Parked
-from standalone.one_process.fates import Outcomes, write_outcomes
+from standalone.one_process.outcomes import Outcomes, write_outcomes
 from standalone.one_process.replay import Line, RejectedLine, ReplayResult
 
 MESSAGE, REACTION = "chat.message.ingested", "chat.message.reaction.ingested"

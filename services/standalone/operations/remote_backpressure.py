@@ -13,36 +13,36 @@ from aiokafka.errors import KafkaError
 
 from contracts.topics import Consumer, consumed_by
 from servicekit.log.messages import Producer
-from standalone.embedded.holdback import OUTSIDE_BYTES, Holdback
-from standalone.embedded.holding_producer import HoldingProducer
+from standalone.embedded.backpressure import OUTSIDE_BYTES, Backpressure
+from standalone.embedded.backpressure_producer import BackpressureProducer
 
 ASK_SECONDS = 0.05
 
 
 @asynccontextmanager
-async def held_back(
+async def with_backpressure(
     producer: Producer, admin: AIOKafkaAdminClient, groups: Collection[Consumer]
 ) -> AsyncIterator[Producer]:
     """Wrap `producer` so that it is never more than 1 MiB per partition ahead of `groups`."""
-    holdback = Holdback(OUTSIDE_BYTES)
-    holdback.follow(groups)
-    asking = asyncio.create_task(_follow(admin, holdback))
+    backpressure = Backpressure(OUTSIDE_BYTES)
+    backpressure.follow(groups)
+    asking = asyncio.create_task(_follow(admin, backpressure))
     try:
-        yield HoldingProducer(producer, holdback)
+        yield BackpressureProducer(producer, backpressure)
     finally:
         asking.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await asking
 
 
-async def _follow(admin: AIOKafkaAdminClient, holdback: Holdback) -> None:
-    """Report the groups' committed offsets to `holdback`. Once the log stops answering, fail the waiting writers."""
+async def _follow(admin: AIOKafkaAdminClient, backpressure: Backpressure) -> None:
+    """Report the groups' committed offsets. Once the log stops answering, fail the waiting writers."""
     try:
         while True:
-            for group in holdback.groups:
+            for group in backpressure.groups:
                 lanes = [TopicPartition(topic.name, n) for topic in consumed_by(group) for n in range(topic.partitions)]
                 found = await admin.list_consumer_group_offsets(group, partitions=lanes) if lanes else {}
-                holdback.committed(group, {lane: at.offset for lane, at in found.items() if at.offset >= 0})
+                backpressure.committed(group, {lane: at.offset for lane, at in found.items() if at.offset >= 0})
             await asyncio.sleep(ASK_SECONDS)
     except (KafkaError, OSError):
-        holdback.stop()
+        backpressure.stop()

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from servicekit.errors import StartError
 from standalone.cli.app import app
-from standalone.cli.log import UNFOLDED, letters_table
+from standalone.cli.dlq import UNFOLDED, letters_table
 from standalone.operations.log_access import database_answers
 
 
