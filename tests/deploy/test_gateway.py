@@ -12,10 +12,11 @@ from servicekit.web.paths import template_of
 from standalone.one_process.stack import PROGRAMS
 
 CONFIGURATION = (Path(__file__).parents[2] / "deploy" / "gateway.conf").read_text("utf-8")
-RULES = [
+RULES: list[tuple[re.Pattern[str], str]] = [
     (re.compile(pattern), service)
     for pattern, service in re.findall(r'^    "~(.+)" "(\w+)";$', CONFIGURATION, re.MULTILINE)
 ]
+DEFAULT: str
 [DEFAULT] = re.findall(r'^    default "(\w+)";$', CONFIGURATION, re.MULTILINE)
 ID = "a%2Fturns%2Fb%3F;..%20%F0%9F%91%8D"
 

@@ -64,7 +64,7 @@ async def gateway(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -
     """Run nginx with the deployed configuration, except for the addresses, in front of services with a port each."""
     async with AsyncExitStack() as parts:
         stack, seen = await parts.enter_async_context(running_stack(postgres_url)), Seen()
-        services = {}
+        services: dict[str, str] = {}
         for program in PROGRAMS:
             app = application(stack.stack.services[program.name].not_ready)
             add_routes(app, stack.stack.services[program.name].routers)

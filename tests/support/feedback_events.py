@@ -20,6 +20,7 @@ from contracts.topics import (
     INFERRED_RECEIVED,
     REACTION_RECEIVED,
     REPLY_RECEIVED,
+    Topic,
 )
 from feedback.model import Entry, Key, Payload, Record, Stamp
 from servicekit.log.messages import Message, Written
@@ -98,7 +99,7 @@ def erasure(user: str = "ann", *, at: float = 0, request: str = "q1", tenant: st
     )
 
 
-_TOPICS = {
+_TOPICS: dict[type[Any], Topic] = {
     FeedbackExplicitReceived: EXPLICIT_RECEIVED,
     FeedbackReactionReceived: REACTION_RECEIVED,
     FeedbackReplyReceived: REPLY_RECEIVED,

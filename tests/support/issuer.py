@@ -35,7 +35,10 @@ def key_for(algorithm: str, name: str = "", bits: int = 2_048) -> Any:
 
 
 def public_jwk(key: Any, key_id: str, **more: Any) -> dict[str, Any]:
-    kind = {rsa.RSAPrivateKey: RSAAlgorithm, ec.EllipticCurvePrivateKey: ECAlgorithm}
+    kind: dict[type, type[RSAAlgorithm | ECAlgorithm | OKPAlgorithm]] = {
+        rsa.RSAPrivateKey: RSAAlgorithm,
+        ec.EllipticCurvePrivateKey: ECAlgorithm,
+    }
     form = next((form for type_, form in kind.items() if isinstance(key, type_)), OKPAlgorithm)
     return {**form.to_jwk(key.public_key(), as_dict=True), "kid": key_id, "use": "sig", **more}
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-NEUTRAL: Mapping[str, Any] = {
+NEUTRAL: dict[str, Any] = {
     "is_feedback": False,
     "reaction": "neutral",
     "confidence": 0.9,
     "about": None,
     "reason": "none",
 }
-REJECTED: Mapping[str, Any] = NEUTRAL | {"is_feedback": True, "reaction": "not_ok", "reason": "explicit"}
-ACCEPTED: Mapping[str, Any] = NEUTRAL | {"is_feedback": True, "reaction": "ok", "reason": "thanks"}
+REJECTED: dict[str, Any] = NEUTRAL | {"is_feedback": True, "reaction": "not_ok", "reason": "explicit"}
+ACCEPTED: dict[str, Any] = NEUTRAL | {"is_feedback": True, "reaction": "ok", "reason": "thanks"}
 
 
 def response(body: bytes, status: int = 200, *, length: int | None = None, headers: str = "") -> bytes:

@@ -30,8 +30,8 @@ def previous_release(folder: Path) -> Path:
     source, packages = folder / "source", folder / "packages"
     _check_out(source)
     for distribution in DISTRIBUTIONS:
-        wheels = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder / "wheels"]
-        subprocess.run([*wheels, source / distribution], check=True)
+        build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder / "wheels")]
+        subprocess.run([*build, source / distribution], check=True)
     for wheel in (folder / "wheels").glob("*.whl"):
         zipfile.ZipFile(wheel).extractall(packages)
     return packages

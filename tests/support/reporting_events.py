@@ -128,21 +128,19 @@ def reply(
     **fields: Any,
 ) -> ChatMessageReplyIngested:
     """Return the event of the message `name` as a reply."""
-    return ChatMessageReplyIngested(
-        **{
-            "event_id": str(uuid5(NAMESPACE_OID, f"reply {name}-{at}")),
-            "occurred_at": START + int(at * 1_000_000),
-            "tenant": "acme",
-            "project": "support",
-            "message_id": name,
-            "original_message_id": about,
-            "conversation_id": conversation,
-            "sender_id": sender,
-            "sender_type": "human",
-            "content": content,
-        }
-        | fields
-    )
+    values: dict[str, Any] = {
+        "event_id": str(uuid5(NAMESPACE_OID, f"reply {name}-{at}")),
+        "occurred_at": START + int(at * 1_000_000),
+        "tenant": "acme",
+        "project": "support",
+        "message_id": name,
+        "original_message_id": about,
+        "conversation_id": conversation,
+        "sender_id": sender,
+        "sender_type": "human",
+        "content": content,
+    }
+    return ChatMessageReplyIngested(**(values | fields))
 
 
 def batch(*events: Any) -> list[Received[Any]]:

@@ -36,7 +36,8 @@ async def run_sync(url: str, name: str, *args: Any, options: dict[str, Any] | No
 @pytest.fixture(params=[run_async, run_sync], ids=["async", "sync"])
 def run(request: pytest.FixtureRequest) -> Run:
     """Call a method of either client."""
-    return request.param
+    called: Run = request.param
+    return called
 
 
 def answers(*given: httpx.Response, seen: list[httpx.Request]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
+from agent_feedback_kit.answers import Label
 from agent_feedback_kit.sessions.ending import FAREWELL, PROMPT, SAVE_PROMPT, Ended, end_session, label_of
 
 
@@ -49,7 +50,7 @@ def test_the_question_is_as_people_know_it() -> None:
     ("answer", "label"),
     [("y", "positive"), (" YES ", "positive"), ("n", "negative"), ("No", "negative"), ("s", "skip"), ("skip", "skip")],
 )
-async def test_an_answer_is_kept_then_summary_then_farewell(answer: str, label: str) -> None:
+async def test_an_answer_is_kept_then_summary_then_farewell(answer: str, label: Label) -> None:
     scene = Scene(answer)
     assert await scene.run() == Ended(label, saved=True)
     assert scene.happened == [PROMPT, (label, "cli_end"), "summary", FAREWELL]

@@ -45,7 +45,8 @@ async def timed(work: Awaitable[kit.Planning], more: dict[str, Any]) -> kit.Plan
 
 @pytest.fixture(params=[ask_async, ask_blocking], ids=["async", "blocking"])
 def ask(request: pytest.FixtureRequest) -> Ask:
-    return request.param
+    asked: Ask = request.param
+    return asked
 
 
 STRATEGY: Any = {

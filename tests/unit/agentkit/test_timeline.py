@@ -20,7 +20,7 @@ START = Timeline((Turn("t1", (ANSWER,)), Turn("t2")))
 
 
 def item(turn: str = "t1", **more: Any) -> LatestItemJson:
-    said: Any = {
+    said: LatestItemJson = {
         "turn_id": turn,
         "turn_ts": "2026-01-01T10:00:00.000000Z",
         "feedback_id": f"f-{turn}",
@@ -33,7 +33,8 @@ def item(turn: str = "t1", **more: Any) -> LatestItemJson:
         "origin": "user",
         "rn": "ef:acme:support:ann:c:t1:artifact:f",
     }
-    return said | more
+    said.update(more)  # type: ignore[typeddict-item]
+    return said
 
 
 LINE = (

@@ -158,7 +158,7 @@ def test_reactions_come_and_go() -> None:
     assert chat_event(callback(REACTION | {"item": {"type": "file", "file": "F1"}}), APP) is None
 
 
-CHANGED = {
+CHANGED: dict[str, Any] = {
     "type": "message",
     "subtype": "message_changed",
     "hidden": True,

@@ -22,7 +22,7 @@ from detector.vocabulary import SESSION_TIMEOUT_US
 
 
 def evidence(
-    message: str, answer: str = "It opened in 1932.", request: str = "when did it open, please", **more: float
+    message: str, answer: str = "It opened in 1932.", request: str = "when did it open, please", **more: Any
 ) -> Evidence:
     found = human_hits(prepare(message))
     return Evidence(
@@ -212,7 +212,7 @@ def test_the_point_fitted_for_announcing_is_the_threshold_on_the_scale() -> None
     assert decide(seen, Opinion(shares, (), (0.6, 0.7))).confidence == pytest.approx(0.85)
     points = [on_scale(step / 100, 0.8) for step in range(101)]
     assert points == sorted(points)
-    assert (points[0], points[100]) == (0.0, pytest.approx(1.0))
+    assert [points[0], points[100]] == pytest.approx([0.0, 1.0])
 
 
 LOOKS = [

@@ -201,7 +201,7 @@ def test_messages_without_labels_give_shares(detector: Detector, tmp_path: Path)
 
 def test_phrases_are_right_where_label_and_announcement_are(detector: Detector, tmp_path: Path) -> None:
     asked = {"previous_user": "when did it open", "previous_assistant": "It opened in 1932."}
-    phrases = [
+    phrases: list[dict[str, Any]] = [
         {**asked, "message": "that's wrong", "label": "rejected", "announced": "not_ok", "correction_type": "explicit"},
         {**asked, "message": "that's wrong", "label": "neutral", "announced": None},
         {**asked, "message": "thanks a lot", "label": "accepted", "announced": None},

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from detector import features
 from detector.detector import Detector
-from detector.encoders.embedder import WordLlamaEmbedder, summed, unit_rows
+from detector.encoders.embedder import Vectors, WordLlamaEmbedder, summed, unit_rows
 from detector.encoders.minilm import EarlyLayers
 from detector.intent import IntentModel
 from detector.learned import CLASSES, SENTENCE_WEIGHTS, WEIGHTS, Layer, assemble, probabilities
@@ -33,8 +35,9 @@ def test_the_committed_weights_fit_the_code() -> None:
 
 def test_weights_for_evened_vectors_read_them_as_they_come() -> None:
     rng = np.random.default_rng(1)
-    known, answers = rng.random((9, features.WIDTH)), rng.random((9, 256))
-    messages = rng.normal(5, [1.0, 0.001, 3.0], (9, 3))
+    known: Any = rng.random((9, features.WIDTH))  # with more digits than the product's vectors
+    answers: Any = rng.random((9, 256))
+    messages: Any = rng.normal(5, [1.0, 0.001, 3.0], (9, 3))
     weights, bias = rng.random((features.WIDTH + 3 + 256, len(CLASSES))), rng.random(len(CLASSES))
     evened = Evened.of(messages)
     folded, moved = evened.folded(weights, bias)
@@ -57,7 +60,7 @@ def test_a_layer_is_refused_with_the_vectors_of_another_embedder() -> None:
         name = "other"
         dimension = 3
 
-        def embed(self, texts: object) -> object:
+        def embed(self, texts: Sequence[str]) -> Vectors:
             raise NotImplementedError
 
     with pytest.raises(ValueError, match="taught with"):

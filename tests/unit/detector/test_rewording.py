@@ -12,7 +12,7 @@ from detector.encoders.choice import sentence_encoder
 from detector.encoders.embedder import Embedder, Vectors
 from detector.encoders.minilm import MiniLm
 from detector.encoders.minilm_files import ModelMissing
-from detector.model import Message, Neighbourhood
+from detector.model import Message, Neighbourhood, Role
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +31,7 @@ def by_sentences(minilm: MiniLm) -> Detector:
 
 
 def exchange(request: str, message: str, answer: str = "Here you are.") -> Neighbourhood:
-    said = (("a", "human", request), ("b", "agent", answer), ("c", "human", message))
+    said: tuple[tuple[str, Role, str], ...] = (("a", "human", request), ("b", "agent", answer), ("c", "human", message))
     first, second, third = (
         Message(name, name, role, role, "bot" if role == "agent" else None, text, place * 60_000_000)
         for place, (name, role, text) in enumerate(said)

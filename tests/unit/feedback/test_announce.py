@@ -103,7 +103,7 @@ def test_one_born_cleared_is_announced_as_cleared() -> None:
 
 def test_the_same_record_is_announced_alike_however_often_and_from_wherever() -> None:
     found = stored(reaction("👍"), reaction("❤️", at=1, event="r2"))
-    elsewhere = replace(found, slots=dict(reversed(found.slots.items())))
+    elsewhere = replace(found, slots=dict(reversed([*found.slots.items()])))
     assert message_of(found) == message_of(found) == message_of(elsewhere)
 
 

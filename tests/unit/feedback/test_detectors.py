@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from contracts.detectors import UNVERSIONED, precedence
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
-from feedback.model import Record
+from feedback.model import Change, Record
 from feedback.reward import change_of
 from feedback.store import Save
 from feedback.store_memory import MemoryStore
@@ -27,7 +27,7 @@ OLD, NEW, WORDS = "2026-11-01.ffffffff", "2026-11-23.00000000", "2026-11-24.ffff
 
 def verdict(detector: str = OLD, said: str | None = "rejected", *, epoch: int = 0, evaluation: int = 1) -> Any:
     event = f"{epoch} {detector} {evaluation} {said}"
-    fields = {"detector_version": detector, "epoch": epoch, "decided_by": "learned"}
+    fields: dict[str, Any] = {"detector_version": detector, "epoch": epoch, "decided_by": "learned"}
     return inferred(said, evaluation=evaluation, event=event, **fields)
 
 
@@ -80,6 +80,7 @@ async def test_a_later_detector_that_agrees_is_named() -> None:
 
 def test_a_replayed_event_of_release_0_1_0_has_the_digest_that_it_always_had() -> None:
     change = change_of(inferred())
+    assert isinstance(change, Change)
     assert change.entry.payload.detector is None
     assert change.entry.stamp.digest == "533a089a3ecc50c35a366bb10a8a68a0"
 
@@ -102,7 +103,7 @@ class SlowStore(MemoryStore):
         for _ in range(self._random.randrange(4)):
             await asyncio.sleep(0)
 
-    async def load(self, feedback_ids: Collection[UUID]) -> dict[UUID, Record]:
+    async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:
         await self._others()
         return await super().load(feedback_ids)
 

@@ -143,8 +143,9 @@ async def test_an_erased_persons_overruled_verdict_leaves_a_stub(ledger: Ledger)
 
 
 async def test_a_review_overrules_on_its_own_turn_alone(ledger: Ledger) -> None:
-    for fields in ({"turn_id": "t0"}, {"conversation_id": "c2"}, {"project": "other"}, {"tenant": "globex"}):
-        await ledger.take(review("ok", **fields))
+    elsewhere: dict[str, Any] = {"turn_id": "t0", "conversation_id": "c2", "project": "other", "tenant": "globex"}
+    for name, value in elsewhere.items():
+        await ledger.take(review("ok", **{name: value}))
     await ledger.take(inferred())
     assert ledger.verdict["value"] == -1.0
 

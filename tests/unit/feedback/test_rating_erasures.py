@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import asyncpg
 import pytest
@@ -80,7 +81,8 @@ async def test_a_rating_that_is_being_stored_during_the_erasure_loses_its_name(
     async with pool.acquire() as connection:
         transaction = connection.transaction()
         await transaction.start()
-        await rate(connection, "t1", AHEAD)
+        one: Any = connection
+        await rate(one, "t1", AHEAD)
         erasing = asyncio.create_task(erase(erasures, Erasure(EVE, "r-1", SystemClock().now())))
         while not await pool.fetchval(WAITING):
             assert not erasing.done(), "the erasure did not wait for the rating"

@@ -21,8 +21,10 @@ def placed(text: str = "No, that is wrong.", emitted: str | None = None) -> Plac
 
 
 def verdict(target: Target | None, confidence: float = 0.9) -> Verdict:
-    said = ("rejected", "not_ok", confidence, "explicit") if target else ("neutral", None, 0.5, None)
-    return Verdict(*said, "No, that is wrong.", target, ("flat_no",), "rules", "neutral")
+    text, rules = "No, that is wrong.", ("flat_no",)
+    if target is None:
+        return Verdict("neutral", None, 0.5, None, text, target, rules, "rules", "neutral")
+    return Verdict("rejected", "not_ok", confidence, "explicit", text, target, rules, "rules", "neutral")
 
 
 def announced(placed: Placed, verdict: Verdict, answer: Provenance = NO_PROVENANCE, version: str = VERSION) -> Any:

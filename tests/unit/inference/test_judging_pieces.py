@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from detector.model import Message, Neighbourhood
 from inference import judging
 from inference.judging import BLOCKED_SECONDS, LARGEST_PIECE, Judging, next_piece
 
@@ -67,6 +68,7 @@ async def test_a_short_last_piece_does_not_shrink_the_next(monkeypatch: pytest.M
     monkeypatch.setattr(judging, "monotonic", lambda: detector.now)
     others: Any = None
     judged = Judging(others, others, others, detector)  # type: ignore[arg-type]
-    await judged._judge(list(range(16 + 32 + 64 + 1)))
-    await judged._judge(list(range(200)))
+    item = Neighbourhood((), Message("m1", "t1", "ann", "human", None, "No.", 0))
+    await judged._judge([item] * (16 + 32 + 64 + 1))
+    await judged._judge([item] * 200)
     assert detector.pieces == [16, 32, 64, 1, 128, 72]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from detector.model import Message, Neighbourhood, Target, Verdict
-from inference.llm_gate.answer import LlmAnswer, apply_answer
+from detector.model import GateCall, Message, Neighbourhood, Target, Verdict
+from inference.llm_gate.answer import LlmAnswer, Reason, apply_answer
 from inference.llm_gate.question import LlmQuestion, question
 from inference.store import ConversationKey
 
@@ -88,7 +88,7 @@ def test_whatever_people_write_stays_a_text_in_the_request(texts: list[str], mes
     assert [one.get("text", one.get("person")) for one in shown["conversation"]] == texts
 
 
-def answer(reaction: str, reason: str, *, is_feedback: bool = True) -> LlmAnswer:
+def answer(reaction: GateCall, reason: Reason, *, is_feedback: bool = True) -> LlmAnswer:
     return LlmAnswer(is_feedback=is_feedback, reaction=reaction, confidence=0.75, about=None, reason=reason)
 
 

@@ -19,7 +19,9 @@ SOUND = {
     "about": st.none() | st.integers(1, 4),
     "reason": st.sampled_from(["explicit", "rephrased", "abandonment", "thanks", "continuation", "none"]),
 }
-JUNK = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just([]) | st.just({})
+JUNK: st.SearchStrategy[object] = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just([]) | st.just({})
+)
 
 
 def _completion(content: object) -> bytes:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from inference.settings import InferenceSettings
 
 KEY = "sk-not-to-be-seen"
-ON = {"gate_url": "http://127.0.0.1:8000/v1", "gate_model": "m", "gate_key": KEY}
+ON: dict[str, Any] = {"gate_url": "http://127.0.0.1:8000/v1", "gate_model": "m", "gate_key": KEY}
 
 
 def test_off_unless_an_address_is_given(monkeypatch: pytest.MonkeyPatch) -> None:

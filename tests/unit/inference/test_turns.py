@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from detector.model import Feedback
+from detector.model import Feedback, Message, Role
 from detector.vocabulary import SESSION_TIMEOUT_US
 from inference.neighbours import message_ranges
-from inference.store import ConversationKey, IndexedMessage, Message, Place, Placed
+from inference.store import ConversationKey, IndexedMessage, Place, Placed
 from inference.turns.facts import looked_at, questions_of
 from inference.turns.rules import (
     MachineStatus,
@@ -116,7 +116,12 @@ def test_rejections_in_a_row_end_with_another_status_or_another_session() -> Non
 
 def test_an_answer_that_is_its_own_turn_answers_the_latest_question_before_it() -> None:
     where = ConversationKey("acme", "p", "c")
-    said = [("q0", "human", "q0"), ("q1", "human", "q1"), ("a1", "agent", "a1"), ("a2", "agent", "t7")]
+    said: list[tuple[str, Role, str]] = [
+        ("q0", "human", "q0"),
+        ("q1", "human", "q1"),
+        ("a1", "agent", "a1"),
+        ("a2", "agent", "t7"),
+    ]
     rows = [
         Placed(IndexedMessage(where, Message(name, own, "who", role, None, f"text {name}", at), b""), 4, None, None)
         for at, (name, role, own) in enumerate(said)

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from contracts.base import Reaction
 from reporting.api.audit.estimate import Stratum, satisfaction, share
 from reporting.api.audit.figures import accuracy, corrected, pooled
 
@@ -28,17 +29,19 @@ def test_a_stratum_without_a_review_gives_no_rate() -> None:
 
 
 def test_an_empty_stratum_is_ignored() -> None:
-    assert share([Stratum(10, ok=5, not_ok=5), Stratum(0)], lambda one: one.ok).rate == 0.5
+    estimate = share([Stratum(10, ok=5, not_ok=5), Stratum(0)], lambda one: one.ok)
+    assert estimate is not None and estimate.rate == 0.5
 
 
 def test_satisfaction_leaves_out_the_answers_that_nobody_judged() -> None:
     assert satisfaction([Stratum(1000, neutral=97)]) is None
-    assert satisfaction([Stratum(1000, ok=30, neutral=60, not_ok=10)]).rate == pytest.approx(0.75)
+    estimate = satisfaction([Stratum(1000, ok=30, neutral=60, not_ok=10)])
+    assert estimate is not None and estimate.rate == pytest.approx(0.75)
 
 
 def test_a_wholly_reviewed_window_has_no_uncertainty() -> None:
     estimate = share([Stratum(10, ok=4, not_ok=6)], lambda one: one.ok)
-    assert estimate.rate == pytest.approx(0.4)
+    assert estimate is not None and estimate.rate == pytest.approx(0.4)
     assert estimate.interval == pytest.approx((0.4, 0.4))
 
 
@@ -68,14 +71,14 @@ def test_95_percent_intervals_hold_in_93_to_97_of_100_windows_whatever_the_detec
         ]
         rejected = truth.count("not_ok") / len(truth)
         rate, contentment = share(reviewed, lambda one: one.not_ok), satisfaction(reviewed)
+        assert rate is not None and contentment is not None
         held["rejected"] += rate.interval.low <= rejected <= rate.interval.high
         good = truth.count("ok") / (truth.count("ok") + truth.count("not_ok"))
         held["satisfaction"] += contentment.interval.low <= good <= contentment.interval.high
         alone = source.sample(truth, sum(one.reviewed for one in reviewed))
-        audit_only = share(
-            [Stratum(len(truth), *(alone.count(kind) for kind in KINDS))], lambda one: one.not_ok
-        ).interval
-        narrower += (rate.interval.high - rate.interval.low) / (audit_only.high - audit_only.low)
+        audit_only = share([Stratum(len(truth), *(alone.count(kind) for kind in KINDS))], lambda one: one.not_ok)
+        assert audit_only is not None
+        narrower += (rate.interval.high - rate.interval.low) / (audit_only.interval.high - audit_only.interval.low)
     # 1,000 windows measure a true coverage of 95 % as 93.6 to 96.4 % in 19 of 20 runs; the seed is fixed.
     assert {name: 0.93 <= count / windows <= 0.97 for name, count in held.items()} == dict.fromkeys(held, True), held
     if detector == "misses half":  # a detector that knows something narrows the interval
@@ -83,7 +86,7 @@ def test_95_percent_intervals_hold_in_93_to_97_of_100_windows_whatever_the_detec
 
 
 def test_raw_rates_are_far_off_where_the_corrected_ones_are_not() -> None:
-    verdicts = {
+    verdicts: dict[Reaction | None, Stratum] = {
         "ok": Stratum(20, ok=18, neutral=2),
         "not_ok": Stratum(100, ok=5, neutral=15, not_ok=80),
         None: Stratum(880, ok=20, neutral=175, not_ok=5),
@@ -92,14 +95,19 @@ def test_raw_rates_are_far_off_where_the_corrected_ones_are_not() -> None:
     assert rates.satisfaction == pytest.approx(20 / 120)
     people_ok = 18 + 5 + 88
     people_not_ok = 80 + 22
+    assert rates.satisfaction is not None and rates.satisfaction_corrected is not None
     assert rates.satisfaction_corrected.rate == pytest.approx(people_ok / (people_ok + people_not_ok))
     assert rates.satisfaction_corrected.low > rates.satisfaction
     assert (rates.answers, rates.reviewed) == (1000, 320)
 
 
 def test_precision_and_recall_come_from_the_random_reviews_alone() -> None:
-    verdicts = {"not_ok": Stratum(100, neutral=10, not_ok=40), None: Stratum(900, neutral=95, not_ok=5)}
+    verdicts: dict[Reaction | None, Stratum] = {
+        "not_ok": Stratum(100, neutral=10, not_ok=40),
+        None: Stratum(900, neutral=95, not_ok=5),
+    }
     one = accuracy("not_ok", verdicts)
+    assert one.precision is not None
     assert (one.announced, one.reviewed, one.right, one.precision.rate) == (100, 50, 40, 0.8)
     assert one.recall == pytest.approx(80 / (80 + 45))
     nothing = accuracy("ok", verdicts)
@@ -107,5 +115,8 @@ def test_precision_and_recall_come_from_the_random_reviews_alone() -> None:
 
 
 def test_agents_are_added_stratum_by_stratum() -> None:
-    agents = [{"ok": Stratum(2, ok=1)}, {"ok": Stratum(3, not_ok=2), None: Stratum(4)}]
+    agents: list[dict[Reaction | None, Stratum]] = [
+        {"ok": Stratum(2, ok=1)},
+        {"ok": Stratum(3, not_ok=2), None: Stratum(4)},
+    ]
     assert pooled(agents) == {"ok": Stratum(5, ok=1, not_ok=2), None: Stratum(4)}

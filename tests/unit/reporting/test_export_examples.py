@@ -86,7 +86,7 @@ def test_detector_takes_machine_verdicts_that_people_judged_too() -> None:
 @pytest.mark.parametrize("wanted", ["kto", "dpo", "sft", "detector"])
 @pytest.mark.parametrize("gone", [{"answer": ""}, {"answer": None}, {"prompt": ()}, {"prompt": PROMPT[:2]}])
 def test_what_was_erased_or_never_came_makes_no_example(wanted: Format, gone: dict[str, Any]) -> None:
-    full = {"correction": "At ten.", "origin": "machine", "text": "No", "people": "ok"}
+    full: dict[str, Any] = {"correction": "At ten.", "origin": "machine", "text": "No", "people": "ok"}
     assert made(wanted, case(**gone, **full)) == []
 
 

@@ -66,7 +66,7 @@ def check(html: str) -> None:
         assert tag in ALLOWED, tag
         assert set(attributes) <= {"href", "rel", "title", "class", "start"}, attributes
         if "href" in attributes:
-            assert attributes["href"].lower().startswith(("http://", "https://", "mailto:"))
+            assert (attributes["href"] or "").lower().startswith(("http://", "https://", "mailto:"))
             assert attributes["rel"] == "noopener noreferrer nofollow"
 
 

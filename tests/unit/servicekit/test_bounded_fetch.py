@@ -168,7 +168,8 @@ def sent(written: bytes) -> bytes:
     """Return a batch with the length and checksum of its bytes, as its sender writes them."""
     body = written[21:]
     length, checksum = (len(written) - 12).to_bytes(4, "big"), calc_crc32c(body).to_bytes(4, "big")
-    return written[:8] + length + written[12:17] + checksum + body
+    head: bytes = written[:8] + length + written[12:17] + checksum
+    return head + body
 
 
 NO_UTF8 = sent(batch(2, [1, 1, 1], headers=[("name", b"")]).replace(b"name", b"\xff" * 4))
@@ -237,7 +238,8 @@ class Fetched:
         """Do nothing, because nothing waits for further records."""
 
     async def poll(self) -> dict[TopicPartition, list[Any]]:
-        return await fetcher.Fetcher.fetched_records(self, [], 0, 1_000)
+        polled: dict[TopicPartition, list[Any]] = await fetcher.Fetcher.fetched_records(self, [], 0, 1_000)
+        return polled
 
 
 class Assignment:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from faststream import AckPolicy
+from faststream.kafka.subscriber.usecase import BatchSubscriber
 
 import servicekit
 from contracts.topics import TOPICS, Consumer
@@ -43,6 +44,7 @@ def test_every_subscriber_has_exactly_these_settings(group: Consumer) -> None:
     subscription = Subscription(Delivery(group, NoWork(), RecordingLog(), clock=clock), clock)
     broker = build_broker("localhost:1", client_id="test", subscriptions=[subscription])
     (subscriber,) = broker.subscribers
+    assert isinstance(subscriber, BatchSubscriber)
     assert subscriber.topic_names_for_subscribe == [t.name for t in TOPICS if group in t.consumers]
     assert subscriber.group_id == group
     assert subscriber.ack_policy is AckPolicy.MANUAL
@@ -73,6 +75,7 @@ def test_a_look_that_found_nothing_is_followed_by_the_next_at_once() -> None:
     clock = FixedClock(NOW)
     subscription = Subscription(Delivery("feedback", NoWork(), RecordingLog(), clock=clock), clock)
     (subscriber,) = build_broker("localhost:1", client_id="test", subscriptions=[subscription]).subscribers
+    assert isinstance(subscriber, BatchSubscriber)
     with pytest.raises(StopIteration) as ended:  # nothing can wait without an event loop
         subscriber.get_msg(Empty()).send(None)
     assert ended.value.value == ()

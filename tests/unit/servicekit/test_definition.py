@@ -10,6 +10,7 @@ import pytest
 
 from contracts.erasure import ErasedAt, Erasure, Person
 from contracts.feedback import FeedbackErasureRequested
+from contracts.topics import Consumer
 from servicekit.definition import Erases, Every, Keeps, Reads, ServiceDefinition
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.handler import Handler
@@ -79,7 +80,7 @@ async def built(monkeypatch: pytest.MonkeyPatch, settings: SomeSettings, **lines
 
 async def test_every_group_confirms_erasures_by_the_producer_of_receipts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another group of the same service must not overtake receipts that wait for an object store."""
-    groups = ("reporting", "webhooks")
+    groups: tuple[Consumer, ...] = ("reporting", "webhooks")
     service = await built(monkeypatch, SomeSettings(), reads=[Reads(group, Parts.counting) for group in groups])
     request = read(raw(REQUEST, example(REQUEST, "erasure")), {REQUEST: FeedbackErasureRequested})
     for count, group in enumerate(groups, start=1):

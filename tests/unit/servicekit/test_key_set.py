@@ -10,7 +10,11 @@ from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 from servicekit.web.jwks import keys_in
 from tests.support.issuer import key_for, public_jwk
 
-FORMS = {"RS256": RSAAlgorithm, "ES256": ECAlgorithm, "EdDSA": OKPAlgorithm}
+FORMS: dict[str, type[RSAAlgorithm | ECAlgorithm | OKPAlgorithm]] = {
+    "RS256": RSAAlgorithm,
+    "ES256": ECAlgorithm,
+    "EdDSA": OKPAlgorithm,
+}
 
 
 def private_jwk(algorithm: str) -> dict[str, Any]:

@@ -23,11 +23,11 @@ class Admin:
 
 
 async def test_a_member_with_a_name_of_ours_is_ours() -> None:
-    assert await foreign_members(Admin("agent-feedback-reporting", "agent-feedback-reporting"), "reporting") == []  # type: ignore[arg-type]
+    assert await foreign_members(Admin("agent-feedback-reporting", "agent-feedback-reporting"), "reporting") == []
 
 
 async def test_any_other_member_is_named_with_its_address() -> None:
-    found = await foreign_members(Admin("agent-feedback-feedback", "kafka-ui", "my-agent-feedback-"), "feedback")  # type: ignore[arg-type]
+    found = await foreign_members(Admin("agent-feedback-feedback", "kafka-ui", "my-agent-feedback-"), "feedback")
     assert sorted(found) == [Member("kafka-ui", "/10.0.0.7"), Member("my-agent-feedback-", "/10.0.0.7")]
 
 

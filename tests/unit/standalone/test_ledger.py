@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -140,7 +141,7 @@ async def test_a_stored_feedback_that_cannot_be_announced_stops_nothing() -> Non
     assert differences(ledger, {one.feedback_id: one for one in (sound, broken)}) == {broken.feedback_id: "impossible"}
 
 
-def stored_with(**changes: object) -> Record:
+def stored_with(**changes: Any) -> Record:
     record = stored(7)
     slots = {name: replace(entry, payload=replace(entry.payload, **changes)) for name, entry in record.slots.items()}
     return replace(record, key=record.key._replace(source_id="another"), slots=slots)

@@ -8,15 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from contracts.topics import Consumer
 from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Observation, Outcome, Parked
 from standalone.one_process.outcomes import Outcomes, write_outcomes
 from standalone.one_process.replay import Line, RejectedLine, ReplayResult
 
 MESSAGE, REACTION = "chat.message.ingested", "chat.message.reaction.ingested"
 WAITS = Parked("original_unknown")
+Seen = tuple[Consumer, str, Outcome]
+"""Group, topic and outcome of an observation."""
 
 
-def fate(*said: tuple[str, str, Outcome]) -> Outcome | None:
+def fate(*said: Seen) -> Outcome | None:
     outcomes = Outcomes(keep=True)
     for group, topic, outcome in said:
         outcomes(Observation(group, topic, "chat:0:1", outcome))
@@ -29,13 +32,13 @@ def test_of_a_message_the_bridges_outcome_counts() -> None:
 
 
 def test_of_a_forwarded_reaction_the_feedback_services_outcome_counts() -> None:
-    derived = ("feedback", "feedback.reaction.received", UNCHANGED)
+    derived: Seen = ("feedback", "feedback.reaction.received", UNCHANGED)
     assert fate(("chat_bridge", REACTION, STORED), derived) == UNCHANGED
     assert fate(derived, ("chat_bridge", REACTION, STORED)) == UNCHANGED
 
 
 def test_a_parked_event_ends_as_what_it_becomes() -> None:
-    released = ("chat_bridge", REACTION, STORED)
+    released: Seen = ("chat_bridge", REACTION, STORED)
     assert fate(("chat_bridge", REACTION, WAITS)) == WAITS
     assert fate(("chat_bridge", REACTION, WAITS), released) == STORED
     assert fate(("chat_bridge", REACTION, WAITS), ("chat_bridge", REACTION, DeadLettered("old"))) == DeadLettered("old")

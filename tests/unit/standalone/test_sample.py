@@ -157,7 +157,7 @@ def test_some_replies_and_reactions_arrive_before_their_message(sample: Events) 
     early = Counter(
         event["topic"]
         for place, event in enumerate(sample)
-        if place < arrived.get(event.get("originalMessageId", event["messageId"]), 0)
+        if place < arrived.get(event.get("originalMessageId") or event["messageId"], 0)
     )
     assert early[CHAT_REPLY.name] >= 2
     assert early[CHAT_REACTION.name] >= 2
