@@ -7,6 +7,7 @@ import json
 import random
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -48,7 +49,7 @@ class Caller:
         self._rng = random.Random(seed)
         self._traffic = Traffic(seed, poison=0, tie=0)
         self._wrong = wrong
-        self.doors = {name: Door(lambda name=name: fleet.port_of(name), acceptances) for name in HTTP_SERVICES}
+        self.doors = {name: Door(partial(fleet.port_of, name), acceptances) for name in HTTP_SERVICES}
         self.repeats = 0
         """Number of repeated requests."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from proofs.chaos.outgoing import Fate, Outgoing
 from standalone.one_process.lines import Routed, lines_of, route
@@ -32,7 +33,7 @@ def hostile(samples: Path = SAMPLES) -> list[Outgoing]:
     return found
 
 
-def _fate(line: dict[str, object]) -> Fate:
+def _fate(line: dict[str, Any]) -> Fate:
     acceptable = {line["class"], *(line.get("also_acceptable") or ())}
     if str(line["what"]).endswith(NORMALISED):
         return "harmless"

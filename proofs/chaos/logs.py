@@ -70,9 +70,9 @@ async def announcements(bootstrap: str) -> list[Announced]:
 
 
 def announced(event: dict[str, Any]) -> Announced:
-    names = ("tenant", "project", "conversationId", "source", "userId")
     agent = event["agentId"] if event["source"] == "chat" else ""
-    key = Key(*(event[name] for name in names), agent, event["sourceId"])
+    names = ("tenant", "project", "conversationId", "source", "userId")
+    key = Key(*[*(event[name] for name in names), agent, event["sourceId"]])
     live = event["change"] != "cleared"
     at = parse_instant(event["occurredAt"])
     shown = Shown(event["feedbackType"], live, event["reaction"], event["value"], at, event["turnId"])

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from proofs.chaos.ledger import Entry, digest
-from proofs.chaos.outgoing import EXPLICIT, MESSAGE, REACTION, REPLY
+from proofs.chaos.outgoing import EXPLICIT, MESSAGE, REACTION, REPLY, Fate
 from proofs.chaos.recount import Expected, Key, Shown, effective, recount
 
 T0 = 1_793_793_600_000_000
 """Microseconds of 2026-11-04T12:00:00Z, as a literal."""
 
 
-def entry(topic: str, offset: int, fate: str = "good", **event: Any) -> Entry:
+def entry(topic: str, offset: int, fate: Fate = "good", **event: Any) -> Entry:
     scope = {"tenant": "t", "project": "p", "conversationId": "c", "eventId": f"e{offset}"}
     value = json.dumps({"occurredAt": "2026-11-04T12:00:00Z", **scope, **event})
     return Entry(topic, 0, offset, fate, "event", digest(value.encode()), value if fate == "good" else None)

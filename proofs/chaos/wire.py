@@ -92,7 +92,7 @@ class FrameHeads:
 
     def feed(self, data: bytes) -> list[bytes]:
         """Return the beginnings that `data` completes."""
-        found = []
+        found: list[bytes] = []
         self._held += data
         while True:
             skipped = min(self._skip, len(self._held))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -17,7 +17,7 @@ from feedback.store import Save
 from feedback.writer import FeedbackWriter
 from proofs.simulation.fake_clients import SimulatedProducer
 from proofs.simulation.processes import WITHOUT_SWEEP, SimulatedSubscription, Wiring
-from servicekit.log.delivery import Delivery
+from servicekit.log.delivery import Commit, Delivery
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import RawRecord, Received
@@ -29,10 +29,10 @@ LINGER = 1.5
 class CommitsFirst(Delivery):
     """Commits before the work, like consumers with automatic commits."""
 
-    async def deliver(self, records: Sequence[RawRecord], commit: Callable[[], Awaitable[bool]]) -> None:
-        accepted = await commit()
+    async def deliver(self, records: Sequence[RawRecord], commit: Commit) -> None:
+        accepted = await commit(records)
 
-        async def done() -> bool:
+        async def done(_: Sequence[RawRecord]) -> bool:
             return accepted
 
         await super().deliver(records, done)

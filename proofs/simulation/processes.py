@@ -234,7 +234,8 @@ def _bridge(process: Process) -> Handler:
 
 def _inference(process: Process) -> Handler:
     store = process.store(process.world.inference)
-    events = process.wiring.conversation_events(store, StubTurns(), process.producer, StubDetector())
+    detector: Any = StubDetector()  # in place of a class, not of a protocol
+    events = process.wiring.conversation_events(store, StubTurns(), process.producer, detector)
     return _erasing(process, "inference", events)
 
 

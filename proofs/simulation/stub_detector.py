@@ -5,7 +5,10 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 
-from detector.model import Neighbourhood, Target, Verdict
+from detector.model import Feedback, Neighbourhood, Reaction, Target, Verdict
+
+VERDICTS: tuple[Feedback, ...] = ("rejected", "accepted", "neutral", "neutral")
+REACTIONS: dict[Feedback, Reaction] = {"rejected": "not_ok", "accepted": "ok"}
 
 
 def judge(item: Neighbourhood) -> Verdict:
@@ -13,7 +16,7 @@ def judge(item: Neighbourhood) -> Verdict:
     message."""
     answered = next((one for one in reversed(item.before) if one.role == "agent"), None)
     found = "\n".join(f"{m.message_id}\t{m.text}" for m in (*item.before, item.message))
-    feedback = ("rejected", "accepted", "neutral", "neutral")[zlib.crc32(found.encode()) % 4]
+    feedback = VERDICTS[zlib.crc32(found.encode()) % 4]
     target = None
     if answered is not None and feedback != "neutral":
         target = Target(
@@ -21,7 +24,7 @@ def judge(item: Neighbourhood) -> Verdict:
         )
     return Verdict(
         feedback=feedback,
-        reaction={"rejected": "not_ok", "accepted": "ok"}.get(feedback) if target else None,
+        reaction=REACTIONS.get(feedback) if target else None,
         confidence=0.9,
         correction_type=None,
         user_said=item.message.text,

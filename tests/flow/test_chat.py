@@ -77,11 +77,11 @@ class Terminal:
         self.seen += ESCAPES.sub("", self._child.before or "")
         await asyncio.to_thread(self._child.close)
         assert self._child.exitstatus is not None, f"ended by signal {self._child.signalstatus}"
-        return self._child.exitstatus
+        return int(self._child.exitstatus)
 
     @property
     def conversation(self) -> str:
-        return re.findall(r"Conversation (chat-[0-9a-f]+)", self.seen)[0]
+        return str(re.findall(r"Conversation (chat-[0-9a-f]+)", self.seen)[0])
 
 
 def client(url: str) -> kit.AsyncClient:
@@ -232,7 +232,8 @@ async def source_of_rating(stack: RunningStack, said: str) -> str:
 
 async def piped(url: str, lines: bytes, *options: str) -> str:
     process = await asyncio.create_subprocess_exec(
-        *(COMMAND, "chat", "--url", url, "--token", "all", "--user", "ann", *PATIENT, *options),
+        COMMAND,
+        *("chat", "--url", url, "--token", "all", "--user", "ann", *PATIENT, *options),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from typing import Any
 
 import httpx
 import pytest_asyncio
@@ -44,7 +45,7 @@ async def test_the_token_says_who_judges_and_where(stack: RunningStack, source: 
     await stack.publish(*exchange("c-jwt", "t1"))
     async with client(stack, source) as http:
 
-        async def post(body: dict[str, object], **claims: object) -> int:
+        async def post(body: dict[str, str], **claims: Any) -> int:
             return (await http.post(PATH, json=body, headers=bearer(source.token("rsa", **claims)))).status_code
 
         ok = {"reaction": "ok"}

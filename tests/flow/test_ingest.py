@@ -18,7 +18,7 @@ NDJSON = {"Content-Type": "application/x-ndjson"}
 
 
 def reaction(conversation: str, about: str, **fields: Any) -> dict[str, Any]:
-    event = message(about, conversation)
+    event: dict[str, Any] = message(about, conversation)
     del event["senderId"], event["senderType"], event["content"]
     return event | {
         "topic": "chat.message.reaction.ingested",

@@ -168,7 +168,8 @@ def failures() -> float:
 
 
 def reply(name: str, about: str, conversation: str) -> dict[str, Any]:
-    return message(name, conversation) | {
+    said: dict[str, Any] = message(name, conversation)
+    return said | {
         "topic": "chat.message.reply.ingested",
         "eventId": str(uuid4()),
         "originalMessageId": about,

@@ -34,7 +34,7 @@ async def url(stack: RunningStack) -> AsyncIterator[str]:
 @pytest.fixture(params=["async", "sync"])
 async def call(request: pytest.FixtureRequest, url: str) -> AsyncIterator[Call]:
     """Yield `call(method, ...)` of either client, with the token that allows everything."""
-    place = {"tenant": "acme", "project": "support"}
+    place: Any = {"tenant": "acme", "project": "support"}
     if request.param == "async":
         async with kit.AsyncClient(url, token="all", **place) as client:
             yield lambda name, *args, **given: getattr(client, name)(*args, **given)
@@ -163,7 +163,8 @@ def test_the_same_facts_give_the_same_event_and_other_facts_another() -> None:
     at = datetime(2026, 1, 1, tzinfo=UTC)
 
     def made(**more: Any) -> Any:
-        return events.reaction(channel, "m", "👍", **({"user_id": "ann", "occurred_at": at} | more)).payload["eventId"]
+        given: dict[str, Any] = {"user_id": "ann", "occurred_at": at}
+        return events.reaction(channel, "m", "👍", **(given | more)).payload["eventId"]
 
     assert made() == made()
     others = [made(user_id="ben"), made(action="removed"), made(occurred_at=at.replace(year=2027))]

@@ -7,6 +7,7 @@ import gzip
 import json
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -131,6 +132,10 @@ async def test_only_what_no_rule_decides_is_asked(server: LlmServer, gates: Gate
     assert server.messages() == ["Odd, a friend took bus nine."]
     assert verdicts[:3] == verdicts_of(judged)[:3]
     assert verdicts[3].decided_by == "llm"
+
+
+def _same(answer: bytes, _: object) -> bytes:
+    return answer
 
 
 WRONG = {
@@ -344,7 +349,7 @@ async def test_neither_key_nor_text_is_ever_logged(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     for number, answer in enumerate([completion(REJECTED), response(KEY.encode(), 500), completion(KEY), b""]):
-        server.respond = lambda _, answer=answer: answer
+        server.respond = partial(_same, answer)
         await gates().settle(unsure(detector, f"Odd, secret friend {number} said otherwise."))
     found = caplog.text + "".join(capsys.readouterr())
     assert "fell_back" in found

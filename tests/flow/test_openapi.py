@@ -10,20 +10,19 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
+import hypothesis
 import pytest
-
-from docgen.http_page import openapi
-from servicekit.web.server import HttpServer
-from tests.support.running_stack import RunningStack, exchange
-
-schemathesis = pytest.importorskip("schemathesis")
-hypothesis = pytest.importorskip("hypothesis")
-from schemathesis.checks import not_a_server_error  # noqa: E402  # only once it is known to be there
-from schemathesis.specs.openapi.checks import (  # noqa: E402  # as above
+import schemathesis
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_schema_conformance,
     status_code_conformance,
 )
+
+from docgen.http_page import openapi
+from servicekit.web.server import HttpServer
+from tests.support.running_stack import RunningStack, exchange
 
 schemathesis.serializer.alias("application/x-ndjson", "text/plain")
 EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", "25"))
@@ -80,14 +79,16 @@ async def described(stack: RunningStack) -> dict[str, Any]:
     async with stack.client() as http:
         answer = await http.get("/openapi.json")
     assert answer.status_code == 200
-    return answer.json()
+    document: dict[str, Any] = answer.json()
+    return document
 
 
 def fuzz(description: dict[str, Any], url: str) -> tuple[int, list[str]]:
     """Return the number of routes tried and the errors found."""
     schema = schemathesis.openapi.from_dict(description)
     tried, faults = 0, list[str]()
-    for result in schema.get_all_operations():
+    operations: Any = schema.get_all_operations()
+    for result in operations:
         operation = result.ok()
         tried += 1
         for mode in schemathesis.GenerationMode:
@@ -195,7 +196,8 @@ def _properties(node: Any, place: str) -> list[tuple[str, dict[str, Any]]]:
         return [found for one in node for found in _properties(one, place)]
     if not isinstance(node, dict):
         return []
-    own = node.get("properties") if isinstance(node.get("properties"), dict) else {}
+    properties = node.get("properties")
+    own = properties if isinstance(properties, dict) else {}
     found = [(f"{place}.{name}", field) for name, field in own.items()]
     return found + [each for name, one in node.items() if name != "examples" for each in _properties(one, name)]
 

@@ -184,7 +184,8 @@ async def test_only_a_live_verdict_of_the_machine_on_that_turn_is_reviewed(stack
     for wrong in (str(uuid4()), other, given):
         assert (await sent(stack, "r-4", {"verdict": wrong, "reaction": "ok"})).status_code == 404
     assert (await sent(stack, "r-4", {"verdict": verdict, "reaction": "ok"}, turn="t2")).status_code == 404
-    for body in ({"verdict": verdict}, {"verdict": "x", "reaction": "ok"}, [], {"verdict": 1, "reaction": "ok"}):
+    wrongs: list[Any] = [{"verdict": verdict}, {"verdict": "x", "reaction": "ok"}, [], {"verdict": 1, "reaction": "ok"}]
+    for body in wrongs:
         assert (await sent(stack, "r-4", body)).status_code == 422
     assert (await sent(stack, "r-4", {"verdict": verdict, "reaction": "ok", "user_id": "bob"})).status_code == 422
 

@@ -128,7 +128,7 @@ async def test_every_kind_of_feedback_names_question_and_thread(stack: RunningSt
     await stack.publish(*in_thread, critic, replied, *asked("q-channel"), thumb("q-channel"))
     await stack.quiet()
     copy = {name: in_thread[1][name] for name in ("messageId", "conversationId", "senderId", "senderType", "content")}
-    carrying = {"original": copy, "userType": "guest"}
+    carrying: dict[str, Any] = {"original": copy, "userType": "guest"}
     await stack.publish(thumb("q-thread", userId="bob", **carrying))
     await post("q-thread", {"reaction": "not_ok"})
     await post("q-channel", {"reaction": "ok"})
@@ -152,7 +152,12 @@ async def test_what_an_erased_person_said_is_gone(stack: RunningStack, tmp_path:
     await stack.publish(*asked("r-erased"), thumb("r-erased", userId="eve"))
     await stack.quiet()
     assert "eve" in {row["user_id"] for row in await caught_up(stack, state)}
-    request = {"eventId": "erase-eve", "occurredAt": "2026-01-02T00:00:00Z", "tenant": "acme", "userId": "eve"}
+    request: dict[str, Any] = {
+        "eventId": "erase-eve",
+        "occurredAt": "2026-01-02T00:00:00Z",
+        "tenant": "acme",
+        "userId": "eve",
+    }
     request |= {"requestId": "r1", "version": 1}
     await stack.stack.log.send([Message(ERASURE_REQUESTED.name, "acme/eve", json.dumps(request).encode())])
     await stack.quiet()

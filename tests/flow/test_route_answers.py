@@ -156,7 +156,7 @@ async def recorded(http: httpx.AsyncClient, method: str, template: str, ids: dic
     malformed = (
         {"content": "{", "headers": {"Content-Type": media}} if sends else {"params": query | {"start": "yesterday"}}
     )
-    plain = {"content": "{}", "headers": {"Content-Type": "text/plain"}}
+    plain: dict[str, Any] = {"content": "{}", "headers": {"Content-Type": "text/plain"}}
     statuses = [
         await status(token="", **sent),
         await status(token="foreign", **sent),

@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ async def _run(state: Path, *files: Path, outcomes: Path | None = None) -> Ended
 
 
 @pytest.fixture(scope="module")
-async def once() -> AsyncIterator[tuple[dict[str, object], set[Said], Path]]:
+async def once() -> AsyncIterator[tuple[dict[str, Any], set[Said], Path]]:
     """Replay the sample once; return its report, the live records and the state folder."""
     async with state_folder() as state:
         ended = await _run(state, CHAT_EVENTS)
@@ -47,7 +48,7 @@ async def once() -> AsyncIterator[tuple[dict[str, object], set[Said], Path]]:
         yield ended.facts, await said_in(state), state
 
 
-async def test_every_line_is_accounted_for(once: tuple[dict[str, dict[str, int]], set[Said], Path]) -> None:
+async def test_every_line_is_accounted_for(once: tuple[dict[str, Any], set[Said], Path]) -> None:
     facts, *_ = once
     lines = len(lines_of(CHAT_EVENTS))
     assert facts["replayed"] == {"lines": lines, "events": lines, "rejected": []}
@@ -56,7 +57,7 @@ async def test_every_line_is_accounted_for(once: tuple[dict[str, dict[str, int]]
     assert facts["parked"] == 0
 
 
-async def test_what_people_said_equals_a_recount(once: tuple[dict[str, dict[str, int]], set[Said], Path]) -> None:
+async def test_what_people_said_equals_a_recount(once: tuple[dict[str, Any], set[Said], Path]) -> None:
     facts, stored, _ = once
     expected = recount(lines_of(CHAT_EVENTS))
     assert stored == expected
@@ -72,14 +73,14 @@ async def test_it_is_done_in_time(once: tuple[dict[str, float], set[Said], Path]
     assert once[0]["seconds"] < 120
 
 
-async def test_the_same_file_twice_changes_nothing(once: tuple[dict[str, object], set[Said], Path]) -> None:
+async def test_the_same_file_twice_changes_nothing(once: tuple[dict[str, Any], set[Said], Path]) -> None:
     facts, stored, state = once
     ended = await _run(state, CHAT_EVENTS)
     assert (ended.facts["report"], await said_in(state)) == (facts["report"], stored)
 
 
 async def test_neither_shuffling_nor_splitting_matters(
-    once: tuple[dict[str, object], set[Said], Path], tmp_path: Path
+    once: tuple[dict[str, Any], set[Said], Path], tmp_path: Path
 ) -> None:
     lines = lines_of(CHAT_EVENTS)
     rng = random.Random(17)

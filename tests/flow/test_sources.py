@@ -44,7 +44,7 @@ async def send(
     """Post `payload` as the platform `name` would; `headers` replace its own."""
     body, platform = as_body(payload), PLATFORMS[name]
     async with stack.client(None) as http:
-        signed = platform.headers(body) if headers is None else headers
+        signed: Any = platform.headers(body) if headers is None else headers
         return await http.post(platform.path, content=body, headers=signed)
 
 
@@ -95,7 +95,12 @@ async def test_a_body_that_is_too_large_or_no_object_is_refused(stack: RunningSt
 @pytest.mark.parametrize("name", PLATFORMS)
 async def test_an_unknown_payload_is_answered_and_counted(stack: RunningStack, name: str) -> None:
     before = counted(name, "ignored")
-    for payload in ({}, {"type": {"deeply": [None]}}, {"type": "of next year", "event": None, "message": []}):
+    payloads: list[dict[str, Any]] = [
+        {},
+        {"type": {"deeply": [None]}},
+        {"type": "of next year", "event": None, "message": []},
+    ]
+    for payload in payloads:
         assert (await send(stack, name, payload)).status_code == 200
     assert counted(name, "ignored") - before == 3
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -57,7 +58,7 @@ async def until_ready(http: httpx.AsyncClient, state: Path) -> str:
 async def test_people_bring_tokens_of_the_example_issuer(tmp_path: Path) -> None:
     key, keys_port, port = tmp_path / "key.pem", free_port(), free_port()
     ann = await minted(key, "ann", "--tenant", "demo", "--project", "widget")
-    auth = {
+    auth: dict[str, Any] = {
         "AUTH_ISSUER": "http://127.0.0.1:9100",
         "AUTH_AUDIENCE": "agent-feedback",
         "AUTH_JWKS_URL": f"http://127.0.0.1:{keys_port}/jwks.json",
@@ -65,7 +66,7 @@ async def test_people_bring_tokens_of_the_example_issuer(tmp_path: Path) -> None
     judge = "/conversations/demo/widget/c-1/turns/t-1/feedback"
     async with (
         state_folder() as state,
-        program(COMMAND, "up", "--port", str(port), "--state", str(state), **auth),
+        program(str(COMMAND), "up", "--port", str(port), "--state", str(state), **auth),
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http,
     ):
         operator = {"Authorization": f"Bearer {await until_ready(http, state)}"}

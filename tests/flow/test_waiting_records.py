@@ -71,6 +71,7 @@ async def test_the_log_is_asked_when_a_batch_is_done() -> None:
             for name, partition in (("m2", FIRST), ("m3", SECOND)):
                 await publish(name, partition)
                 # The log responds to earlier requests before this one.
+                assert subscription.consumer is not None
                 await subscription.consumer.end_offsets([FIRST])
             handler.may_go_on.set()
             await handler.done.wait()

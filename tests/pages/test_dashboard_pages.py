@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from typing import Any
 
 import asyncpg
 import httpx
@@ -164,11 +165,12 @@ async def test_an_empty_platform_and_an_empty_period_say_so(read_models: asyncpg
 async def test_health_that_fails_or_hangs_does_not_take_the_page_along(read_models: asyncpg.Pool, take: Take) -> None:
     await take(feedback("f1"))
 
-    async def broken() -> None:
+    async def broken() -> dict[str, Any]:
         raise RuntimeError
 
-    async def hanging() -> None:
+    async def hanging() -> dict[str, Any]:
         await asyncio.sleep(60)
+        return {}
 
     for health in (broken, hanging):
         async with visitor(read_models, "all", health) as http:

@@ -155,7 +155,8 @@ async def test_a_filter_that_is_none_gets_a_page_that_says_so(read_models: async
 async def test_the_list_goes_on_and_shows_each_once(read_models: asyncpg.Pool, take: Take) -> None:
     await take(*(feedback(f"s{at}", turn=f"t{at}", text=f"n{at}", at=at) for at in range(120)))
     async with visitor(read_models) as http:
-        seen, address = [], "/dashboard/feedback?reaction=ok"
+        seen = list[str]()
+        address: str | None = "/dashboard/feedback?reaction=ok"
         while address:
             page = (await http.get(address)).text
             seen += texts(page)

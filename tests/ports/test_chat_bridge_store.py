@@ -55,9 +55,9 @@ def message(
 
 def waiting(event_id: str = "e1", original: str = "m1", conversation: str = "c1", **fields: Any) -> ParkedEvent:
     key = ParkedKey(fields.pop("tenant", "acme"), "p", "chat.message.reply.ingested", event_id)
-    fields = {"cause": f"{key.topic}:0:{event_id[1:]}", "log_time": 5, "parked_at": 10} | fields
+    values: dict[str, Any] = {"cause": f"{key.topic}:0:{event_id[1:]}", "log_time": 5, "parked_at": 10} | fields
     about = named(original, key.tenant, conversation)
-    return ParkedEvent(key, about, None, b"\x00\xff", traceparent=None, **fields)
+    return ParkedEvent(key, about, None, b"\x00\xff", traceparent=None, **values)
 
 
 async def test_a_message_is_found_as_it_was_indexed(store: MessageStore) -> None:

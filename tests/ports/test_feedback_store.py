@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import pytest
 
+from contracts.base import FeedbackType, Origin
 from contracts.provenance import Provenance
 from feedback.model import Entry, Key, Payload, Record, Stamp
 from feedback.registry import TurnKey
@@ -178,7 +180,8 @@ async def test_a_replaced_record_comes_back_whole_too(store: Store) -> None:
 
 
 def on_turn(source: str, name: str, turn: str = "t1", *, present: bool = True, **parts: str) -> Record:
-    origin = {"inference": "machine", "review": "reviewer"}.get(source, "user")
+    origins: dict[str, Origin] = {"inference": "machine", "review": "reviewer"}
+    origin = origins.get(source, "user")
     about = Key("acme", "support", "c1", source, "ann", "", name)._replace(**parts)
     return Record(about, "explicit", origin, {"": entry(present=present, turn_id=turn)}, 1, 1)
 
@@ -187,7 +190,8 @@ async def test_verdicts_and_reviews_are_found_by_their_turns(store: Store) -> No
     wanted = [on_turn("inference", "m1"), on_turn("inference", "m2", present=False), on_turn("review", "t1")]
     wanted.append(on_turn("review", "t2", "t2", user_id="bob"))
     others = [on_turn("api", "t1"), on_turn("chat", "a1"), on_turn("inference", "m3", "t3")]
-    others += [on_turn("inference", "m1", **{part: "other"}) for part in ("tenant", "project", "conversation_id")]
+    elsewhere: list[dict[str, Any]] = [{part: "other"} for part in ("tenant", "project", "conversation_id")]
+    others += [on_turn("inference", "m1", **parts) for parts in elsewhere]
     stub = replace(on_turn("inference", "m4"), slots={})
     await store.save([insert(one) for one in [*wanted, *others, stub]])
     turns = [TurnKey("acme", "support", "c1", turn) for turn in ("t1", "t2", "t9")]
@@ -258,7 +262,7 @@ async def test_what_is_stored_during_a_scan_spoils_nothing(store: Store) -> None
 
 
 async def test_totals_count_live_ones_by_type_and_reaction(store: Store) -> None:
-    def one(name: str, type_: str, **said: object) -> Save:
+    def one(name: str, type_: FeedbackType, **said: Any) -> Save:
         return insert(replace(record(name, **said), feedback_type=type_))
 
     await store.save(

@@ -37,10 +37,11 @@ async def test_mongo_with_its_indexes_made_once_and_again(service: Service, mong
     for _ in range(2):
         store = await open_store(f"{mongo_url}/choice", service)
         assert isinstance(store, MongoStore)
-    assert set(await store._feedback.index_information()) == {"_id_", "key", "person", "turn"}
-    assert (await store._feedback.index_information())["key"]["unique"]
-    await store.save([Save(record("chosen"), 0)])
-    await store._database.client.drop_database("choice")
+        made = store
+    assert set(await made._feedback.index_information()) == {"_id_", "key", "person", "turn"}
+    assert (await made._feedback.index_information())["key"]["unique"]
+    await made.save([Save(record("chosen"), 0)])
+    await made._database.client.drop_database("choice")
 
 
 async def test_any_other_is_refused_at_start(service: Service) -> None:

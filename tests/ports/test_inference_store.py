@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -276,7 +277,8 @@ async def test_the_work_for_a_batch_grows_with_its_conversations_not_with_their_
             async with pool.acquire() as connection, connection.transaction():
                 looked = "select idx_scan from pg_stat_xact_user_tables where relname = 'messages'"
                 before = await connection.fetchval(looked)
-                found = await PostgresConversationStore(connection).around([Place(one, 1, "m1") for one in scopes], 10)
+                alone: Any = connection  # has the pool's methods
+                found = await PostgresConversationStore(alone).around([Place(one, 1, "m1") for one in scopes], 10)
                 assert [ids(rows) for rows in found] == [["m0", "m1", "m2"]] * count
                 # Messages before and after a place, and the number of versions in its conversation.
                 assert await connection.fetchval(looked) - before <= 3 * count

@@ -17,7 +17,7 @@ import inference.service
 from contracts.chat import ChatMessageIngested
 from detector.detector import Detector
 from detector.encoders.embedder import WordLlamaEmbedder
-from detector.model import Feedback, Message, Target, Verdict
+from detector.model import CorrectionType, Feedback, Message, Reaction, Target, Verdict
 from inference.handlers import ConversationHandler
 from inference.store import ConversationKey, IndexedMessage, Placed
 from inference.store_postgres import PostgresConversationStore
@@ -28,6 +28,7 @@ from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
+from servicekit.log.messages import Written
 from servicekit.log.records import Coordinates, RawRecord, Received
 from tests.support.turn_database import url_without_pgvector
 
@@ -61,8 +62,9 @@ def key(turn_id: str) -> TurnKey:
 
 def verdict(feedback: Feedback, confidence: float, turn_id: str | None, evaluation: int, *, by: str = "m9") -> Any:
     target = None if turn_id is None else Target(turn_id, f"{turn_id}-a", "bot", 0.9, 0.9, 1.0, 1)
-    kind = "explicit" if feedback == "rejected" else None
-    reaction = {"rejected": "not_ok", "accepted": "ok", "neutral": None}[feedback]
+    kind: CorrectionType | None = "explicit" if feedback == "rejected" else None
+    reactions: dict[Feedback, Reaction | None] = {"rejected": "not_ok", "accepted": "ok", "neutral": None}
+    reaction = reactions[feedback]
     said = Verdict(feedback, reaction, confidence, kind, "no", target, (), "rules", "neutral")
     message = Message(by, f"t-{by}", "ann", "human", None, "no", 50)
     return Placed(IndexedMessage(HERE, message, b""), evaluation, None, None), said
@@ -265,13 +267,13 @@ def received(event: ChatMessageIngested, offset: int) -> Received[ChatMessageIng
 
 
 class Discarding:
-    async def send(self, messages: Sequence[Any]) -> None:
-        return None
+    async def send(self, messages: Sequence[Any]) -> list[Written]:
+        return []
 
 
 async def test_messages_in_any_order_and_batches_end_in_the_same_turns(turns: PostgresTurnIndex, pool: Any) -> None:
     detector = Detector.default()
-    seen = []
+    seen: list[list[Any]] = []
     shuffled = random.Random(7)
     for size in (5, 1, 2, 1, 3, 1):
         await pool.execute(TABLES)

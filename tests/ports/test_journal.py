@@ -12,10 +12,12 @@ import pytest
 import pytest_asyncio
 
 import chat_bridge.service
+from contracts.headers import CAUSE
+from contracts.where import FOUND_LIMIT
 from servicekit.db.pools import open_pool
-from servicekit.log.journal import FOUND_LIMIT, Journal, JournalingHandler, JournalReader, dead_letters_only
+from servicekit.log.journal import Journal, JournalingHandler, JournalReader
 from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
-from servicekit.log.records import CAUSE, Coordinates, RawRecord, Received, Unreadable
+from servicekit.log.records import Coordinates, RawRecord, Received, Unreadable
 from tests.support.reporting_events import batch, message
 
 MIGRATIONS = Path(chat_bridge.service.__file__).parent / "migrations"
@@ -30,8 +32,8 @@ async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
     await opened.close()
 
 
-def record(event: Any, offset: int = 0, topic: str = "feedback.reaction.received", **headers: Any) -> Received[Any]:
-    named = tuple((name, value.encode()) for name, value in headers.items())
+def record(event: Any, offset: int = 0, topic: str = "feedback.reaction.received", *, cause: str = "") -> Received[Any]:
+    named = ((CAUSE, cause.encode()),) if cause else ()
     return Received(event, RawRecord(Coordinates(topic, 0, offset), None, b"", named, event.occurred_at))
 
 
@@ -44,13 +46,14 @@ def unreadable(value: bytes, **headers: str) -> Unreadable:
 async def found(
     pool: asyncpg.Pool, project: str = "support", tenant: str = "acme", **given: Sequence[str]
 ) -> list[Any]:
-    asked = {"events": (), "messages": (), "causes": ()} | given
+    asked: dict[str, Sequence[str]] = {"events": (), "messages": (), "causes": ()}
+    asked |= given
     return [dict(row) for row in await JournalReader(pool).find(tenant, project, **asked)]
 
 
 async def test_a_row_names_the_record_its_cause_and_its_outcome_and_holds_no_text(pool: asyncpg.Pool) -> None:
     event = message("m1", content="My number is 555-0100.", conversation="c1")
-    await Journal(pool).note([record(event, 5, **{CAUSE: "chat.message.ingested:1:9"})], [Ignored("old")])
+    await Journal(pool).note([record(event, 5, cause="chat.message.ingested:1:9")], [Ignored("old")])
     [row] = await found(pool, events=[event.event_id])
     assert row.pop("noted_at") > 0
     assert row == {
@@ -64,10 +67,11 @@ async def test_a_record_is_found_by_event_message_or_cause_in_its_own_project_on
     own = message("m1")
     others = [message("m1", project="sales"), message("m1", tenant="globex")]
     await Journal(pool).note(
-        [record(one, number, **{CAUSE: "chat:0:1"}) for number, one in enumerate((own, *others))], [STORED] * 3
+        [record(one, number, cause="chat:0:1") for number, one in enumerate((own, *others))], [STORED] * 3
     )
-    for asked in ({"events": [own.event_id]}, {"messages": ["m1"]}, {"causes": ["chat:0:1"]}):
-        assert [row["event_id"] for row in await found(pool, **asked)] == [own.event_id]
+    by_event, by_message = await found(pool, events=[own.event_id]), await found(pool, messages=["m1"])
+    for rows in (by_event, by_message, await found(pool, causes=["chat:0:1"])):
+        assert [row["event_id"] for row in rows] == [own.event_id]
     assert await found(pool, events=["m1"], messages=[own.event_id], causes=[own.event_id]) == []
     [other] = await found(pool, "sales", messages=["m1"])
     assert other["event_id"] == others[0].event_id
@@ -75,7 +79,7 @@ async def test_a_record_is_found_by_event_message_or_cause_in_its_own_project_on
 
 async def test_a_chat_record_is_its_own_cause(pool: asyncpg.Pool) -> None:
     event = message("m1")
-    await Journal(pool).note([record(event, 4, "chat.message.ingested", **{CAUSE: "other:0:0"})], [STORED])
+    await Journal(pool).note([record(event, 4, "chat.message.ingested", cause="other:0:0")], [STORED])
     assert [row["cause"] for row in await found(pool, events=[event.event_id])] == ["chat.message.ingested:0:4"]
 
 
@@ -93,7 +97,7 @@ async def test_of_a_record_that_comes_again_the_outcome_that_says_most_is_shown(
 async def test_at_most_the_limit_is_found_the_latest_first(pool: asyncpg.Pool) -> None:
     journal = Journal(pool)
     events = [message(f"m{number}") for number in range(FOUND_LIMIT + 1)]
-    records = [record(event, **{CAUSE: "chat:0:1"}) for event in events]
+    records = [record(event, cause="chat:0:1") for event in events]
     for oldest in records[:2]:
         await journal.note([oldest], [STORED])
     await journal.note(records[2:], [STORED] * len(records[2:]))
@@ -174,7 +178,7 @@ class Deciding:
     ("chosen", "noted"),
     [
         ({}, ["ignored", "stored"]),
-        ({"is_noted": dead_letters_only}, []),
+        ({"is_noted": lambda _: False}, []),
         ({"is_noted": lambda outcome: isinstance(outcome, Ignored)}, ["ignored"]),
     ],
 )

@@ -158,5 +158,6 @@ async def test_a_statement_is_planned_for_what_it_is_asked_each_time(
     for _ in range(10):
         await pool.fetchval("select $1::int + 1", 1)
     counted = await pool.fetchrow("select * from pg_prepared_statements where statement like '%$1::int + 1'")
+    assert counted is not None
     assert (counted["custom_plans"], counted["generic_plans"]) == counts
     await pool.close()

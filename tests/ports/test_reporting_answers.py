@@ -34,7 +34,8 @@ async def http(read_models: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
 async def latest(http: httpx.AsyncClient, **body: Any) -> list[dict[str, Any]]:
     answer = await http.post(f"{PROJECT}/c1/feedback/latest", json=body)
     assert answer.status_code == 200
-    return answer.json()["items"]
+    items: list[dict[str, Any]] = answer.json()["items"]
+    return items
 
 
 async def test_latest_gives_one_reaction_a_turn_with_all_a_timeline_needs(http: httpx.AsyncClient, take: Take) -> None:
@@ -130,7 +131,7 @@ async def test_a_turn_has_every_field_where_it_belongs(http: httpx.AsyncClient, 
         feedback("f1", turn="t1", reaction="ok", at=5, text="fine", confidence=0.75, track_id="k2"),
     )
     answer = await http.post(f"{PROJECT}/c1/turns-with-feedbacks", json={})
-    shown = {"turn_id": "t1", "ts": "2026-09-21T14:13:25.000000Z", "text": "fine", "reaction": "ok"}
+    shown: dict[str, Any] = {"turn_id": "t1", "ts": "2026-09-21T14:13:25.000000Z", "text": "fine", "reaction": "ok"}
     shown |= {"confidence": 0.75, "origin": "user"}
     rn = f"ef:acme:support:ann:c1:t1:artifact:{feedback_id('f1')}"
     meta = {"rn": rn, "turn_id": "t1", "track_id": "k2", "user_type": "human", "kind": "turn.log.reaction"}
@@ -158,10 +159,11 @@ async def test_a_turn_has_every_field_where_it_belongs(http: httpx.AsyncClient, 
     }
 
 
-async def search(http: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
+async def search(http: httpx.AsyncClient, **body: Any) -> list[dict[str, Any]]:
     answer = await http.post(f"{PROJECT}/feedback/artifacts", json={"conversation_id": "c1", **body})
     assert answer.status_code == 200, answer.text
-    return answer.json()["items"]
+    items: list[dict[str, Any]] = answer.json()["items"]
+    return items
 
 
 async def test_artifacts_carry_the_reaction_as_text_and_payload(read_models: asyncpg.Pool, take: Take) -> None:

@@ -51,10 +51,11 @@ def review(number: int, reaction: str, *, overrules: bool = False) -> Iterator[F
         )  # fmt: skip
 
 
-async def drawn(http: httpx.AsyncClient, count: int) -> dict:
+async def drawn(http: httpx.AsyncClient, count: int) -> dict[str, Any]:
     answer = await http.post(AUDIT + "/draws", json={"count": count})
     assert answer.status_code == 201, answer.text
-    return answer.json()
+    body: dict[str, Any] = answer.json()
+    return body
 
 
 async def queue(http: httpx.AsyncClient, **query: Any) -> list[str]:

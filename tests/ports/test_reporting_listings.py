@@ -49,9 +49,11 @@ async def test_each_comes_once_and_in_order(read_models: asyncpg.Pool, path: str
     async with client([figures_router(read_models, now)]) as http:
         query: dict[str, Any] = {"min_votes": 3} if path == "agents" else {}
         whole = [one[name] for one in (await http.get(f"{BASE}/{path}", params=query)).json()[path]]
-        found, cursor, windows = [], None, []
+        found: list[str] = []
+        windows: list[dict[str, str]] = []
+        cursor: str | None = None
         while not windows or cursor is not None:
-            more = {"cursor": cursor} if cursor else {}
+            more: dict[str, str] = {"cursor": cursor} if cursor else {}
             page = await http.get(f"{BASE}/{path}", params=query | {"limit": 2} | more)
             assert page.status_code == 200, page.text
             found += [one[name] for one in page.json()[path]]

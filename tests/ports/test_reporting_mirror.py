@@ -216,7 +216,7 @@ async def test_an_erased_persons_words_leave_the_store_before_the_receipt_goes(
     assert (b"my secret" in held) == turn_logs
     assert b"secret" in held
     await world.place.down()
-    await ReportingErasures(world.pool).erase({("acme", "eve"): START + 10_000_000})
+    await ReportingErasures(world.pool).erase({Person("acme", "eve"): START + 10_000_000})
     receipt = Message("feedback.erasure.confirmed", "acme/eve", b'{"tenant": "acme"}', [("cause", b"\xff")])
     await world.receipts.send([receipt])
     with pytest.raises(Unavailable):
@@ -332,7 +332,9 @@ async def test_all_that_was_there_is_marked_stretch_by_stretch(postgres_url: str
         assert stretches > 3
 
 
-async def test_no_receipt_goes_before_a_log_that_is_mirrored_no_more(make: Callable[..., Any]) -> None:
+async def test_no_receipt_goes_before_a_log_that_is_mirrored_no_more(
+    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     world = await make(turn_logs=True)
     await world.take(message("a1", agent="bot"), message("q1", sender="eve", content="eve's words"))
     await world.catch_up()
@@ -346,7 +348,7 @@ async def test_no_receipt_goes_before_a_log_that_is_mirrored_no_more(make: Calla
         assert without.place.objects() == {}
         await HeldReceipts.release(without.receipts, held)
 
-    without.receipts.release = released
+    monkeypatch.setattr(without.receipts, "release", released)
     await without.receipts.send([Message("feedback.erasure.confirmed", "acme/eve", b'{"tenant": "acme"}', [])])
     await without.catch_up()
     assert len(without.log.sent) == 1
@@ -377,7 +379,7 @@ async def test_the_store_of_a_wrong_address_is_no_start() -> None:
 
 async def test_another_tenant_under_the_same_ids_is_another_folder(make: Callable[..., Any]) -> None:
     world = await make(turn_logs=True)
-    theirs = {"tenant": "globex", "project": "support"}
+    theirs: dict[str, Any] = {"tenant": "globex", "project": "support"}
     await world.take(
         message("a1", agent="bot", content="ours"),
         feedback("f1", text="ours"),

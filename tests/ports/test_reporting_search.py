@@ -27,7 +27,8 @@ async def http(read_models: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
 async def ask(http: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
     answer = await http.post(SEARCH, json=body)
     assert answer.status_code == 200, answer.text
-    return answer.json()
+    body_: dict[str, Any] = answer.json()
+    return body_
 
 
 async def names(http: httpx.AsyncClient, **body: Any) -> list[str]:

@@ -8,6 +8,7 @@ from uuid import NAMESPACE_OID, uuid5
 import asyncpg
 import pytest
 
+from agent_feedback_kit.answers import Label
 from contracts.feedback import FeedbackSessionCreated
 from contracts.scopes import ALL_SCOPES
 from reporting.api.figures import figures_router
@@ -29,7 +30,7 @@ def _whole_tenant(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CALLERS, "tenant", Caller("ann", tenant="acme", scopes=ALL_SCOPES))
 
 
-def rated(name: str, label: str, *, turns: int = 3, at: float = 0, tenant: str = "acme") -> FeedbackSessionCreated:
+def rated(name: str, label: Label, *, turns: int = 3, at: float = 0, tenant: str = "acme") -> FeedbackSessionCreated:
     return FeedbackSessionCreated(
         event_id=f"{tenant}-{name}",
         occurred_at=START + int(at * 1_000_000),

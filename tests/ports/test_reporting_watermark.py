@@ -49,7 +49,9 @@ class Timeline:
     """Client as documented: it follows the cursor to the end, keeps the watermark, and queries again with it."""
 
     def __init__(self, http: httpx.AsyncClient, **body: Any) -> None:
-        self._http, self._body, self.watermark, self.seen = http, body, None, []
+        self._http, self._body = http, body
+        self.watermark: str | None = None
+        self.seen: list[str] = []
 
     async def poll(self) -> list[str]:
         turns, cursor = [], None
@@ -126,7 +128,8 @@ async def test_an_update_between_two_pages_comes_with_the_next_watermark(read_mo
 async def test_what_is_written_while_an_answer_is_read_comes_at_once_or_the_next_time(
     read_models: asyncpg.Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    take, written = ProjectionHandler(PostgresReadModels(read_models)).handle, []
+    take = ProjectionHandler(PostgresReadModels(read_models)).handle
+    written: list[str] = []
 
     async def write() -> None:
         written.append(turn := f"t{len(written)}")

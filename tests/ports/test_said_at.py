@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import feedback.service
 import inference.service
 import reporting.service
+from contracts.chat import ChatMessageIngested, ChatMessageReplyIngested
 from contracts.versions import version_of
 from servicekit.db.migrations import read_migrations
 from servicekit.db.pools import open_pool
@@ -26,15 +28,19 @@ TABLES = (
 
 
 @pytest.mark.parametrize(("service", "table", "number"), TABLES, ids=lambda one: getattr(one, "__package__", one))
-async def test_the_column_has_the_time_of_the_version_that_is_kept(own_database, tmp_path, service, table, number):
-    migrations = Path(service.__file__).parent / "migrations"
+async def test_the_column_has_the_time_of_the_version_that_is_kept(
+    own_database: str, tmp_path: Path, service: ModuleType, table: str, number: int
+) -> None:
+    migrations = Path(service.__file__ or "").parent / "migrations"
     for one in read_migrations(migrations):
         if one.number < number:
             (tmp_path / one.name).write_text(one.text)
-    events = [message("m").model_copy(update={"occurred_at": at}) for at in (0, 255, 2**52 + 1, LAST)]
+    events: list[ChatMessageIngested | ChatMessageReplyIngested] = [
+        message("m").model_copy(update={"occurred_at": at}) for at in (0, 255, 2**52 + 1, LAST)
+    ]
     events.append(reply("m", "No.", at=1))
     versions = {version_of(one): one.occurred_at for one in events}
-    schema = service.__package__
+    schema = service.__package__ or ""
     before = await open_pool(own_database, schema, tmp_path, size=1)
     try:
         for version in versions:

@@ -56,8 +56,9 @@ async def backend(request: pytest.FixtureRequest, tmp_path: Path, pool: Any) -> 
 
 
 def rating(thread: str = "t", **more: Any) -> SessionFeedbackRecord:
-    return SessionFeedbackRecord(**({"session_id_opaque": opaque(thread), "label": "positive", "turn_count_at_end": 3,
-                                     "source": "cli_end", "user_id_or_null": "ann"} | more))  # fmt: skip
+    given: dict[str, Any] = {"session_id_opaque": opaque(thread), "label": "positive", "turn_count_at_end": 3,
+                             "source": "cli_end", "user_id_or_null": "ann"}  # fmt: skip
+    return SessionFeedbackRecord(**(given | more))
 
 
 async def test_what_was_kept_is_found_again_by_its_session(backend: SessionFeedbackBackend) -> None:

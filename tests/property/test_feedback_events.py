@@ -44,7 +44,8 @@ def events(draw: st.DrawFn) -> list[Received[Any]]:
     """Generate up to ten events, some of them erasures, each with its own id, logged at its own time or later."""
     found = []
     for n in range(draw(st.integers(1, 10))):
-        at, user, common = draw(TIMES), draw(USERS), {"sequence": draw(SEQUENCES), "event": f"e{n}"}
+        at, user = draw(TIMES), draw(USERS)
+        common: dict[str, Any] = {"sequence": draw(SEQUENCES), "event": f"e{n}"}
         match draw(st.sampled_from(["reaction", "explicit", "reply", "inferred", "reaction", "erasure"])):
             case "reaction":
                 emoji, action = draw(st.sampled_from("👍👎❤")), draw(st.sampled_from(["added", "removed"]))

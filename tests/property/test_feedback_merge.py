@@ -83,6 +83,7 @@ def test_the_order_does_not_matter(changes: list[Change], data: st.DataObject) -
 @given(st.lists(a_change(), min_size=1, max_size=8))
 def test_the_newest_change_of_each_slot_stays_and_the_newest_present_one_is_shown(changes: list[Change]) -> None:
     record = folded(changes)
+    assert record is not None
     newest = {slot: max((w.entry for w in changes if w.slot == slot), key=lambda e: e.stamp) for slot in record.slots}
     assert record.slots == newest
     present = [entry for entry in newest.values() if entry.present]
@@ -109,7 +110,8 @@ def test_an_outcome_says_whether_the_shown_value_changed(changes: list[Change], 
     before = folded(changes)
     after = merge(before, change)
 
-    def shown(record: Record) -> tuple[bool, str | None]:
+    def shown(record: Record | None) -> tuple[bool, str | None]:
+        assert record is not None
         return record.shown.present, record.shown.payload.text
 
     outcome = outcome_of(before, after, change)

@@ -14,11 +14,12 @@ from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackInferredReceived
 from detector.model import NEIGHBOURHOOD, Neighbourhood, Verdict
 from inference.handlers import ConversationHandler
-from inference.store import Place, Placed
+from inference.store import ConversationKey, Place, Placed
 from inference.store_memory import MemoryConversationStore
 from proofs.simulation.stub_detector import StubDetector, judge
 from proofs.simulation.stub_turns import StubTurns
 from servicekit.log.messages import Message as Record
+from servicekit.log.messages import Written
 from tests.support.reporting_events import batch, message
 
 
@@ -47,12 +48,13 @@ class Ledger:
     def __init__(self) -> None:
         self.held: dict[str, FeedbackInferredReceived] = {}
 
-    async def send(self, messages: Sequence[Record]) -> None:
+    async def send(self, messages: Sequence[Record]) -> list[Written]:
         for one in messages:
             event = FeedbackInferredReceived.model_validate_json(one.value or b"")
             held = self.held.get(event.detected_in_message_id)
             if held is None or event.evaluation >= held.evaluation:
                 self.held[event.detected_in_message_id] = event
+        return []
 
     def live(self) -> dict[str, tuple[str, str]]:
         return {name: (one.verdict, one.turn_id) for name, one in self.held.items() if one.verdict is not None}
@@ -60,8 +62,10 @@ class Ledger:
 
 class Bench:
     def __init__(self) -> None:
-        self.store, self.detector, self.ledger = CountingStore(), CountingDetector(), Ledger()
-        self.handler = ConversationHandler(self.store, StubTurns(), self.ledger, self.detector)
+        self.store, self.ledger = CountingStore(), Ledger()
+        detector: Any = CountingDetector()
+        self.detector = detector
+        self.handler = ConversationHandler(self.store, StubTurns(), self.ledger, detector)
 
     def take(self, *events: ChatMessageIngested) -> None:
         asyncio.run(self._take(events))
@@ -83,13 +87,14 @@ def expected(events: Sequence[ChatMessageIngested]) -> dict[str, tuple[str, str]
     store = MemoryConversationStore()
 
     async def ordered() -> list[Any]:
-        bench = ConversationHandler(store, StubTurns(), Ledger(), StubDetector())
+        detector: Any = StubDetector()
+        bench = ConversationHandler(store, StubTurns(), Ledger(), detector)
         await bench.handle(batch(*events))
         [rows] = await store.around([Place(rows_key(events[0]), 0, "")], 10**6)
         return [placed.indexed.message for placed in rows]
 
     messages = asyncio.run(ordered())
-    found = {}
+    found: dict[str, tuple[str, str]] = {}
     for number, one in enumerate(messages):
         verdict = judge(Neighbourhood(tuple(messages[max(0, number - NEIGHBOURHOOD) : number]), one))
         if one.role == "human" and verdict.emitted and verdict.target:
@@ -98,7 +103,7 @@ def expected(events: Sequence[ChatMessageIngested]) -> dict[str, tuple[str, str]
 
 
 def rows_key(event: ChatMessageIngested) -> Any:
-    return Place((event.tenant, event.project, event.conversation_id), 0, "").conversation
+    return ConversationKey(event.tenant, event.project, event.conversation_id)
 
 
 @settings(max_examples=100, deadline=None)

@@ -19,6 +19,7 @@ from inference.store_memory import MemoryConversationStore
 from inference.turns.facts import Facts
 from inference.turns.rules import TurnKey
 from proofs.simulation.stub_detector import StubDetector
+from servicekit.log.messages import Written
 from servicekit.log.records import Coordinates, RawRecord, Received
 
 
@@ -29,7 +30,7 @@ class JoinedTurns:
         self.held: dict[TurnKey, Facts] = {}
 
     async def take(
-        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str
+        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = ""
     ) -> Mapping[Any, Any]:
         for one in facts:
             self.held[one.key] = self.held[one.key].joined(one) if one.key in self.held else one
@@ -46,8 +47,8 @@ class JoinedTurns:
 
 
 class Discarding:
-    async def send(self, messages: Sequence[Any]) -> None:
-        return None
+    async def send(self, messages: Sequence[Any]) -> list[Written]:
+        return []
 
 
 def version(name: str, agent: bool, at: int) -> ChatMessageIngested:
@@ -67,7 +68,8 @@ def version(name: str, agent: bool, at: int) -> ChatMessageIngested:
 
 def arrived(events: Sequence[ChatMessageIngested], cuts: random.Random) -> dict[TurnKey, Any]:
     turns = JoinedTurns()
-    handler = ConversationHandler(MemoryConversationStore(), turns, Discarding(), StubDetector())
+    detector: Any = StubDetector()
+    handler = ConversationHandler(MemoryConversationStore(), turns, Discarding(), detector)
     rest = list(events)
     while rest:
         size = cuts.randint(1, 12)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from detector import reading
 from detector.detector import Detector
-from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
+from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Role, Verdict
 from detector.patterns import Pattern
 from detector.patterns.screen import Screen
 
@@ -29,8 +29,9 @@ def detector() -> Detector:
 
 
 @st.composite
-def messages(draw: st.DrawFn, role: str | None = None) -> Message:
-    chosen = role or draw(st.sampled_from(["human", "agent"]))
+def messages(draw: st.DrawFn, role: Role | None = None) -> Message:
+    roles: tuple[Role, ...] = ("human", "agent")
+    chosen = draw(st.sampled_from(roles)) if role is None else role
     number = draw(st.integers(0, 10**6))
     agent = "bot" if chosen == "agent" else None
     return Message(f"m{number}", f"t{number}", "who", chosen, agent, draw(texts), draw(times))

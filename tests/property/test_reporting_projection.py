@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
 
 import asyncpg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from contracts.feedback import FeedbackCreated
 from reporting.queries.counts import totals
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
@@ -20,18 +23,22 @@ _REACTIONS = st.sampled_from(["ok", "not_ok", "neutral", None])
 
 
 @st.composite
-def ledgers(draw: st.DrawFn) -> list:
+def ledgers(draw: st.DrawFn) -> list[Event]:
     """Generate a log: several revisions of each feedback, each always announced identically, and some messages."""
-    events = []
+    events: list[Event] = []
     for name in draw(st.lists(st.sampled_from("abcdef"), unique=True, min_size=1, max_size=5)):
-        fixed = {
+        fixed: dict[str, Any] = {
             "kind": draw(st.sampled_from(["reaction", "explicit", "inferred", "implicit"])),
             "user": draw(st.sampled_from(["ann", "bob"])),
             "turn": draw(st.sampled_from(["t1", "t2"])),
             "conversation": draw(st.sampled_from(["c1", "c2"])),
         }
         for revision in range(1, 1 + draw(st.integers(1, 3))):
-            said = {"reaction": draw(_REACTIONS), "live": draw(st.booleans()), "at": draw(st.integers(0, 3))}
+            said: dict[str, Any] = {
+                "reaction": draw(_REACTIONS),
+                "live": draw(st.booleans()),
+                "at": draw(st.integers(0, 3)),
+            }
             events.append(feedback(f"f{name}", revision=revision, **said, **fixed))
     for name in draw(st.lists(st.sampled_from("xyz"), unique=True, max_size=3)):
         for at in range(draw(st.integers(1, 2))):
@@ -45,13 +52,13 @@ def ledgers(draw: st.DrawFn) -> list:
 
 def expected_totals(events: list[Event]) -> dict[str, int]:
     """Return the counts by the documented rules, one feedback record after the other."""
-    held = {}
+    held: dict[UUID, FeedbackCreated] = {}
     for event in events:
-        if hasattr(event, "feedback_id") and event.feedback_type != "implicit":
+        if isinstance(event, FeedbackCreated) and event.feedback_type != "implicit":
             known = held.get(event.feedback_id)
             held[event.feedback_id] = event if known is None or event.revision > known.revision else known
     counted = [event for event in held.values() if event.origin == "machine" and event.reaction]
-    people: dict[tuple, list] = {}
+    people: dict[tuple[str, ...], list[FeedbackCreated]] = {}
     for event in held.values():
         if event.origin == "user" and (event.feedback_type == "explicit" or event.reaction):
             people.setdefault((event.conversation_id, event.turn_id, event.user_id), []).append(event)
@@ -71,7 +78,7 @@ def expected_totals(events: list[Event]) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def runner(postgres_url: str) -> Iterator[tuple[asyncio.Runner, object]]:
+def runner(postgres_url: str) -> Iterator[tuple[asyncio.Runner, asyncpg.Pool]]:
     # Hypothesis drives plain functions, so the database gets a loop of its own.
     with asyncio.Runner() as running:
         opened = empty_read_models(postgres_url)
@@ -80,7 +87,7 @@ def runner(postgres_url: str) -> Iterator[tuple[asyncio.Runner, object]]:
         running.run(opened.__aexit__(None, None, None))
 
 
-async def _projected(pool: asyncpg.Pool, batches: list[list[Event]]) -> tuple:
+async def _projected(pool: asyncpg.Pool, batches: list[list[Event]]) -> tuple[Any, Any, dict[str, int]]:
     await pool.execute("truncate feedbacks, replies, messages")
     projector = ProjectionHandler(PostgresReadModels(pool))
     for events in batches:
@@ -100,7 +107,7 @@ async def _projected(pool: asyncpg.Pool, batches: list[list[Event]]) -> tuple:
 )
 @given(data=st.data())
 def test_any_order_duplication_or_replay_gives_the_same_read_model(
-    runner: tuple[asyncio.Runner, object], data: st.DataObject
+    runner: tuple[asyncio.Runner, asyncpg.Pool], data: st.DataObject
 ) -> None:
     running, pool = runner
     events = data.draw(ledgers())

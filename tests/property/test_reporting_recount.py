@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -63,7 +64,7 @@ def announced(choose: random.Random) -> Iterator[FeedbackCreated]:
 
 
 def newest_of(events: Iterable[FeedbackCreated]) -> Iterable[FeedbackCreated]:
-    newest = {}
+    newest: dict[UUID, FeedbackCreated] = {}
     for event in events:
         held = newest.get(event.feedback_id)
         if held is None or event.revision > held.revision:

@@ -91,7 +91,8 @@ async def pair(own_database: str, tmp_path: Path) -> AsyncIterator[Pair]:
         answer = message("m1", "c1", turn="t1", agent="bot")
         key = conversation_key("acme", "support", "c1")
         await services[0].producer.send([Message(answer["topic"], key, json.dumps(answer).encode())])
-        yield Pair(*clients, services, seen, own_database)
+        ahead, behind = clients
+        yield Pair(ahead, behind, services, seen, own_database)
 
 
 def _client(service: Service) -> httpx.AsyncClient:

@@ -248,7 +248,7 @@ async def test_judging_again_is_stopped_resumed_and_retracts_beside_live_traffic
             out, err = await asyncio.wait_for(run.communicate(), 30)
         assert run.returncode == 130, (out, err)
         done = await holder.fetchrow("select epoch, judged, finished_at from inference.rejudgements")
-        assert done["finished_at"] is None
+        assert done is not None and done["finished_at"] is None
         assert 0 < done["judged"] < 2 * len(rows())
     finally:
         await holder.close()

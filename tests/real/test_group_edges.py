@@ -77,7 +77,7 @@ async def test_a_compressed_batch_of_distinct_garbage_becomes_a_few_letters(prod
     async with reading("chat_bridge", log) as (_, commits):
         await asyncio.wait_for(commits.until(count), 110)
     print(f"{count:,} records: {monotonic() - began:.1f} s, {len(log.letters):,} letters")
-    offsets = [range_ for letter in log.letters for range_ in header(letter.headers, "offsets").split(",")]
+    offsets = [range_ for letter in log.letters for range_ in (header(letter.headers, "offsets") or "").split(",")]
     found = {n for one in offsets for n in range(int(one.partition("-")[0]), int(one.rpartition("-")[2]) + 1)}
     assert found == set(range(count)), "each can be found in the log"
     assert len(log.letters) <= 2 * count / 1_000 + 2, "one for a batch and reason"

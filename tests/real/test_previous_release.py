@@ -10,6 +10,7 @@ from asyncio.subprocess import Process
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from shutil import copytree, ignore_patterns
+from typing import Any
 
 import asyncpg
 import pytest
@@ -38,12 +39,12 @@ def events(phase: str) -> Iterator[bytes]:
     for number in range(CONVERSATIONS):
         place = {"tenant": "acme", "project": "support", "conversationId": f"{phase}-{number}"}
 
-        def event(topic: str, moment: int, place: dict[str, str] = place, **fields: str) -> bytes:
+        def event(topic: str, moment: int, place: Mapping[str, str] = place, **fields: str) -> bytes:
             at = {"occurredAt": f"2026-01-01T10:00:{moment:02}Z", "eventId": f"{place['conversationId']}-{moment}"}
             return json.dumps({"topic": f"chat.message.{topic}", **at, **place, **fields}).encode()
 
-        ann = {"senderId": "ann", "senderType": "human", "userType": "human"}
-        bot = {"senderId": "bot", "senderType": "agent", "agentId": "bot"}
+        ann: dict[str, Any] = {"senderId": "ann", "senderType": "human", "userType": "human"}
+        bot: dict[str, Any] = {"senderId": "bot", "senderType": "agent", "agentId": "bot"}
         yield event("ingested", 1, messageId="1", content="When does it open?", **ann)
         yield event("ingested", 2, messageId="2", content="It opens at nine.", **bot)
         yield event("reaction.ingested", 3, messageId="2", userId="ann", userType="human", emoji="👍", action="added")

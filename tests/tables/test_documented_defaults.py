@@ -293,7 +293,7 @@ def test_a_service_listens_on_loopback_at_port_8080(monkeypatch: pytest.MonkeyPa
     """`python -m SERVICE --help`: an address and a port with their defaults."""
     started: list[tuple[str, int]] = []
     monkeypatch.setattr(launcher, "run_program", lambda _, host, port, token: started.append((host, port)))
-    monkeypatch.setattr(launcher.uvloop, "run", lambda _: None)
+    monkeypatch.setattr("servicekit.launcher.uvloop.run", lambda _: None)
     for part in ("configure_logging", "raise_again", "share_one_arena", "read_env_file"):
         monkeypatch.setattr(launcher, part, lambda: None)
     monkeypatch.setattr("sys.argv", ["feedback"])

@@ -155,7 +155,9 @@ async def eve_says_everything(stack: RunningStack) -> list[dict[str, Any]]:
 
 
 def _reply(original: str, name: str) -> dict[str, Any]:
-    said = message(name, "e1", senderId=EVE_ID, occurredAt="2026-01-01T10:02:00Z", content=f"No: {SECRET}")
+    said: dict[str, Any] = message(
+        name, "e1", senderId=EVE_ID, occurredAt="2026-01-01T10:02:00Z", content=f"No: {SECRET}"
+    )
     return said | {"topic": "chat.message.reply.ingested", "originalMessageId": original}
 
 
@@ -217,7 +219,7 @@ async def test_a_tenant_may_have_an_erased_persons_ids_replaced(own_database: st
 
 @asynccontextmanager
 async def schema_of(url: str, module: Any) -> AsyncIterator[asyncpg.Pool]:
-    pool = await open_pool(url, module.PROGRAM.name, Path(module.__file__).parent / "migrations", size=1)
+    pool = await open_pool(url, module.PROGRAM.name, Path(module.__file__ or "").parent / "migrations", size=1)
     try:
         yield pool
     finally:
@@ -290,7 +292,7 @@ async def test_an_upgrade_removes_the_ids_of_those_erased_before(own_database: s
                     turn = place | {"turn_id": f"t{n}", "user_message_id": f"m{n}", "user_id": who}
                     await insert(pool, "turns", turn)
             await insert(pool, "erasures", {"tenant": "acme", "user_id": "eve", "erased_at": NOW})
-            [upgrade] = (Path(module.__file__).parent / "migrations").glob("*_erased_ids.sql")
+            [upgrade] = (Path(module.__file__ or "").parent / "migrations").glob("*_erased_ids.sql")
             await pool.execute(upgrade.read_text("utf-8"))
             assert [row[0] for row in await pool.fetch(shown)] == [None, "eve", "bob"]
 

@@ -51,7 +51,7 @@ TAKEN = {
     "an erasure": 202,
 }
 CONTENTS = "select count(*) from reporting.messages where content = 'private words'"
-RATING = {"method": "POST", "url": "/api/threads/c1/end", "json": {"feedback": "positive"}}
+RATING: dict[str, Any] = {"method": "POST", "url": "/api/threads/c1/end", "json": {"feedback": "positive"}}
 """The end of a session always gets 200 (docs/http.md)."""
 
 

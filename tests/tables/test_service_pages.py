@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from contracts.topics import Consumer, consumed_by
 from docgen.services_page import PAGE, text
+from servicekit.definition import ServiceDefinition
 from servicekit.web.paths import template_of
 from standalone.cli.app import app
 from standalone.one_process.stack import PROGRAMS
@@ -45,15 +47,15 @@ def test_the_page_in_the_docs_is_that_of_the_services() -> None:
 
 
 @pytest.mark.parametrize("service", PROGRAMS, ids=lambda service: service.name)
-def test_the_command_prints_each_line_of_a_page_unbroken(service: str) -> None:
+def test_the_command_prints_each_line_of_a_page_unbroken(service: ServiceDefinition[Any]) -> None:
     shown = CliRunner().invoke(app, ["services", service.name])
     assert shown.exit_code == 0, shown.output
     lines = shown.output.splitlines()
     for serves in service.serves:
         for (method, path), need in serves.routes.items():
             assert f"    {method} {template_of(path)}  {allowed(need)}".replace("`", "") in lines
-    for one in (*service.reads, *service.every, *service.keeps):
-        name = getattr(one, "group", None) or getattr(one, "name", None) or one.table
+    names = [one.group for one in service.reads] + [one.name for one in service.every]
+    for name in [*names, *(one.table for one in service.keeps)]:
         assert any(line.startswith(f"    {name}") for line in lines), name
 
 
