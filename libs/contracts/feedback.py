@@ -143,6 +143,11 @@ class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
     """The agent message that the verdict is about, and the reason for this choice."""
     rules: tuple[Label, ...] = ()
     """The names of the patterns that fired."""
+    rule: Label | None = None
+    """The rule that decided (docs/inference.md), `learned` for the learned layer or `llm` for a language model; null in
+    a retraction, and in events of earlier releases."""
+    reasons: tuple[Label, ...] = ()
+    """The patterns and rules in English. The person's message is the subject: `says that it is wrong`."""
     decided_by: DecidedBy = "rules"
     """The deciding part of the detector: its patterns, its learned layer, or a language model."""
     detector: Label

@@ -13,6 +13,7 @@ from contracts.ids import derived_id, feedback_id
 from contracts.provenance import Provenance
 from contracts.topics import INFERRED_RECEIVED
 from detector.model import Target, Verdict
+from detector.reasons import reason_in_words
 from inference.store import Placed
 
 DETECTOR = "implicit"
@@ -64,6 +65,8 @@ def announcement(
         truncated=target is not None and len(message.text) >= TEXT_LIMIT,
         target=_target(target),
         rules=verdict.rules[:20] if target else (),
+        rule=verdict.rule or None if target else None,
+        reasons=reason_in_words(verdict.rules[:20]) if target else (),
         decided_by=verdict.decided_by,
         detector=DETECTOR,
         detector_version=version,

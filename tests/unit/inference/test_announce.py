@@ -37,6 +37,15 @@ def test_a_verdict_says_what_the_person_wrote() -> None:
     assert (event.user_said, event.rules, event.evaluation) == ("No, that is wrong.", ("flat_no",), 3)
 
 
+def test_an_event_gives_the_rule_that_decided_and_its_reasons_in_words() -> None:
+    judged = replace(verdict(TARGET), rules=("en.is_wrong", "en.unknown", "en.bare_wrong"), rule="rule.rejects")
+    event = announced(placed(), judged)
+    assert (event.rule, event.reasons) == ("rule.rejects", ("says that it is wrong",))
+    assert announced(placed(), replace(judged, rule="")).rule is None
+    retraction = announced(placed(emitted="t1"), replace(verdict(None), rules=judged.rules, rule="rule.nothing"))
+    assert (retraction.rule, retraction.reasons) == (None, ())
+
+
 def test_an_event_says_how_the_answer_was_made_and_who_the_person_is() -> None:
     said = placed()
     known = replace(said, indexed=replace(said.indexed, user_type="paid"))
