@@ -19,10 +19,10 @@ import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
 from detector import features
+from detector.addressing import Exchange
 from detector.encoders.embedder import Embedder, WordLlamaEmbedder
 from detector.encoders.minilm import WIDTH, MiniLm
 from detector.encoders.minilm_files import fetched
-from detector.exchange import Exchange
 from detector.intent import NAMES, Asked, IntentModel, compare, distinct
 from detector.intent import WEIGHTS as INTENT_WEIGHTS
 from detector.learned import CLASSES, SENTENCE_WEIGHTS, VECTOR_SCALE, WEIGHTS, Numbers, assemble, probabilities

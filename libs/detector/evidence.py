@@ -47,6 +47,11 @@ class Evidence:
         return max(self.similarity, self.answer_similarity)
 
     @property
+    def is_readable(self) -> bool:
+        """Return True if the learned layer reads the message: in English, with words, about an answer."""
+        return self.answered and not self.message.empty and self.language == "en"
+
+    @property
     def is_short(self) -> bool:
         """Return True for at most `REPLY_WORDS` words."""
         return len(self.message.words) <= REPLY_WORDS

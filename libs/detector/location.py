@@ -1,15 +1,26 @@
-"""Location of the earlier agent message that feedback is about."""
+"""Location of the agent message that feedback is about: the latest answer, or an older one that the message names."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from detector.model import Message, Target, TargetRule
+import numpy as np
+
+from detector.addressing import Exchange
+from detector.evidence import Evidence
+from detector.model import NEIGHBOURHOOD, Message, Target, TargetRule
+from detector.patterns import Kind
 from detector.text import Prepared
+from detector.vocabulary import JUDGING, TOPICLESS
+
+if TYPE_CHECKING:
+    from detector.reading import Reader
 
 SIMILARITY_WEIGHT: Final = 0.85
 RECENCY_WEIGHT: Final = 0.15
@@ -19,18 +30,25 @@ MAX_AGE_US: Final = 365 * 24 * 3600 * 1_000_000
 #: Share of shared words in the similarity; the rest is the cosine. High, so that a message without names ("I don't like
 #: it") does not move to an earlier answer for a small difference in cosine.
 WORDS: Final = 0.8
-
-
-_JUDGING: Final = """
-wrong right correct incorrect error errors mistake bad good great nice perfect fine better best worse thank thanks job
-work works working worked like liked love loved hate help helps helpful answer answers said meant want wanted need still
-again never earlier before previous first last one ok okay yes bug problem broken fails failed fail idea try really
-actually sorry please well done sounds sound looks look seems seem thing things else recommend suggest way lot bit
-"""
-#: Words that judge an answer or refer to one without naming its content.
-JUDGING: Final = frozenset(_JUDGING.split())
 #: Weight of such a word relative to others: it may be part of a title.
 JUDGED: Final = 0.75
+#: Share of topic words, of the answer that has fewer, that two answers to one request have in common.
+REVISED: Final = 0.4
+
+#: Restatements of the sender's own request, which are judged against the latest answer.
+_RESTATES: Final = re.compile(
+    r"\b(?:i (?:said|meant|mean|asked|told|wrote|wanted|want|need)|make it|still"
+    r"|ich (?:meinte|meine|sagte|wollte|will)|(?:hatte|habe|hab) ich|immer noch"
+    r"|j'ai (?:dit|demandé)|je (?:voulais|veux|parlais)|toujours|dije|quería|quiero|todavía)\b"
+)
+_RESTATING: Final[frozenset[Kind]] = frozenset({"restate", "meant", "cue_no"})
+#: References to an answer before the latest.
+_POINTS_BACK: Final = re.compile(
+    r"\b(?:you (?:wrote|gave|said|sent|told|suggested|mentioned|made|recommended|showed|listed)|earlier|previous(?:ly)?"
+    r"|before|(?:the|your) first|above|from (?:just now|this morning|yesterday)|ago|in your|your \w+"
+    r"|vorhin|vorher|von (?:eben|oben)|dein\w*|(?:du|sie) (?:\w+ )?(?:geschrieben|gesagt|empfohlen|vorgeschlagen)"
+    r"|tout à l'heure|plus tôt|ton|ta|votre|tu m'as|de antes|antes|primer[oa]?|tu)\b"
+)
 
 
 def named(message: Prepared) -> frozenset[str]:
@@ -107,3 +125,81 @@ def place_at(
         turns_back=turns_back,
         rule=rule,
     )
+
+
+def names_in(message: Prepared, language: str) -> frozenset[str]:
+    """Return the words of a message that may name the topic of an answer."""
+    return message.content - TOPICLESS.get(language, JUDGING)
+
+
+def named_alone(
+    names: frozenset[str], answer: Prepared, request: Prepared, latest: frozenset[str], *, points_back: bool
+) -> frozenset[str]:
+    """Return the names in a message that an older answer contains and the latest exchange lacks.
+
+    Empty if the message has more names from the latest exchange. The older request is searched as well if the message
+    points back, or if neither the message nor the older exchange has words in common with the latest exchange.
+    """
+    shared = names & latest
+    elsewhere = not shared and not (answer.content | request.content) & latest
+    held = answer.content | request.content if points_back or elsewhere else answer.content
+    alone = (names & held) - latest
+    return alone if len(alone) >= len(shared) else frozenset()
+
+
+def restates(message: Prepared, kinds: frozenset[Kind]) -> bool:
+    """Return True if a message restates its sender's own request, so that it is judged against the latest answer."""
+    return bool(_RESTATING & kinds) or _RESTATES.search(message.text) is not None
+
+
+def points_back(message: Prepared) -> bool:
+    """Return True if a message refers back to an answer before the latest."""
+    return _POINTS_BACK.search(message.text) is not None
+
+
+def revises(latest: Prepared, older: Prepared, language: str) -> bool:
+    """Return True if the latest answer shares enough words with an older one to answer the same request again."""
+    held, again = topics_of((older,), language), topics_of((latest,), language)
+    return len(held & again) >= REVISED * max(1, min(len(held), len(again)))
+
+
+def topics_of(texts: tuple[Prepared, ...], language: str) -> frozenset[str]:
+    """Return the words of `texts` that may name a topic in a message of that language."""
+    return frozenset[str]().union(*(text.content for text in texts)) - TOPICLESS.get(language, JUDGING)
+
+
+def ranked(x: Exchange, e: Evidence, reader: Reader, top_k: int = TOP_K) -> tuple[Target, ...]:
+    """Return the candidates as targets, ranked by likeness and recency, best first."""
+    texts = [reader.prepared(one.text) for one in x.candidates]
+    vectors = reader.embed([x.message.text, *(one.text for one in x.candidates)])
+    cosines = np.clip(vectors[1:] @ vectors[0], 0.0, 1.0).tolist()
+    requests = [reader.prepared(request.text if request else "") for request in x.requests]
+    return locate(x.candidates, likeness(e.message, texts, cosines, requests), x.message.at, top_k)
+
+
+def addressed_target(x: Exchange, e: Evidence) -> Target | None:
+    """Return the answer that a message is addressed to as a target, or None."""
+    if x.answered is None:
+        return None
+    place = x.candidates.index(x.answered)
+    return place_at(x.candidates, place, e.answer_similarity, x.message.at, x.address.rule)
+
+
+def older_named(x: Exchange, e: Evidence, reader: Reader) -> tuple[Target, int] | None:
+    """Return the older answer that a message names by words of that answer alone, and their number, or None."""
+    if x.answered is None or x.address.rule == "named" or restates(e.message, e.kinds):
+        return None
+    names = names_in(e.message, e.language)
+    latest = topics_of((e.answer, e.request), e.language)
+    back = points_back(e.message)
+    counts: dict[str, int] = {}
+    for answer, request in zip(x.candidates, x.requests, strict=True):
+        texts = reader.prepared(answer.text), reader.prepared(request.text if request else "")
+        if revises(e.answer, texts[0], e.language):
+            continue
+        if alone := named_alone(names, *texts, latest, points_back=back):
+            counts[answer.message_id] = len(alone)
+    if not counts:
+        return None
+    best = next(one for one in ranked(x, e, reader, NEIGHBOURHOOD) if one.message_id in counts)
+    return replace(best, rule="older_named"), counts[best.message_id]

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from detector.addressing import Exchange
 from detector.encoders.embedder import Embedder, Vectors, WordLlamaEmbedder, WordVectors
 from detector.evidence import Evidence
-from detector.exchange import Exchange
 from detector.intent import Asked, IntentModel, distinct
 from detector.language import own_language
 from detector.patterns import Kind, Pattern, agent_hits, human_hits, kinds
-from detector.referring import speaks_of
 from detector.text import Prepared, prepare
+from detector.vocabulary import JUDGING, TOPICLESS
 
 #: Limits of the cache in texts and characters. The messages of a conversation occur again in later batches.
 REMEMBERED: Final = 16_384
 REMEMBERED_LENGTH: Final = 8_000_000
+#: Agreement with another person's verdict, or a mention of the agent.
+_JOINS: Final = re.compile(
+    r"\b(?:same (?:here|for me|with me|problem)|me too|for me too|(?:is|are|'s) right[,. ]|i agree|agreed"
+    r"|the (?:bot|assistant|agent|ai)|bei mir auch|der (?:bot|assistent)|moi aussi|le bot|a mí también|el bot)\b|\+1\b"
+)
+#: Pronouns that refer to the preceding message.
+_THAT: Final = re.compile(r"\b(?:that|that's|thats|this|it|it's|its|das|dies|es|c'est|ça|cela|eso|esto|está)\b")
 #: Minimum cosine of two requests that may be the same.
 WORTH_ALIGNING: Final = 0.6
 
@@ -136,7 +144,7 @@ class Reader:
         if x.address.own and x.aside is None:
             return True
         aside = None if x.aside is None else self.prepared(x.aside)
-        return speaks_of(self.prepared(x.message.text), language, found, self.prepared(x.answer), aside)
+        return _speaks_of(self.prepared(x.message.text), language, found, self.prepared(x.answer), aside)
 
     def _same_intent(self, message: Prepared, request: Prepared, cosine: float) -> float:
         """Return the probability of the same intent; without word vectors or a model, the cosine."""
@@ -184,6 +192,22 @@ class Reader:
         if known is None:
             known = self._agent[text, language] = kinds(agent_hits(self.prepared(text), language))
         return known
+
+
+def _speaks_of(
+    message: Prepared, language: str, kinds: frozenset[Kind], answer: Prepared, aside: Prepared | None
+) -> bool:
+    """Return True if a message clearly refers to an answer to somebody else, or to one's own answer after an aside.
+
+    `aside` is another person's message in between, None if there is none. Questions never refer: they ask for an
+    answer of their own.
+    """
+    if "cue_ask" in kinds:
+        return False
+    shared = (message.content - TOPICLESS.get(language, JUDGING)) & answer.content
+    if shared - (aside.content if aside else frozenset()) or _JOINS.search(message.text):
+        return True
+    return aside is None and "reject" in kinds and _THAT.search(message.text) is not None
 
 
 def _cosine(left: Vectors, right: Vectors) -> Vectors:

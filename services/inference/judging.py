@@ -12,8 +12,8 @@ from contracts.detectors import version_of
 from contracts.headers import Headers
 from contracts.provenance import NO_PROVENANCE, thread_of
 from contracts.topics import INFERRED_RECEIVED
+from detector.addressing import Exchange
 from detector.detector import Detector
-from detector.exchange import Exchange
 from detector.model import Neighbourhood, Target, Verdict
 from inference.announce import announcement, silent
 from inference.llm_gate.gate import LlmGate, PendingVerdict

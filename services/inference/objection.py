@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from detector.language import own_language
-from detector.referring import names_in
+from detector.location import names_in
 from detector.text import prepare
 
 _CLAUSE_END: Final = re.compile(r"(?<=[.!?:;,…])\s+|\s+[-–—]\s+|\n+|(?<=[。！？，；：])")

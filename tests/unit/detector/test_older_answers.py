@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from detector.detector import Detector
+from detector.location import named_alone
 from detector.model import Message, Neighbourhood, Target, Verdict
-from detector.referring import named_alone
 from detector.text import prepare
 
 MINUTE = 60_000_000
