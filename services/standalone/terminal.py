@@ -37,6 +37,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on s
 Running = Annotated[
     str | None, typer.Option("--broker", help="HOST:PORT,... of a Kafka; default: the run on the state folder.")
 ]
+StoreUrl = Annotated[
+    str | None, typer.Option("--store", help="The feedback store's URL; default: FEEDBACK_STORE_URL, or the run's own.")
+]
 
 
 _OBEYED = dict.fromkeys(

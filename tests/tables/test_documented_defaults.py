@@ -36,7 +36,7 @@ from servicekit.log.settings import KafkaSettings
 from servicekit.pseudonyms import ErasureSettings
 from servicekit.web.access import AuthSettings
 from servicekit.web.settings import HttpSettings
-from standalone.cli import app as cli
+from standalone.cli import up as command
 from standalone.cli.app import app
 from standalone.one_process import up
 from standalone.terminal import ANSWER_SECONDS
@@ -283,8 +283,8 @@ def test_up_takes_port_8080_or_with_exit_a_free_one(
     """`up --help`: default 8080, with --exit 0 (a free port)."""
     options: list[up.Options] = []
     monkeypatch.setattr(up, "up", lambda given, *_: options.append(given))
-    monkeypatch.setattr(cli, "run_work", lambda _: None)
-    monkeypatch.setattr(cli, "configure_logging", lambda *_, **__: None)  # it would keep the runner's closed output
+    monkeypatch.setattr(command, "run_work", lambda _: None)
+    monkeypatch.setattr(command, "configure_logging", lambda *_, **__: None)  # it would keep the runner's closed output
     CliRunner().invoke(app, ["up", *arguments])
     assert [one.port for one in options] == [port]
 

@@ -7,10 +7,9 @@ from typing import Annotated, Literal
 import typer
 
 from servicekit.logging import configure_logging
-from standalone.cli.ledger import StoreUrl
 from standalone.cli.progress import progress_bar
 from standalone.state import DEFAULT_STATE, running
-from standalone.terminal import FAILED, AsJson, State, print_json, run, say
+from standalone.terminal import FAILED, AsJson, State, StoreUrl, print_json, run, say
 
 
 def register(app: typer.Typer) -> None:

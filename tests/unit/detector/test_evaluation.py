@@ -17,7 +17,7 @@ from detector.evaluation.evaluate import evaluate
 from detector.evaluation.plotting import plot
 from detector.evaluation.rows import NEEDED, UnknownRows
 from detector.evaluation.tables import markdown
-from standalone.cli.detector import evaluate as command
+from standalone.cli.evaluate import evaluate as command
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:

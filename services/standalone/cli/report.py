@@ -1,0 +1,32 @@
+"""The command that summarises all feedback of a run."""
+
+from __future__ import annotations
+
+import typer
+from rich.console import Console
+
+from servicekit.logging import configure_logging
+from standalone.state import DEFAULT_STATE
+from standalone.terminal import AsJson, State, print_json, say
+from standalone.terminal import run as run_work
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("report")(report)
+
+
+def report(state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
+    """Show a summary of all feedback in the state of a running `up`, or in its state folder.
+
+    Counts people's feedback and the detector's verdicts separately.
+    """
+    from standalone.operations.commands import report_of
+    from standalone.operations.report import print_report
+
+    configure_logging(quiet=True)
+    facts = run_work(report_of(state, say))
+    if as_json:
+        print_json(facts)
+    else:
+        print_report(Console(), facts)

@@ -1,0 +1,52 @@
+"""The command that lists, creates and checks the topics."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from contracts.asyncapi import asyncapi
+from servicekit.logging import configure_logging
+from standalone.terminal import ANSWER_SECONDS, AsJson, print_json, say, within
+from standalone.terminal import run as run_work
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("topics")(topics)
+
+
+def topics(
+    broker: Annotated[str | None, typer.Option(help="HOST:PORT,... to create or check the topics on.")] = None,
+    create: Annotated[bool, typer.Option("--create", help="Create the missing topics.")] = False,
+    replication: Annotated[
+        int | None, typer.Option(min=1, help="Replicas of each partition; default: 3, or all brokers if fewer.")
+    ] = None,
+    as_asyncapi: Annotated[bool, typer.Option("--asyncapi", help="Print the AsyncAPI document of the topics.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List every topic with its meaning, writers and readers; with --broker, create and check them."""
+    from servicekit.log.cluster import cluster_at
+    from servicekit.log.topics import ensure_topics
+    from standalone.operations.report import print_topics, topic_rows
+
+    configure_logging(quiet=True)
+    if as_asyncapi:
+        print_json(asyncapi())
+        return
+    if create and broker is None:
+        raise typer.BadParameter("--create needs --broker: the brokers to create the topics on.")
+    if broker is not None:
+
+        async def ensure(servers: str) -> None:
+            made = ensure_topics(cluster_at(servers), replication=replication, create=create, say=say)
+            await within(ANSWER_SECONDS, made, servers)
+
+        run_work(ensure(broker))
+        say(f"The topics on {broker} are configured as required.")
+    if as_json:
+        print_json(topic_rows())
+    else:
+        print_topics(Console())

@@ -1,0 +1,105 @@
+"""The command that runs all services in one process."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from servicekit.logging import configure_logging
+from standalone.cli.event_files import checked_files
+from standalone.state import DEFAULT_STATE
+from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, AsJson, State, instant, print_json, say
+from standalone.terminal import run as run_work
+
+Broker = Annotated[
+    str,
+    typer.Option(
+        help="The Kafka to use: `memory` (lost at the end of the run), `local` (on disk, started for you; needs "
+        "Java or the extra `local`), or the `HOST:PORT,...` of your own."
+    ),
+]
+_EXIT = (
+    "Stop when all input is processed, instead of serving. At start, wait up to "
+    f"{ANSWER_SECONDS:.0f} s for your own broker or database to answer."
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("up")(up)
+
+
+class LogLevel(StrEnum):
+    """Levels of log lines."""
+
+    debug = "debug"
+    info = "info"
+    warning = "warning"
+    error = "error"
+
+
+def up(
+    replay: Annotated[
+        list[Path] | None, typer.Option(help="A file of chat events, one JSON object per line. May be repeated.")
+    ] = None,
+    sample: Annotated[bool, typer.Option("--sample", help="Replay the included sample conversations.")] = False,
+    exit: Annotated[bool, typer.Option("--exit", help=_EXIT)] = False,
+    as_json: AsJson = False,
+    host: Annotated[str, typer.Option(help="The address to listen on; loopback only.")] = "127.0.0.1",
+    port: Annotated[
+        int | None, typer.Option(help="The HTTP port; default: 8080, with --exit 0 (a free port).", min=0, max=65535)
+    ] = None,
+    state: State = DEFAULT_STATE,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="AGENT_FEEDBACK_TOKEN",
+            help="The access token; default: one is generated and kept in the state folder.",
+        ),
+    ] = None,
+    broker: Broker = "memory",
+    now: Annotated[
+        str | None, typer.Option(help="Judge 'in the future' against this RFC 3339 time instead of the record's time.")
+    ] = None,
+    outcomes: Annotated[
+        Path | None, typer.Option(help="Write the outcome of every replayed line to this file.")
+    ] = None,
+    fates: Annotated[Path | None, typer.Option(hidden=True)] = None,  # the name of `outcomes` in 0.1.0
+    database: Annotated[
+        str | None, typer.Option(help="A PostgreSQL address to use instead of the embedded one.")
+    ] = None,
+    log_level: Annotated[
+        LogLevel | None,
+        typer.Option(help="Log at this level and above; default: warnings, and only errors of the Kafka libraries."),
+    ] = None,
+) -> None:
+    """Run all services in this process, replay files into them, and serve.
+
+    `agent-feedback up --sample` shows the flow on sample conversations; `--exit --json` makes it a batch job.
+    """
+    from standalone.one_process.up import Options
+    from standalone.one_process.up import up as run_up
+
+    if host not in ("127.0.0.1", "::1", "localhost"):
+        raise typer.BadParameter("Only loopback addresses: the access token alone does not protect a network address.")
+    files = checked_files(replay or [])
+    configure_logging(quiet=True) if log_level is None else configure_logging(log_level)
+    if port is None:
+        port = 0 if exit else 8080
+    options = Options(
+        files, sample, exit, as_json, host, port, state, token, broker, instant(now), outcomes or fates, database
+    )
+    facts = run_work(run_up(options, Console(), (lambda _: None) if as_json else say))
+    if facts is None:
+        if exit:
+            say("Stopped before all input was processed.")
+            raise typer.Exit(INTERRUPTED)
+        return
+    for rejected in facts.get("replayed", {}).get("rejected", [])[:5]:
+        say(f"{rejected['file']} line {rejected['line']} was rejected: {rejected['reason']}.")
+    if as_json:
+        print_json(facts)
