@@ -41,12 +41,7 @@ check: $(VENV)/.dev ## Lint, types, import rules, exported schemas and docs, the
 	@$(BIN)/ruff format -q --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports >/dev/null || $(BIN)/lint-imports
-	@$(BIN)/python -m contracts.export --check
-	@$(BIN)/python -m docgen.http_page --check
-	@$(BIN)/python -m docgen.sources_page --check
-	@$(BIN)/python -m docgen.services_page --check
-	@$(BIN)/python -m docgen.rules_page --check
-	@$(BIN)/python -m docgen.client_types --check
+	@$(BIN)/python -m docgen --check
 	@$(BIN)/check-jsonschema -q --builtin-schema vendor.compose-spec deploy/compose.yaml
 	@echo "All checks passed."
 
@@ -69,12 +64,7 @@ format: $(VENV)/.dev ## Format the Python code, and fix what the linter can
 	@$(BIN)/ruff format -q .
 
 docs: $(VENV)/.dev ## Write what is made from the code: JSON schemas, docs/events.md, docs/asyncapi.json, docs/http.md, docs/sources.md, docs/services.md, the tables in docs/inference.md, the client's types
-	@$(BIN)/python -m contracts.export
-	@$(BIN)/python -m docgen.http_page
-	@$(BIN)/python -m docgen.sources_page
-	@$(BIN)/python -m docgen.services_page
-	@$(BIN)/python -m docgen.rules_page
-	@$(BIN)/python -m docgen.client_types
+	@$(BIN)/python -m docgen
 
 client: ## Build the TypeScript client, and the widget that is built on it (needs Node 20 and npm)
 	@cd clients/typescript && npm ci --silent && npm run --silent build && npm run --silent widget >thumbs.tmp

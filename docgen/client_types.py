@@ -1,9 +1,8 @@
-"""The types of the TypeScript client, generated from the routes: `python -m docgen.client_types [--check]`."""
+"""The types of the TypeScript client, generated from the routes."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -79,16 +78,6 @@ def _comment(schema: Schema, indent: str) -> list[str]:
     return [f"{indent}/** {text} */"] if text else []
 
 
-def main() -> int:
-    wanted = as_typescript(openapi())
-    if "--check" in sys.argv:
-        current = FILE.read_text("utf-8") if FILE.exists() else ""
-        if current != wanted:
-            sys.stderr.write(f"{FILE.name} is not up to date. Run `make docs`.\n")
-        return int(current != wanted)
-    FILE.write_text(wanted, "utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def files() -> dict[Path, str]:
+    """Return the file."""
+    return {FILE: as_typescript(openapi())}

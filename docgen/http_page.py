@@ -1,9 +1,8 @@
-"""The reference in docs/http.md, generated from the routes: `python -m docgen.http_page [--check]`."""
+"""The reference in docs/http.md, generated from the routes."""
 
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -62,16 +61,6 @@ async def _not_running() -> str | None:
     return "only described"
 
 
-def main() -> int:
-    text = PAGE.read_text("utf-8")
-    wanted = text.partition(MARK)[0] + MARK + "\n" + as_markdown(openapi())
-    if "--check" in sys.argv:
-        if text != wanted:
-            sys.stderr.write(f"{PAGE.name} is not up to date. Run `make docs`.\n")
-        return int(text != wanted)
-    PAGE.write_text(wanted, "utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def files() -> dict[Path, str]:
+    """Return the page with its generated part."""
+    return {PAGE: PAGE.read_text("utf-8").partition(MARK)[0] + MARK + "\n" + as_markdown(openapi())}

@@ -1,8 +1,7 @@
-"""The tables of the detector's rules in docs/inference.md: `python -m docgen.rules_page [--check]`."""
+"""The tables of the detector's rules in docs/inference.md."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -24,16 +23,6 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in (heads, ["---"] * len(heads), *rows))
 
 
-def main() -> int:
-    shown = PAGE.read_text("utf-8")
-    wanted = text(shown)
-    if "--check" not in sys.argv:
-        PAGE.write_text(wanted, "utf-8")
-    elif shown != wanted:
-        sys.stderr.write(f"{PAGE.name} is not up to date. Run `make docs`.\n")
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def files() -> dict[Path, str]:
+    """Return the page with its generated part."""
+    return {PAGE: text(PAGE.read_text("utf-8"))}

@@ -1,8 +1,7 @@
-"""The reference in docs/services.md, generated from the services' pages: `python -m docgen.services_page [--check]`."""
+"""The reference in docs/services.md, generated from the services' pages."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -35,15 +34,6 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in lines)
 
 
-def main() -> int:
-    wanted = text()
-    if "--check" not in sys.argv:
-        PAGE.write_text(wanted, "utf-8")
-    elif not PAGE.exists() or PAGE.read_text("utf-8") != wanted:
-        sys.stderr.write(f"{PAGE.name} is not up to date. Run `make docs`.\n")
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def files() -> dict[Path, str]:
+    """Return the page."""
+    return {PAGE: text()}

@@ -1,10 +1,9 @@
-"""The reference in docs/sources.md, generated from the registry: `python -m docgen.sources_page [--check]`."""
+"""The reference in docs/sources.md, generated from the registry."""
 
 from __future__ import annotations
 
 import inspect
 import json
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from pydantic import BaseModel
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.registry import SOURCES
 from chat_bridge.sources.webhook_map import AttachmentPart, MapAnswer, Rule, Signature, WebhookMap
-from contracts.events_page import type_of
+from contracts.type_words import type_of
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "sources.md"
@@ -80,16 +79,6 @@ def _examples() -> Iterator[str]:
         yield f"| {link} | {signature['kind']} | `{signature['secret']}` | {said} |\n"
 
 
-def main() -> int:
-    text = PAGE.read_text("utf-8")
-    wanted = text.partition(MARK)[0] + MARK + "\n" + reference()
-    if "--check" in sys.argv:
-        if text != wanted:
-            sys.stderr.write(f"{PAGE.name} is not up to date. Run `make docs`.\n")
-        return int(text != wanted)
-    PAGE.write_text(wanted, "utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def files() -> dict[Path, str]:
+    """Return the page with its generated part."""
+    return {PAGE: PAGE.read_text("utf-8").partition(MARK)[0] + MARK + "\n" + reference()}

@@ -15,9 +15,10 @@ from pydantic import ValidationError
 import contracts
 from contracts.asyncapi import asyncapi
 from contracts.compatibility import facts_of, incompatibilities
-from contracts.events_page import STYLES, events_page
-from contracts.export import schema_of, stale
 from contracts.topics import BY_NAME, TOPICS, Topic, consumed_by
+from docgen.__main__ import stale
+from docgen.contract_files import schema_of
+from docgen.events_page import STYLES, events_page
 
 EXAMPLES = Path(contracts.__file__).parent / "examples"
 BASELINE = Path(contracts.__file__).parent / "schemas" / "baseline.json"
@@ -51,7 +52,7 @@ def test_every_topic_has_golden_messages() -> None:
 
 
 def test_what_is_exported_from_the_models_is_up_to_date() -> None:
-    assert stale() == []
+    assert [file.name for file, _ in stale()] == []
 
 
 @pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from contracts.asyncapi import examples_of
-from contracts.events_page import STYLES, events_page
 from contracts.topics import BY_NAME
+from docgen.events_page import STYLES, events_page
 
 MESSAGE, REPLY, REACTION = "chat.message.ingested", "chat.message.reply.ingested", "chat.message.reaction.ingested"
 USUAL: Mapping[tuple[str, str], Mapping[str, Any]] = {

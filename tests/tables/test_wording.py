@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("libs", "services", "training", "examples", "benchmarks", "tests", "proofs")
+FOLDERS = ("libs", "services", "training", "examples", "benchmarks", "tests", "proofs", "docgen")
 PRODUCT = ("libs", "services")
 INDIRECT_QUESTION = re.compile(r"(What|How|Whether|Which|Where|Who|Whose|When|Why)\b")
 SHARED_NAMES = {

@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
-from contracts.events_page import type_of
+from contracts.type_words import type_of
 
 _STYLE: Final = Path(__file__).with_name("reference.css").read_text("utf-8")
 _SCRIPT: Final = Path(__file__).with_name("reference.js").read_text("utf-8")

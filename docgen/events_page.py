@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from contracts.asyncapi import examples_of
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, FOREVER, TOPICS, Topic
+from contracts.type_words import type_of
 
 HEAD = """\
 # Events
@@ -136,31 +137,3 @@ def _fields(node: dict[str, Any], root: dict[str, Any]) -> str:
         optional = "" if name in required else ", optional"
         rows.append(f"| `{name}` | {type_of(field)}{optional} | {' '.join(field['description'].split())} |\n")
     return "".join(rows)
-
-
-def type_of(field: dict[str, Any]) -> str:
-    """Describe a JSON Schema's type in a few words: "text or null", "integer, from 1" or "`ok`, `not_ok`"."""
-    if "anyOf" in field:
-        return " or ".join(type_of(branch) for branch in field["anyOf"])
-    if "$ref" in field:
-        return f"`{field['$ref'].rsplit('/', 1)[-1]}`"
-    if "enum" in field or "const" in field:
-        return ", ".join(f"`{json.dumps(choice).strip(chr(34))}`" for choice in field.get("enum", [field.get("const")]))
-    match field.get("type"):
-        case "string":
-            words = {"date-time": "time", "uuid": "UUID"}.get(field.get("format", ""), "text")
-            return words + (f" up to {field['maxLength']:,}" if "maxLength" in field else "")
-        case "array":
-            return f"list of {type_of(field['items'])}" + (
-                f", up to {field['maxItems']}" if "maxItems" in field else ""
-            )
-        case "object":
-            return "object"
-        case "integer" | "number" as kind:
-            bounds = [f" {word} {field[name]:,}" for name, word in _BOUNDS if name in field and field[name] < 2**53]
-            return f"{kind}{',' if bounds else ''}{''.join(bounds)}"
-        case other:
-            return str(other or "anything")
-
-
-_BOUNDS = (("minimum", "from"), ("maximum", "to"))

@@ -1,0 +1,35 @@
+"""Writes every file that is made from the code: `python -m docgen`. `--check` compares them with the code instead."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from docgen import client_types, contract_files, http_page, rules_page, services_page, sources_page
+
+GENERATORS = (contract_files, http_page, sources_page, services_page, rules_page, client_types)
+
+
+def stale() -> Iterator[tuple[Path, str]]:
+    """Yield each file that is missing or outdated, with the text that it should have."""
+    for generator in GENERATORS:
+        for file, text in generator.files().items():
+            if not file.exists() or file.read_text("utf-8") != text:
+                yield file, text
+
+
+def main() -> int:
+    found = list(stale())
+    if "--check" in sys.argv:
+        if found:
+            sys.stderr.write(f"Not up to date: {', '.join(file.name for file, _ in found)}. Run `make docs`.\n")
+        return int(bool(found))
+    for file, text in found:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
