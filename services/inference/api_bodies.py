@@ -17,7 +17,7 @@ class Body(BaseModel):
 
 
 class GivenAnswer(Body):
-    """The agent's last answer; see `previous.LastAnswer`."""
+    """The agent's last answer; see `last_answer.LastAnswer`."""
 
     message_id: Id = Field(description="Its id in the chat.")
     content: Text = Field(description="What was answered.")

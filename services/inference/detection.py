@@ -20,7 +20,7 @@ from inference.turns.candidates import Candidate, candidates
 from inference.turns.rules import MachineStatus, Turn, TurnKey, rejections_in_a_row
 from inference.turns.store import PersonTurns, TurnSearch
 
-LOOKED_BACK: Final = 10
+RECENT_TURNS: Final = 10
 """Number of latest turns that are checked for consecutive rejections."""
 
 LookBack = Literal["conversation", "user"]
@@ -62,7 +62,7 @@ async def detect(
     thread = message.thread_id or ""
     [around], indexed = await asyncio.gather(
         store.around([Place(where, *place, thread)], NEIGHBOURHOOD + 1),
-        turns.latest(where, message.at, LOOKED_BACK, thread),
+        turns.latest(where, message.at, RECENT_TURNS, thread),
     )
     said = [one.indexed.message for one in around]
     before = tuple(one for one in said if (one.at, one.message_id) < place and one.message_id != message.message_id)

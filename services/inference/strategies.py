@@ -10,7 +10,7 @@ from inference.store import ConversationKey
 from inference.turns.rules import Turn
 from inference.turns.store import StrategyFilter, TurnSearch
 
-LOOKED_AT: Final = 50
+SEARCHED_TURNS: Final = 50
 """Number of turns searched for different strategies."""
 
 
@@ -39,7 +39,7 @@ async def strategies_that_worked(
     agent = agent_id or (about.agent_id if about else None)
     wanted = StrategyFilter(where.tenant, where.project, intent=intent, text=question, agent_id=agent, praised=True)
     best: dict[str | None, Turn] = {}
-    for turn in await turns.search(wanted, LOOKED_AT):
+    for turn in await turns.search(wanted, SEARCHED_TURNS):
         best.setdefault(turn.strategy, turn)
     if rejected:
         best.pop(rejected.strategy, None)

@@ -37,7 +37,7 @@ def links(page: str, text: str) -> list[str]:
 async def test_a_text_that_is_far_back_is_found_by_going_on(
     read_models: asyncpg.Pool, take: Take, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reporting.queries.search.LOOKED_THROUGH", 3)
+    monkeypatch.setattr("reporting.queries.search.SCANNED_LIMIT", 3)
     await take(*(feedback(f"n{at}", turn=f"t{at}", text="hay" if at else "needle", at=at) for at in range(8)))
     async with visitor(read_models) as http:
         pages = [(await http.get("/dashboard/feedback?q=needle")).text]

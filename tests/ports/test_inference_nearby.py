@@ -137,7 +137,7 @@ async def test_the_nearest_answers_and_the_latest_are_picked(turns: PostgresTurn
 async def test_of_a_name_that_many_share_the_latest_turns_are_looked_at(
     turns: PostgresTurnIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inference.turns.search_postgres, "LOOKED_AT", 2)
+    monkeypatch.setattr(inference.turns.search_postgres, "SCANNED_TURNS_LIMIT", 2)
     await turns.take([turn(f"t{n}", n) for n in range(1, 5)], [])
     assert await names(turns, ALL, "y") == [("t3", 2), ("t4", 1)]
 

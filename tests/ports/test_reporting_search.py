@@ -253,7 +253,7 @@ async def test_a_search_that_makes_no_sense_is_refused_in_a_sentence(
 async def test_a_text_is_looked_for_in_bounded_steps_and_found_whole(
     http: httpx.AsyncClient, take: Take, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reporting.queries.search.LOOKED_THROUGH", 5)
+    monkeypatch.setattr("reporting.queries.search.SCANNED_LIMIT", 5)
     texts = {3: "needle", 11: "Needle", 12: "needle", 17: "needle"}
     await take(*(feedback(f"n{at}", turn=f"t{at}", text=texts.get(at, "hay"), at=at) for at in range(18)))
     found, cursor, pages = [], None, 0

@@ -116,6 +116,13 @@ def test_architecture_names_what_exists() -> None:
     assert missing_names(text) == []
 
 
+@pytest.mark.parametrize("page", pages())
+def test_python_files_in_pages_exist(page: str) -> None:
+    """`NAME` in a path stands for any name."""
+    missing = missing_names((ROOT / page).read_text("utf-8"))
+    assert [name for name in missing if name.endswith(".py") and "NAME" not in name] == []
+
+
 def test_missing_names_are_found() -> None:
     text = "`feedback/nothing.py` `nowhere/` `handlers.FeedbackHandler.vanish` `NoSuchHandler` `feedback/handlers.py`"
     assert missing_names(text) == ["feedback/nothing.py", "nowhere/", "FeedbackHandler.vanish", "NoSuchHandler"]

@@ -39,9 +39,10 @@ def score_unlabelled(rows: Sequence[Row], detector: Detector) -> Scores:
 
 
 def score_phrases(rows: Sequence[Row], detector: Detector, errors: int = 0) -> Scores:
-    """Count phrases with the right label, announced reaction, and both; `false_rejections` have another label.
+    """Count phrases with the right label, with the right announced reaction, and with both.
 
-    A new topic's label is accepted, the status that it gives the turn.
+    `false_rejections` are announced rejections of phrases for which none is expected. The label of a new topic is
+    accepted, which is the status of its turn.
     """
     verdicts = detector.judge([neighbourhood(row) for row in rows])
     right = [

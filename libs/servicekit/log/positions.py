@@ -44,7 +44,7 @@ class Positions:
         self._next.clear()
 
     def unknown(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-        """Return those of `partitions` whose expected offset is unknown."""
+        """Return the partitions without an expected offset."""
         return [partition for partition in partitions if partition not in self._next]
 
     def expect(self, offsets: Mapping[TopicPartition, int]) -> None:

@@ -73,7 +73,7 @@ class Facts:
         return [text for text in both if text]
 
     def joined(self, other: Facts) -> Facts:
-        """Merge both. Of two facts of equal rank, the stored one stays."""
+        """Merge two objects. If two facts have the same rank, the stored one is kept."""
         times = [at for at in (self.at, other.at) if at is not None]
         return replace(
             self,

@@ -21,7 +21,7 @@ from inference.turns.vectors import TurnVectors
 
 NEAREST, LATEST = 45, 5
 """Numbers of a person's turns that are compared word by word: the nearest by vector, and the latest."""
-LOOKED_AT: Final = 20_000
+SCANNED_TURNS_LIMIT: Final = 20_000
 """Maximum number of a person's turns that are searched, latest first. It bounds the cost of shared ids, such as a
 guest's.
 """
@@ -50,7 +50,7 @@ class PostgresTurnSearch:
             made_by=self._vectors.made_by,
             nearest=NEAREST,
             latest=LATEST,
-            looked_at=LOOKED_AT,
+            looked_at=SCANNED_TURNS_LIMIT,
         )
         return [_answered(row) for row in await self._pool.fetch(*statement)]
 

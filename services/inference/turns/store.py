@@ -14,7 +14,7 @@ from inference.turns.candidates import Answered
 from inference.turns.facts import Facts
 from inference.turns.rules import Turn, TurnKey
 
-ALIKE_FROM: Final = 0.35
+SIMILARITY_THRESHOLD: Final = 0.35
 """Minimum similarity of similar questions. Three of four rephrased questions reach it, and 3 % of unrelated ones."""
 
 

@@ -26,7 +26,7 @@ from reporting.dashboard.zones import known_zones
 from reporting.queries.calibration import calibration
 from reporting.queries.cursor import BadCursor
 from reporting.queries.projects import agent_ids, first_reaction, projects
-from reporting.queries.search import LOOKED_THROUGH, every, found, with_answers
+from reporting.queries.search import SCANNED_LIMIT, every, found, with_answers
 from reporting.queries.selection import ALWAYS, Project, TimeSpan
 from reporting.queries.sessions import RatingsOfLength, session_ratings
 from servicekit import Caller, Clock, failure_id, logger
@@ -168,7 +168,7 @@ def pages_router(
             found=await with_answers(pool, visit.at, rows),
             next=None if cursor is None else f"{span.start}-{span.end}-{cursor}",
             agent_names=await agent_ids(pool, visit.at),
-            looked_through=LOOKED_THROUGH,
+            looked_through=SCANNED_LIMIT,
             span=span,
         )
 

@@ -75,7 +75,7 @@ class FoundFeedbacks(ResponseModel):
 
 
 _POSITION: Final = TypeAdapter(tuple[Moment, UUID])
-LOOKED_THROUGH: Final = 10_000
+SCANNED_LIMIT: Final = 10_000
 """Maximum number of records that one page scans for a text, which has no index. The cursor continues after the scan."""
 _OLDER: Final = " and e.occurred_at <= :after and (e.occurred_at, e.feedback_id) < (:after, :after_id)"
 _NEWER: Final = " and e.occurred_at >= :after and (e.occurred_at, e.feedback_id) > (:after, :after_id)"
@@ -177,7 +177,7 @@ def _statement(
         rows=" union all ".join(SQL.part("listed_in", table=table) for table in sources),
         order=order,
     )
-    return statement(**values, pattern=substring(filters.text), scanned=LOOKED_THROUGH)
+    return statement(**values, pattern=substring(filters.text), scanned=SCANNED_LIMIT)
 
 
 def _joined(parts: Sequence[str], order: str, limit: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 import training
 from detector.detector import Detector
 from detector.encoders.embedder import Vectors, WordLlamaEmbedder
-from inference.turns.store import ALIKE_FROM
+from inference.turns.store import SIMILARITY_THRESHOLD
 from inference.turns.vectors import DIMENSION, TurnVectors
 from inference.turns.vectors_postgres import WIRES
 
@@ -53,4 +53,4 @@ def test_the_floor_keeps_most_rewordings_and_few_unrelated_questions() -> None:
 
 
 def _share(left: Vectors, right: Vectors) -> float:
-    return float((np.einsum("ij,ij->i", left, right) >= ALIKE_FROM).mean())
+    return float((np.einsum("ij,ij->i", left, right) >= SIMILARITY_THRESHOLD).mean())
