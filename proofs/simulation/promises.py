@@ -38,8 +38,8 @@ def _stored(records: Mapping[UUID, Record], wanted: Recount) -> Iterator[str]:
     yield from _compared("P2/P3: user feedback", user, wanted.user)
     inferred = {
         (r.key.tenant, r.key.conversation_id, r.key.source_id.rsplit(":", 1)[0]): (
-            "accepted" if r.shown.payload.reaction == "ok" else "rejected",
-            r.shown.payload.turn_id,
+            "accepted" if r.current_entry.payload.reaction == "ok" else "rejected",
+            r.current_entry.payload.turn_id,
         )
         for r in records.values()
         if r.origin == "machine" and not r.cleared
@@ -48,7 +48,7 @@ def _stored(records: Mapping[UUID, Record], wanted: Recount) -> Iterator[str]:
 
 
 def _shown(record: Record) -> tuple[Any, ...]:
-    said, at = record.shown.payload, record.shown.stamp.occurred_at
+    said, at = record.current_entry.payload, record.current_entry.stamp.occurred_at
     if record.cleared:
         return (False, None, None, at)
     if record.feedback_type == "reaction":

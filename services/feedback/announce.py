@@ -28,7 +28,7 @@ _SHOWN_IF_OVERRULED: Final = _ALWAYS_SHOWN | {"text", "tags", "correction_type"}
 
 def announcement(record: Record) -> FeedbackCreated:
     """Return the event with the current state of `record`. A stub has none, see `message_of`."""
-    shown, key, live = record.shown, record.key, record.live
+    shown, key, live = record.current_entry, record.key, record.live
     said = shown.payload
     change: Literal["created", "updated", "cleared"] = (
         "cleared" if not live else "created" if record.revision == record.created_revision else "updated"
@@ -66,7 +66,7 @@ def _said(payload: Payload, shown: frozenset[str] | None) -> dict[str, Any]:
 def resource_name(record: Record) -> str:
     """Return `ef:<tenant>:<project>:<user>:<conversation>:<turn>:artifact:<feedbackId>`."""
     key = record.key
-    turn = record.shown.payload.turn_id
+    turn = record.current_entry.payload.turn_id
     return f"ef:{key.tenant}:{key.project}:{key.user_id}:{key.conversation_id}:{turn}:artifact:{record.feedback_id}"
 
 

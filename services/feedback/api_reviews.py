@@ -125,7 +125,7 @@ async def _require_verdict(store: Store, key: TurnKey, verdict: UUID) -> None:
     """Raise 404 if the machine has no such verdict on that turn, and Unavailable if the store does not answer."""
     with unavailable_as("the feedback store"):
         record = (await store.load([verdict])).get(verdict)
-    if record is not None and record.is_verdict and record.shown.present and record.turn == key:
+    if record is not None and record.is_verdict and record.current_entry.present and record.turn == key:
         return
     raise refusal(404, "The machine has no such verdict on that turn.")
 

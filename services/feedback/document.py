@@ -33,7 +33,7 @@ def to_document(record: Record) -> dict[str, Any]:
         "feedback_type": record.feedback_type,
         "origin": record.origin,
         "slots": [{"slot": slot, **entry} for slot, entry in slots.items()] or None,
-        **shown_columns(record),
+        **current_columns(record),
         "revision": record.revision,
         "created_revision": record.created_revision,
         "overruled_by": record.overruled_by,
@@ -54,6 +54,6 @@ def from_document(document: Mapping[str, Any]) -> Record:
     )
 
 
-def shown_columns(record: Record) -> dict[str, Any]:
+def current_columns(record: Record) -> dict[str, Any]:
     """Return the columns stored next to the slots, which allow counting without reading the slots."""
-    return {"live": record.live, "reaction": record.shown.payload.reaction if record.live else None}
+    return {"live": record.live, "reaction": record.current_entry.payload.reaction if record.live else None}

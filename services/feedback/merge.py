@@ -54,7 +54,7 @@ def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
         standing = before.slots[change.slot]
         repeats = standing.stamp.event_id == change.entry.stamp.event_id or _says(standing) == _says(change.entry)
         return UNCHANGED if repeats else SUPERSEDED
-    if before is not None and not before.forgotten and _says(before.shown) == _says(after.shown):
+    if before is not None and not before.forgotten and _says(before.current_entry) == _says(after.current_entry):
         return UNCHANGED
     return STORED
 

@@ -131,7 +131,7 @@ class Record:
         return self.key.feedback_id
 
     @cached_property
-    def shown(self) -> Entry:
+    def current_entry(self) -> Entry:
         """The latest present entry, or the latest retracted one if none is present. A stub has none."""
         entries = self.slots.values()
         return max(entries, key=lambda entry: (entry.present, entry.precedence))
@@ -143,7 +143,7 @@ class Record:
     @property
     def live(self) -> bool:
         """True if the record counts: not erased, retracted or overruled."""
-        return not self.forgotten and self.shown.present and self.overruled_by is None
+        return not self.forgotten and self.current_entry.present and self.overruled_by is None
 
     @property
     def cleared(self) -> bool:
@@ -152,7 +152,7 @@ class Record:
     @property
     def turn(self) -> TurnKey:
         """The turn that the record is about. A stub has none."""
-        return TurnKey(self.key.tenant, self.key.project, self.key.conversation_id, self.shown.payload.turn_id)
+        return TurnKey(self.key.tenant, self.key.project, self.key.conversation_id, self.current_entry.payload.turn_id)
 
     @property
     def is_verdict(self) -> bool:

@@ -22,7 +22,7 @@ def reviews_that_count(records: Iterable[Record]) -> ReviewOfTurn:
 
 def review_over(record: Record, reviews: ReviewOfTurn) -> UUID | None:
     """Return the review that overrules `record`. Retracted verdicts cannot be overruled."""
-    return reviews.get(record.turn) if record.is_verdict and record.shown.present else None
+    return reviews.get(record.turn) if record.is_verdict and record.current_entry.present else None
 
 
 def overrule(record: Record, reviews: ReviewOfTurn) -> Record:
@@ -32,7 +32,7 @@ def overrule(record: Record, reviews: ReviewOfTurn) -> Record:
 
 
 def _reaction_of(review: Record) -> TurnReaction:
-    shown = review.shown
+    shown = review.current_entry
     return TurnReaction(
         review.feedback_id,
         review.turn,

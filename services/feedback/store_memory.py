@@ -67,6 +67,6 @@ class MemoryStore:
         for record in records:
             if not record.forgotten and not record.cleared:
                 totals.by_type[record.feedback_type] += 1
-                if record.shown.payload.reaction:
-                    totals.by_reaction[record.shown.payload.reaction] += 1
+                if record.current_entry.payload.reaction:
+                    totals.by_reaction[record.current_entry.payload.reaction] += 1
         return totals

@@ -9,7 +9,7 @@ from uuid import UUID
 import asyncpg
 
 from contracts.erasure import ErasedAt, Erasure, Person
-from feedback.document import shown_columns, slots_from_json, slots_to_json
+from feedback.document import current_columns, slots_from_json, slots_to_json
 from feedback.model import Key, Record
 from feedback.registry import TurnKey
 from feedback.sql import SQL
@@ -66,7 +66,7 @@ class PostgresStore:
 
 def _row(save: Save) -> tuple[Any, ...]:
     record = save.record
-    shown = shown_columns(record)
+    shown = current_columns(record)
     return (
         record.feedback_id,
         *record.key,

@@ -88,7 +88,7 @@ async def test_a_batch_may_succeed_in_part(store: Store) -> None:
     assert await store.save(saves) == {record("free").feedback_id}
     found = await held(store, record("taken"), record("free"), record("stale"), record("taken too"))
     assert [one and one.revision for one in found] == [3, 1, 3, None]
-    assert [one and one.shown.payload.text for one in found] == [None, "free", None, None]
+    assert [one and one.current_entry.payload.text for one in found] == [None, "free", None, None]
 
 
 async def test_a_writer_that_lost_to_the_same_revision_gets_nothing_back(store: Store) -> None:
@@ -96,7 +96,7 @@ async def test_a_writer_that_lost_to_the_same_revision_gets_nothing_back(store: 
     assert await store.save([Save(record(revision=2, text="winner"), 1)]) == {record().feedback_id}
     both = [Save(record(revision=2, text="loser"), 1), Save(record("other", revision=2), 1)]
     assert await store.save(both) == {record("other").feedback_id}
-    assert [one and one.shown.payload.text for one in await held(store, record())] == ["winner"]
+    assert [one and one.current_entry.payload.text for one in await held(store, record())] == ["winner"]
 
 
 async def test_racing_writers_all_get_their_changes_in(store: Store) -> None:
@@ -292,4 +292,4 @@ async def test_two_thousand_records_are_one_save(store: Store) -> None:
     assert await store.save(again) == everything
     found = await store.load(everything)
     assert {one.revision for one in found.values()} == {2}
-    assert found[records[1_234].feedback_id].shown.payload.text == "text 1234"
+    assert found[records[1_234].feedback_id].current_entry.payload.text == "text 1234"

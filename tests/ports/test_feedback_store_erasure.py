@@ -169,7 +169,7 @@ async def test_what_was_said_up_to_five_minutes_after_is_forgotten_and_what_come
     )
     assert outcomes == [ERASED, ERASED, STORED]
     (stored,) = await scanned(store)
-    assert (stored.key.source_id, stored.shown.payload.text) == ("t3", "Hello again.")
+    assert (stored.key.source_id, stored.current_entry.payload.text) == ("t3", "Hello again.")
     assert [log.last[str(key(name).feedback_id)] for name in ("t1", "t2")] == [None, None]
     assert json.loads(log.last[str(stored.feedback_id)] or b"")["change"] == "created"
 

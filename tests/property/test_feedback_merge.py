@@ -51,7 +51,7 @@ def join(one: Record | None, other: Record | None) -> Record | None:
 
 
 def kept(record: Record | None) -> object:
-    return None if record is None else (dict(record.slots), record.shown)
+    return None if record is None else (dict(record.slots), record.current_entry)
 
 
 SOME = st.lists(a_change(), max_size=6)
@@ -88,7 +88,7 @@ def test_the_newest_change_of_each_slot_stays_and_the_newest_present_one_is_show
     assert record.slots == newest
     present = [entry for entry in newest.values() if entry.present]
     assert record.cleared == (not present)
-    assert record.shown.stamp == max(entry.stamp for entry in present or newest.values())
+    assert record.current_entry.stamp == max(entry.stamp for entry in present or newest.values())
 
 
 @given(st.lists(a_change(), min_size=1, max_size=8), st.integers(0, 10**16))
@@ -112,7 +112,7 @@ def test_an_outcome_says_whether_the_shown_value_changed(changes: list[Change], 
 
     def shown(record: Record | None) -> tuple[bool, str | None]:
         assert record is not None
-        return record.shown.present, record.shown.payload.text
+        return record.current_entry.present, record.current_entry.payload.text
 
     outcome = outcome_of(before, after, change)
     if shown(before) != shown(after):

@@ -125,7 +125,9 @@ async def test_the_ledger_is_compared_repaired_and_compared_again(place: Place) 
 
 async def test_a_stale_announcement_behind_a_newer_one_is_found_and_repaired(place: Place) -> None:
     await place.judged("t9", sequence=5)
-    old = [record async for part in place.store.scan() for record in part if record.shown.payload.turn_id == "t9"]
+    old = [
+        record async for part in place.store.scan() for record in part if record.current_entry.payload.turn_id == "t9"
+    ]
     await place.judged("t9", reaction="not_ok", sequence=6)
     await place.producer.send([message_of(record) for record in old])
     code, facts = await place.on_store("verify-ledger")

@@ -70,7 +70,7 @@ class FeedbackRow(NamedTuple):
     decided_by: str | None
 
     @property
-    def shown(self) -> tuple[object, ...]:
+    def values(self) -> tuple[object, ...]:
         return self[3:]
 
     @property
@@ -241,7 +241,7 @@ def feedback_outcomes(rows: Sequence[FeedbackRow], before: Mapping[UUID, Feedbac
             outcomes.append(UNCHANGED if row.revision == was.revision else SUPERSEDED)
             continue
         held[row.feedback_id] = row
-        outcomes.append(STORED if was is None or was.shown != row.shown else UNCHANGED)
+        outcomes.append(STORED if was is None or was.values != row.values else UNCHANGED)
     return outcomes
 
 

@@ -153,7 +153,7 @@ async def test_a_change_that_loses_to_another_writer_is_merged_with_what_won(
     assert await slow.handle(batch(ours)) == [outcome]
     assert json.loads(log.sent[-1].value or b"")["reaction"] == shown
     (record,) = (await store.load([key().feedback_id])).values()
-    assert record.shown.payload.reaction == shown
+    assert record.current_entry.payload.reaction == shown
 
 
 async def test_an_uncertain_batch_is_announced_as_it_stands_and_not_merged_again(

@@ -135,7 +135,7 @@ def test_racing_writers_end_with_the_highest_verdict(batches: list[list[Any]], r
     given_ones = [one for said in batches for one in said]
     rank = max((0 if one.detector_version == UNVERSIONED and not one.epoch else one.epoch,
                 precedence(one.detector_version), one.evaluation) for one in given_ones)  # fmt: skip
-    shown = record.shown
+    shown = record.current_entry
     assert (shown.payload.epoch or 0, precedence(shown.payload.detector), shown.stamp.evaluation) == rank
     last = max((json.loads(one.value or b"") for one in log.sent), key=lambda one: one["revision"])
     assert (last["revision"], last["detector"]) == (record.revision, shown.payload.detector)

@@ -48,34 +48,34 @@ def test_an_older_event_that_says_the_same_is_unchanged() -> None:
 def test_a_newer_event_that_says_the_same_is_unchanged_but_kept() -> None:
     record, outcomes = merged_from(explicit("ok", at=1, event="a"), explicit("ok", at=5, event="b"))
     assert outcomes == [STORED, UNCHANGED]
-    assert record.shown.stamp.occurred_at == START + 5_000_000
+    assert record.current_entry.stamp.occurred_at == START + 5_000_000
 
 
 def test_an_older_event_that_says_otherwise_is_superseded() -> None:
     record, outcomes = merged_from(explicit("ok", at=5, event="a"), explicit("not_ok", at=1, event="b"))
     assert outcomes == [STORED, SUPERSEDED]
-    assert record.shown.payload.reaction == "ok"
+    assert record.current_entry.payload.reaction == "ok"
 
 
 def test_an_older_emoji_changes_nothing_shown_but_is_kept() -> None:
     record, outcomes = merged_from(reaction("👍", at=5, event="a"), reaction("❤", at=1, event="b"))
     assert outcomes == [STORED, UNCHANGED]
     assert sorted(record.slots) == ["❤", "👍"]
-    assert record.shown.payload.emoji == "👍"
+    assert record.current_entry.payload.emoji == "👍"
 
 
 def test_taking_the_newest_emoji_away_falls_back_to_the_one_before() -> None:
     first, second = reaction("👍", at=1, event="a"), reaction("👎", at=2, event="b")
     record, outcomes = merged_from(first, second, reaction("👎", "removed", at=3, event="c"))
     assert outcomes == [STORED, STORED, STORED]
-    assert (record.shown.payload.emoji, record.cleared) == ("👍", False)
-    assert record.shown.stamp.occurred_at == START + 1_000_000
+    assert (record.current_entry.payload.emoji, record.cleared) == ("👍", False)
+    assert record.current_entry.stamp.occurred_at == START + 1_000_000
 
 
 def test_taking_the_last_emoji_away_clears_at_that_moment() -> None:
     record, _ = merged_from(reaction("👍", at=1, event="a"), reaction("👍", "removed", at=3, event="b"))
     assert record.cleared
-    assert record.shown.stamp.occurred_at == START + 3_000_000
+    assert record.current_entry.stamp.occurred_at == START + 3_000_000
 
 
 def test_a_late_older_event_does_not_bring_a_cleared_feedback_back() -> None:
