@@ -13,7 +13,7 @@ else
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-real test-pages test-bridges check docs client lock train bench bench-peers chaos simulate edges mutants mutants-map clean
+.PHONY: help install run test test-proofs test-real test-pages test-bridges check docs client lock train bench bench-peers chaos simulate edges mutants mutants-map clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -25,7 +25,10 @@ install: $(VENV)/.dev ## Make .venv with everything that running, testing and ch
 
 test: $(VENV)/.dev ## Run the tests that need nothing but installed wheels
 	@echo "Running the tests (about a quarter of an hour) ..."
-	@$(BIN)/pytest -q -m "not real and not browser and not bridges" -n 2 --dist worksteal
+	@$(BIN)/pytest -q -m "not real and not browser and not bridges" -n 3 --dist worksteal tests
+
+test-proofs: $(VENV)/.dev ## Test the fault injection, the simulation, the mutants and the edges, each with planted bugs
+	@$(BIN)/pytest -q -m "not real" -n 2 --dist worksteal proofs
 
 test-real: $(VENV)/.dev ## Run the tests on a real Kafka (Java comes as a wheel, Kafka's jars from Maven Central)
 	@$(BIN)/pytest -q -m real

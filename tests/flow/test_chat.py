@@ -18,7 +18,7 @@ import pytest_asyncio
 import agent_feedback_kit as kit
 from agent_feedback_kit.sessions.ending import FAREWELL
 from agent_feedback_kit.sessions.record import opaque
-from tests.support.command import COMMAND
+from tests.support.command import COMMAND, HANG_SECONDS
 from tests.support.llm_server import completion, llm_server
 from tests.support.running_stack import RunningStack
 from tests.support.served import nowhere, served
@@ -239,7 +239,7 @@ async def piped(url: str, lines: bytes, *options: str) -> str:
         stderr=asyncio.subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
     )
-    out, err = await asyncio.wait_for(process.communicate(lines), 60)
+    out, err = await asyncio.wait_for(process.communicate(lines), HANG_SECONDS)
     assert process.returncode == 0, err.decode()
     assert "Traceback" not in err.decode()
     return out.decode()
@@ -273,7 +273,7 @@ async def refused(options: Any, sentence: str, code: int) -> None:
     process = await asyncio.create_subprocess_exec(
         *(COMMAND, "chat", *options), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
-    _, err = await asyncio.wait_for(process.communicate(), 60)
+    _, err = await asyncio.wait_for(process.communicate(), HANG_SECONDS)
     assert process.returncode == code
     assert sentence in " ".join(err.decode().replace("│", "").split())
     assert "Traceback" not in err.decode()

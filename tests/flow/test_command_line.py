@@ -23,7 +23,16 @@ import httpx
 import pytest
 
 from standalone.embedded.postgres import EmbeddedPostgres
-from tests.support.command import COMMAND, agent_feedback, children_of, is_postgres, line_with, serving, state_folder
+from tests.support.command import (
+    COMMAND,
+    HANG_SECONDS,
+    agent_feedback,
+    children_of,
+    is_postgres,
+    line_with,
+    serving,
+    state_folder,
+)
 from tests.support.server_folders import server_folder
 
 LOOKING = """
@@ -149,7 +158,7 @@ async def test_a_broker_that_does_not_answer_is_waited_for(
                 stderr=asyncio.subprocess.PIPE,
             )
             assert process.stderr is not None
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANG_SECONDS):
                 while f"Waiting for the broker at {address}" not in (await process.stderr.readline()).decode():
                     assert process.returncode is None
             process.send_signal(ends_by)
@@ -173,8 +182,8 @@ async def test_a_batch_gives_up_on_what_does_not_answer(command: tuple[str, ...]
         given, shown = (at, at) if dead == "--broker" else (f"postgresql://me:secret@{at}/db", f"postgresql://{at}/db")
         async with state_folder() as one, state_folder() as other:
             ended, as_json = await asyncio.gather(
-                agent_feedback(*command, *files, "--state", one, dead, given, within=60),
-                agent_feedback(*command, *files, "--json", "--state", other, dead, given, within=60),
+                agent_feedback(*command, *files, "--state", one, dead, given),
+                agent_feedback(*command, *files, "--json", "--state", other, dead, given),
             )
     given_up = f"Nothing answered at {shown} within 20 s: is the address right?"
     assert (ended.code, as_json.code) == (3, 3), ended.err
@@ -204,7 +213,7 @@ async def test_a_batch_run_whose_database_is_lost_ends_with_a_sentence(whose: st
         assert process.stderr is not None
         lost: list[int] = []
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANG_SECONDS):
                 await line_with(process.stderr, "Ready after")
             if own is None:
                 lost = [pid for pid in children_of(process.pid) if is_postgres(pid)]
@@ -250,7 +259,7 @@ async def test_a_second_ctrl_c_ends_a_stop_that_waits_for_a_frozen_database() ->
         assert process.stderr is not None
         frozen: list[int] = []
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANG_SECONDS):
                 await line_with(process.stderr, "Serving")
                 frozen = [pid for pid in children_of(process.pid) if is_postgres(pid)]
                 assert frozen
@@ -277,7 +286,7 @@ async def test_a_look_at_the_store_that_hangs_ends_in_a_sentence_or_at_once(
         process = await asyncio.create_subprocess_exec(COMMAND, *arguments, stderr=asyncio.subprocess.PIPE)
         assert process.stderr is not None
         try:
-            async with asyncio.timeout(60), held.transaction():
+            async with asyncio.timeout(HANG_SECONDS), held.transaction():
                 await held.execute("lock table feedback.feedback in access exclusive mode")
                 while (looking := await other.fetchval(LOOKING)) is None:
                     assert process.returncode is None
@@ -315,7 +324,7 @@ async def test_a_database_that_does_not_answer_is_waited_for() -> None:
             )
             assert process.stderr is not None
             seen = ""
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANG_SECONDS):
                 while "Ctrl-C ends the wait" not in seen:
                     seen += (await process.stderr.readline()).decode()
                     assert process.returncode is None
@@ -409,7 +418,7 @@ async def test_ctrl_c_while_modules_are_imported(tmp_path: Path, program: tuple[
         cwd=tmp_path,
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a background shell ignores it
     )
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANG_SECONDS):
         out, err = await process.communicate()
     assert (process.returncode, out, err) == (-signal.SIGINT, b"", b"")
 
@@ -507,7 +516,7 @@ async def test_settings_come_from_the_file_too_and_the_environment_goes_before(t
             sys.executable, "-m", *program, "--port", "0", stderr=asyncio.subprocess.PIPE, cwd=tmp_path, env=environment
         )
         assert process.stderr is not None
-        _, err = await asyncio.wait_for(process.communicate(), 60)
+        _, err = await asyncio.wait_for(process.communicate(), HANG_SECONDS)
         assert process.returncode == 3
         return err.decode()
 

@@ -25,7 +25,7 @@ from servicekit.web.server import HttpServer
 from tests.support.running_stack import RunningStack, exchange
 
 schemathesis.serializer.alias("application/x-ndjson", "text/plain")
-EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", "10"))
 """Number of requests per route and kind, valid and invalid."""
 CHECKS = [not_a_server_error, content_type_conformance, status_code_conformance, response_schema_conformance]
 AUTHORIZED = {"Authorization": "Bearer all"}

@@ -17,7 +17,7 @@ from reporting.read_models.store_postgres import FEEDBACK_TABLES
 from servicekit.errors import StartError
 from servicekit.service import Service, ServiceContext
 from standalone.operations.rebuild import rebuild_reporting
-from tests.support.command import COMMAND, agent_feedback
+from tests.support.command import COMMAND, HANG_SECONDS, agent_feedback
 from tests.support.erasures import erased
 from tests.support.running_stack import RunningStack, exchange, message
 
@@ -102,7 +102,7 @@ async def test_a_rebuild_that_is_killed_leaves_what_serves(stack: RunningStack) 
         async with holder.transaction():
             await holder.execute("lock table erasures in row exclusive mode")  # the switch has to wait
             process = await asyncio.create_subprocess_exec(COMMAND, *command(stack), stdout=asyncio.subprocess.DEVNULL)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANG_SECONDS):
                 while not await holder.fetchval(
                     "select exists (select from pg_locks where relation = 'erasures'::regclass and not granted)"
                 ):
@@ -115,7 +115,7 @@ async def test_a_rebuild_that_is_killed_leaves_what_serves(stack: RunningStack) 
         await holder.close()
     assert await found(stack) == serving
     # PostgreSQL notices the lost client after the wait, and releases the rebuild's lock.
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANG_SECONDS):
         while (ended := await agent_feedback(*command(stack))).code == 3:
             await asyncio.sleep(0.1)
     assert ended.code == 0, ended.err

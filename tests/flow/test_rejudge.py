@@ -7,7 +7,7 @@ from typing import Any
 
 import asyncpg
 
-from tests.support.command import COMMAND, Ended, agent_feedback
+from tests.support.command import COMMAND, HANG_SECONDS, Ended, agent_feedback
 from tests.support.running_stack import RunningStack, exchange, message
 
 SINCE = "2026-01-01T00:00:00Z"
@@ -92,7 +92,7 @@ async def test_a_run_that_is_killed_goes_on(stack: RunningStack) -> None:
             process = await asyncio.create_subprocess_exec(
                 COMMAND, *command(stack, "--since", SINCE), stdout=asyncio.subprocess.DEVNULL
             )
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANG_SECONDS):
                 while not await holder.fetchval(
                     "select exists (select from pg_locks where relation = 'verdicts'::regclass and not granted)"
                 ):
@@ -105,7 +105,7 @@ async def test_a_run_that_is_killed_goes_on(stack: RunningStack) -> None:
         if process is not None and process.returncode is None:
             process.kill()
         await holder.close()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANG_SECONDS):
         while (ended := await agent_feedback(*command(stack))).code == 3:  # PostgreSQL notices that its client is gone
             await asyncio.sleep(0.1)
     assert counts(ended)["withdrawn"] == 1

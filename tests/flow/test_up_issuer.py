@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from standalone.embedded.ports import free_port
-from tests.support.command import COMMAND, state_folder
+from tests.support.command import COMMAND, HANG_SECONDS, state_folder
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "issuer.py"
 
@@ -45,7 +45,7 @@ async def minted(key: Path, *arguments: str) -> dict[str, str]:
 
 async def until_ready(http: httpx.AsyncClient, state: Path) -> str:
     """Return the access token of the run when it is ready."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANG_SECONDS):
         while True:
             try:
                 if (await http.get("/health/ready")).status_code == 200 and (state / "run.json").exists():

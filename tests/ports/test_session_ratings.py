@@ -291,7 +291,7 @@ print(kept)
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "None"
-    assert "WARNING:agent_feedback_kit.sessions:The session's rating was not kept (" in done.stdout
+    assert "WARNING:agent_feedback_kit.sessions:The session's rating was not stored (" in done.stdout
 
 
 async def test_a_database_that_is_slow_or_gone(pool: Any, postgres_url: str, caplog: pytest.LogCaptureFixture) -> None:

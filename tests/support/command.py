@@ -19,6 +19,8 @@ from tests.support.recount import Said
 from tests.support.server_folders import server_folder
 
 COMMAND = Path(sys.executable).with_name("agent-feedback")
+HANG_SECONDS = 240
+"""Limit of a wait for another process, so long that only a process that hangs reaches it on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Ended:
         return found
 
 
-async def agent_feedback(*arguments: str | Path, within: float = 120, **environment: str) -> Ended:
+async def agent_feedback(*arguments: str | Path, within: float = HANG_SECONDS, **environment: str) -> Ended:
     """Run the command to its end, at most `within` seconds."""
     process = await asyncio.create_subprocess_exec(
         COMMAND,
@@ -69,7 +71,7 @@ async def serving(state: Path, *arguments: str) -> AsyncIterator[tuple[str, str]
     )
     try:
         assert process.stderr is not None
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANG_SECONDS):
             while b"Serving" not in (line := await process.stderr.readline()):
                 assert line, "it ended before it served"
         run = json.loads((state / "run.json").read_text())
@@ -100,7 +102,7 @@ async def starting(
             stderr=asyncio.subprocess.PIPE,
         )
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANG_SECONDS):
                 while not await held.fetchval(_WAITING):
                     assert process.returncode is None
                     await asyncio.sleep(0.05)
