@@ -63,7 +63,7 @@ def sql_lines(tree: ast.Module) -> int:
 
 
 def _text(node: ast.Constant | ast.JoinedStr) -> str:
-    value = node.value if isinstance(node, ast.Constant) else getattr((node.values or [None])[0], "value", "")
+    value = node.value if isinstance(node, ast.Constant) else getattr(next(iter(node.values), None), "value", "")
     return value if isinstance(value, str) else ""
 
 

@@ -78,7 +78,8 @@ def _figures(runs: dict[str, list[dict[str, Any]]], clients: Sequence[int]) -> d
     """Return medians over the rounds; `of_bare` is the median of the rounds' ratios."""
 
     def middle(name: str, what: str) -> float:
-        return round(median(run[what] for run in runs[name]), 2)
+        values: list[float] = [run[what] for run in runs[name]]
+        return round(median(values), 2)
 
     by_clients = []
     for n in clients:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -53,7 +53,7 @@ async def run(module: str, job: Job, *arguments: str) -> dict[str, Any]:
     return measured
 
 
-def answer(measure: Callable[[Job], Awaitable[dict[str, Any]]]) -> None:
+def answer(measure: Callable[[Job], Coroutine[Any, Any, dict[str, Any]]]) -> None:
     """Read the job, measure, and print the result."""
     given = json.loads(sys.argv[1])
     job = Job(**{**given, "workload": Workload(**given["workload"])})

@@ -215,7 +215,8 @@ async def _pool(parts: AsyncExitStack, job: Job, name: str) -> asyncpg.Pool:
 
 async def _assigned(broker: KafkaBroker) -> None:
     """Wait until every subscriber has its partitions, because joining a group is part of the start."""
-    while not all(sub.consumer is not None and sub.consumer.assignment() for sub in broker.subscribers):
+    subscribers: list[Any] = list(broker.subscribers)
+    while not all(one.consumer is not None and one.consumer.assignment() for one in subscribers):
         await asyncio.sleep(0.02)
 
 

@@ -261,7 +261,13 @@ async def projection(
 
 def _reply(row: FeedbackRow) -> FeedbackRow:
     event = derived_id(str(row.feedback_id))
-    said = {"feedback_id": event, "slot": event, "origin": "user", "feedback_type": "implicit", "reaction": None}
+    said: dict[str, Any] = {
+        "feedback_id": event,
+        "slot": event,
+        "origin": "user",
+        "feedback_type": "implicit",
+        "reaction": None,
+    }
     return row._replace(**said, value=0.4, source="chat", decided_by=None)
 
 

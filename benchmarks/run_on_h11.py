@@ -19,6 +19,6 @@ def _on_h11(*, connections: object, **options: Any) -> H11Protocol:
 
 
 if __name__ == "__main__":
-    server.HttpConnection = _on_h11  # type: ignore[assignment,misc]
+    setattr(server, "HttpConnection", _on_h11)  # noqa: B010 # mypy lets nobody replace an imported class
     del sys.argv[0]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -47,7 +47,7 @@ async def _produce(bootstrap: str, topic: str, messages: Sequence[Message]) -> d
     records = [(partition_of(m.key or "", PARTITIONS), (m.key or "").encode(), m.value) for m in messages]
     effort = Effort({})
     for start in range(0, len(records), BATCH):
-        lanes = defaultdict(producer.create_batch)
+        lanes: defaultdict[int, Any] = defaultdict(producer.create_batch)
         for partition, key, value in records[start : start + BATCH]:
             assert lanes[partition].append(key=key, value=value, timestamp=None) is not None
         sent = [await producer.send_batch(batch, topic, partition=n) for n, batch in lanes.items()]

@@ -103,7 +103,9 @@ def scratch() -> Iterator[Path]:
 
 
 def _renamed(event: dict[str, Any], space: UUID) -> dict[str, Any]:
-    fresh = {name: _fresh(space, value) if name in IDS and value else value for name, value in event.items()}
+    fresh: dict[str, Any] = {
+        name: _fresh(space, value) if name in IDS and value else value for name, value in event.items()
+    }
     if isinstance(fresh.get("original"), dict):
         fresh["original"] = _renamed(fresh["original"], space)
     return fresh

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 from uuid import UUID
 
+from proofs.chaos.fault_table import Promise
 from proofs.chaos.logs import Announced, Letter
 from proofs.chaos.observed import Stored
-from proofs.chaos.recount import Expected, Key, Shown, turns_judged
+from proofs.chaos.recount import Expected, Key, Shown, Slot, turns_judged
 
 T = TypeVar("T", bound=Hashable)
 
@@ -19,7 +20,7 @@ class Finding:
     """Result of one comparison: numbers of compared, missing and unexpected items, and the first difference in
     words."""
 
-    promise: str
+    promise: Promise
     what: str
     checked: int
     lost: int = 0
@@ -37,10 +38,10 @@ class Observations:
 
     stored: Mapping[Key, Stored]
     history: Collection[tuple[UUID, int, bool, str | None]]
-    announced: Iterable[Announced]
+    announced: Sequence[Announced]
     letters: Iterable[Letter]
     parked: Collection[tuple[str, str, str]]
-    people: Mapping[tuple[str, ...], tuple[str, UUID]]
+    people: Mapping[Slot, tuple[str, UUID]]
     machine: Mapping[UUID, str]
     messages: Collection[tuple[str, str, str, str]]
     judged_turns: Mapping[tuple[str, str, str, str], str]
@@ -51,7 +52,7 @@ class Wanted:
     """State that the ledger requires. Conversations of `ignored_tenants` are compared only with each other."""
 
     expected: Expected
-    effective: Mapping[tuple[str, ...], tuple[str, UUID]]
+    effective: Mapping[Slot, tuple[str, UUID]]
     verdicts: Mapping[Key, Shown]
     ignored_tenants: frozenset[str] = frozenset()
     over_http: Expected = field(default_factory=Expected)
@@ -95,11 +96,11 @@ def _over_http(accepted: Expected, seen: Observations) -> Finding:
     return sets("P1", "accepted over HTTP", wanted, wanted & {*seen.stored, *seen.messages})
 
 
-def _of(found: Mapping[tuple[str, ...], tuple[str, UUID]], wanted: Wanted) -> set[tuple[object, ...]]:
+def _of(found: Mapping[Slot, tuple[str, UUID]], wanted: Wanted) -> set[tuple[object, ...]]:
     return {(*slot, *value) for slot, value in found.items() if slot[0] not in wanted.ignored_tenants}
 
 
-def sets(promise: str, what: str, wanted: Iterable[T], seen: Iterable[T]) -> Finding:
+def sets(promise: Promise, what: str, wanted: Iterable[T], seen: Iterable[T]) -> Finding:
     """Compare two sets."""
     left, right = set(wanted), set(seen)
     lost, extra = left - right, right - left

@@ -25,6 +25,7 @@ from servicekit.log.delivery import Commit, Delivery
 from servicekit.log.journal import JournalingHandler
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.records import RawRecord, Unreadable
+from servicekit.log.settings import SUBSCRIBER_SETTINGS
 from servicekit.service import Service
 from servicekit.web.log_writer import LogWriter
 
@@ -36,8 +37,8 @@ def plant(bug: Bug, service: Service) -> None:
     """Put `bug` into a service that was built and has not started."""
     match bug:
         case "auto_commit":
-            servicekit.log.broker.SUBSCRIBER_SETTINGS = {
-                **servicekit.log.broker.SUBSCRIBER_SETTINGS,
+            vars(servicekit.log.broker)["SUBSCRIBER_SETTINGS"] = {
+                **SUBSCRIBER_SETTINGS,
                 "ack_policy": AckPolicy.ACK_FIRST,
                 "auto_commit_interval_ms": 200,
             }

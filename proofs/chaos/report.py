@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from proofs.chaos.compare import Finding
-from proofs.chaos.fault_table import TESTED_BY
+from proofs.chaos.fault_table import TESTED_BY, Promise
 from proofs.chaos.recovery import TARGET
 
 STOP_LIMIT = 20.0
@@ -112,7 +112,7 @@ def print_result(result: Result) -> None:
     print(result.as_json(), flush=True)
 
 
-def _sum(result: Result, promise: str) -> str:
+def _sum(result: Result, promise: Promise) -> str:
     return str(sum(result.faults.get(fault, 0) for fault in TESTED_BY[promise]))
 
 

@@ -61,7 +61,7 @@ def test_nothing_is_found_where_all_is_well() -> None:
         (replace(SEEN, parked=set()), "P5", "is missing"),
         (replace(SEEN, people={}), "P10", "is missing"),
         (replace(SEEN, machine={UUID(int=1): "ok"}), "P10", "should not be"),
-        (replace(SEEN, messages={("t", "p", "m")}), "P10", "should not be"),
+        (replace(SEEN, messages={("t", "p", "c", "m")}), "P10", "should not be"),
         (replace(SEEN, judged_turns={}), "P10", "is missing"),
         (replace(SEEN, judged_turns={("t", "p", "c", "turn"): "rejected"}), "P10", "instead there is"),
     ],

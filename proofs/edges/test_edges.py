@@ -46,7 +46,7 @@ class TakesTrailersForHeaders(Ours):
 
 
 class LosesResponsesAfterTheEnd(Ours):
-    def eof_received(self) -> bool:
+    def eof_received(self) -> bool:  # type: ignore[override] # as asyncio has it
         return False
 
 

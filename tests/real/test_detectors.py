@@ -36,7 +36,8 @@ EXCHANGES = Path(__file__).parents[2] / "training" / "data" / "exchanges.jsonl"
 CONVERSATIONS = 400
 SINCE = "2026-01-01T00:00:00Z"
 SECOND = 1_000_000
-WORDS, SENTENCES = {"INFERENCE_SENTENCE_ENCODER": "none"}, {"INFERENCE_SENTENCE_ENCODER": "minilm"}
+WORDS: dict[str, Any] = {"INFERENCE_SENTENCE_ENCODER": "none"}
+SENTENCES: dict[str, Any] = {"INFERENCE_SENTENCE_ENCODER": "minilm"}
 Verdicts = dict[str, tuple[str, str]]
 """By conversation, the announced verdict on its last message: the detector's version and the reaction."""
 

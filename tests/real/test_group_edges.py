@@ -159,6 +159,7 @@ async def test_a_compressed_bomb_costs_little_memory_and_the_record_behind_it_is
     """The batch decompresses from a few kilobytes to 400 MB: 400 records of a megabyte of blanks, sent twice."""
     reply = CHAT_REPLY.name
     for codec in ("zstd", "gzip"):
+        assert isinstance(producer.bootstrap, str)
         await send_bomb(producer.bootstrap, reply, codec, records=200)
     await producer.send([Message(reply, "key", b"no JSON", partition=0)])
     forget_peak_memory()

@@ -15,6 +15,7 @@ import asyncpg
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
+from contracts.base import Reaction
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.topics import CHAT_REPLY, EXPLICIT_RECEIVED, FEEDBACK_CREATED
 from feedback.announce import message_of
@@ -50,7 +51,7 @@ class Place:
     async def on_store(self, *arguments: str) -> tuple[int, Any]:
         return await self.command(*arguments, "--store", self.store_url)
 
-    async def judged(self, *turns: str, reaction: str = "ok", sequence: int = 0) -> None:
+    async def judged(self, *turns: str, reaction: Reaction = "ok", sequence: int = 0) -> None:
         """Process a person's judgement of each turn, like the service."""
         batch = [
             Received(
