@@ -16,7 +16,7 @@ from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from servicekit.db.pools import open_pool
-from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
+from servicekit.db.row_security import tenant_in_sight
 from servicekit.errors import StartError
 from tests.support.reporting_client import CALLERS, application
 from tests.support.reporting_database import empty_read_models
@@ -24,7 +24,6 @@ from tests.support.reporting_events import START, batch, feedback, message
 
 NOW = FixedClock(START + 3_600_000_000)
 TENANTS = "select array_agg(distinct tenant order by tenant) from {}"
-SOURCES = ("feedbacks", "replies", "live_replies", "messages", "effective", "conv_messages", "erasures")
 
 
 @pytest.fixture
@@ -40,17 +39,6 @@ async def reads(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
         reading = await open_pool(postgres_url, "reporting", MIGRATIONS, size=1, tenants_apart=True)
         yield reading
         await reading.close()
-
-
-@pytest.mark.parametrize("source", SOURCES)
-async def test_a_statement_that_forgets_its_tenant_sees_one(reads: asyncpg.Pool, source: str) -> None:
-    for tenant, seen in (("acme", ["acme"]), ("globex", ["globex"]), ("", None), ("acme", ["acme"]), ("none", None)):
-        tenant_in_sight.set(tenant)
-        assert await reads.fetchval(TENANTS.format(source)) == seen
-    tenant_in_sight.set(EVERY_TENANT)
-    assert await reads.fetchval(TENANTS.format(source)) == ["acme", "globex"]
-    tenant_in_sight.set("globex")
-    assert await reads.fetchval(TENANTS.format(source)) == ["globex"]
 
 
 async def test_work_side_by_side_keeps_to_its_own(reads: asyncpg.Pool) -> None:
