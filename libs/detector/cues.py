@@ -117,6 +117,8 @@ def has_final_rejection(e: Evidence) -> bool:
 
 def rejections(e: Evidence) -> tuple[str, ...]:
     """Return the names of explicit rejections, without those that a veto or the agent's question disarms."""
+    if v.REJECTING.isdisjoint(e.kinds):
+        return ()
     found = names(e, v.REJECTION)
     if found and "veto" in e.kinds and len(found) < 2:
         return ()

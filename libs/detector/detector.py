@@ -100,10 +100,13 @@ class Detector:
             if (found := older_named(x, evidence, self._reader)) is not None
         }
         older = self._older(judged, named) if named else {}
-        return [
-            self._verdict(one, target or addressed_target(one.exchange, one.evidence))
-            for one, target in (older.get(row, (one, None)) for row, one in enumerate(judged))
-        ]
+        verdicts = []
+        for row, latest in enumerate(judged):
+            one, target = older.get(row, (latest, None))
+            if target is None and one.decision.feedback != "neutral":
+                target = addressed_target(one.exchange, one.evidence)
+            verdicts.append(self._verdict(one, target))
+        return verdicts
 
     def locate(self, item: Neighbourhood, top_k: int = TOP_K) -> tuple[Target, ...]:
         """Return the agent messages that a message is most probably about, best first, whatever its verdict."""
@@ -171,7 +174,7 @@ class Detector:
             confidence=decision.confidence,
             correction_type=decision.correction_type,
             user_said=one.exchange.message.text[:QUOTE],
-            target=target if decision.feedback != "neutral" else None,
+            target=target,
             rules=decision.rules,
             decided_by=decision.decided_by,
             gate=decision.gate,

@@ -79,7 +79,7 @@ class Evidence:
     @property
     def is_alike(self) -> bool:
         """Return True if the message may be the previous request, by similarity and intent."""
-        similarity, same_intent = self.sameness
+        similarity, same_intent = self.sentences or (self.similarity, self.same_intent)
         return similarity > REPHRASED_ABOVE and same_intent >= SAME_INTENT
 
     @property

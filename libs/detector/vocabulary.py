@@ -38,6 +38,8 @@ ASKED_AGAIN: Final[Kinds] = COMPLAINT - {"cue_reject"} | {"cue_but", "cue_clarif
 PLAIN_REJECTION: Final[Kinds] = frozenset({"reject", "abandon"})
 REJECTION: Final[Kinds] = frozenset({"reject", "reject_stated"})
 APPROVAL: Final[Kinds] = frozenset({"thanks", "action"})
+#: Kinds without which no message is an explicit rejection.
+REJECTING: Final[Kinds] = REJECTION | {"cue_no", "restate", "meant"}
 #: Kinds that turn a short reply to an offer into something else.
 OBJECTION: Final[Kinds] = PLAIN_REJECTION | {"cue_but", "cue_ask", "cue_other", "cue_repeat"}
 #: Kinds with which an approval does not decide alone.
