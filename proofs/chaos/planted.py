@@ -116,7 +116,9 @@ def _skip_writes() -> None:
     write, numbers = LogWriter.send, count(1)
 
     async def write_most(self: LogWriter, messages: Sequence[Message]) -> list[Written]:
-        return [] if next(numbers) % 10 == 0 else await write(self, messages)
+        if next(numbers) % 10 == 0:
+            return [Written(message.topic, 0, 0) for message in messages]
+        return await write(self, messages)
 
     setattr(LogWriter, "send", write_most)  # noqa: B010 # mypy lets nobody assign a method
 
