@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from chat_bridge.ingest import IngestProject, ValidLine, check_line
+from chat_bridge.sources import slack
 from chat_bridge.sources.slack import SlackApp, chat_event, plain
 from chat_bridge.sources.slack_workspace import SIGNATURE as HOW
 from chat_bridge.sources.source import NotUnderstood, SignedRequest
 from chat_bridge.sources.webhook_signature import is_signed as is_signed_as
 from contracts.chat import DELETED
+from tests.support.damaged import BUDGET, damaged, reached, tried
 
 APP = SlackApp("acme", "slack", {"B0BOT": "helper", "U0BOT": "helper"})
 CHANNEL = "slack/T1/C2147483705"
@@ -299,11 +299,37 @@ def test_markup_becomes_words() -> None:
     assert plain("<https://x.example> <@U123> a < b") == "https://x.example @U123 a < b"
 
 
-FIELDS = ("type", "event", "subtype", "message", "previous_message", "ts", "channel", "user", "item", "text")
-LEAVES = st.none() | st.text(max_size=5) | st.integers()
+GONE_MESSAGE = CHANGED | {"subtype": "message_deleted", "deleted_ts": MESSAGE["ts"], "previous_message": MESSAGE}
+HOSTILE = damaged([callback(event) for event in (MESSAGE, REACTION, CHANGED, GONE_MESSAGE)])
 
 
-@given(st.recursive(LEAVES, lambda inner: st.dictionaries(st.sampled_from(FIELDS), inner, max_size=5), max_leaves=10))
-def test_nothing_else_is_ever_raised(event: Any) -> None:
-    with suppress(NotUnderstood):
-        chat_event({"team_id": "T1", "event_id": "E1", "event": event}, APP)
+def outcome(payload: Any) -> str:
+    """Return the topic of the event that a callback becomes, or the reason why there is none."""
+    try:
+        found = chat_event(payload, APP)
+    except NotUnderstood:
+        return "refused"
+    if found is None:
+        return "ignored"
+    check_line(json.dumps(found).encode(), IngestProject("acme", "slack"))
+    return "deletion" if found.get("content") == DELETED else str(found["topic"])
+
+
+@given(HOSTILE)
+@BUDGET
+def test_nothing_else_is_ever_raised(payload: Any) -> None:
+    outcome(payload)
+
+
+@pytest.mark.parametrize(
+    "met", ["chat.message.ingested", "chat.message.reaction.ingested", "deletion", "ignored", "refused"]
+)
+def test_the_damaged_callbacks_reach_every_outcome(met: str) -> None:
+    reached(HOSTILE, lambda payload: outcome(payload) == met)
+
+
+@pytest.mark.parametrize("guard", ["_text", "_part"])
+def test_a_missing_guard_is_found_within_the_budget(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slack, guard, lambda value, name: value.get(name))
+    with pytest.raises((TypeError, AttributeError)):
+        tried(outcome, HOSTILE)

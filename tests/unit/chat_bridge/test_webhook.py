@@ -6,16 +6,15 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from chat_bridge.ingest import IngestProject, ValidLine, check_line
+from chat_bridge.sources import webhook
 from chat_bridge.sources.source import NotUnderstood, SignedRequest, SourceAnswer
 from chat_bridge.sources.webhook import answer_to, chat_events, plain
 from chat_bridge.sources.webhook_files import read_maps
@@ -25,6 +24,7 @@ from chat_bridge.sources.webhook_time import moment_of
 from contracts.chat import DELETED
 from contracts.instants import SECOND, parse_instant
 from servicekit.errors import StartError
+from tests.support.damaged import BUDGET, damaged, reached, tried
 from tests.support.platforms import DISCORD_KEY, MAPS
 from tests.support.platforms import SECRETS as PLATFORM_SECRETS
 from tests.support.platforms import TEAMS_KEY as KEY
@@ -605,54 +605,62 @@ def test_a_folder_without_maps_does_not_start(tmp_path: Path) -> None:
         read_maps(tmp_path / "nowhere")
 
 
-FIELDS = (
-    "message",
-    "message_reaction",
-    "old_reaction",
-    "new_reaction",
-    "user",
-    "chat",
-    "date",
-    "update_id",
-    "data",
-    "type",
-    "event",
-    "comment",
-    "author",
-    "id",
-    "is_staff",
-    "body",
-    "time",
-    "detail",
-    "reactionsAdded",
-)
-KNOWN = st.sampled_from(
+REACTED = {"type": "messageReaction", "reactionsAdded": [{"type": "like"}]}
+HOSTILE = damaged(
     [
-        0,
-        1,
-        3,
-        "emoji",
-        "LOBBY_MESSAGE_CREATE",
-        "zen:event-type:ticket.comment_added",
-        "messageReaction",
-        "message",
-        STAMP,
+        ZENDESK,
+        intercom("conversation.user.created"),
+        intercom("conversation.user.replied", part(1, "user", {"id": "u1"}, "No.")),
+        TEAMS | REACTED,
+        TEAMS | {"type": "message", "id": "2", "replyToId": "1", "text": "No."},
+        telegram(text="No."),
+        reaction_update([], [{"type": "emoji", "emoji": "x"}]),
     ]
 )
-LEAVES = st.none() | st.booleans() | st.text(max_size=5) | st.integers() | st.floats() | KNOWN
-VALUES = st.recursive(
-    LEAVES,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=5),
-    max_leaves=15,
-)
+"""Payloads of platforms, damaged. Each map reads every one of them."""
 
 
-@given(st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=6))
-def test_nothing_else_is_ever_raised(payload: Any) -> None:
+def outcomes(payload: Any, sources: Iterable[MappedWebhook]) -> set[str]:
+    """Return the topics of the chat events that a payload becomes; "refused" or "ignored" if a map finds none."""
+    met: set[str] = set()
+    for source in sources:
+        answer_to(payload, source)
+        try:
+            found = chat_events(payload, source)
+        except NotUnderstood:
+            met.add("refused")
+            continue
+        for event in found:
+            check_line(json.dumps(event).encode(), IngestProject("acme", "support"))
+        met |= {str(event["topic"]) for event in found} or {"ignored"}
+    return met
+
+
+@pytest.fixture(scope="module")
+def all_sources() -> Iterator[list[MappedWebhook]]:
     with pytest.MonkeyPatch.context() as environment:
         for name, value in SECRETS.items():
             environment.setenv(name, value)
-        for source in read_maps(MAPS).values():
-            answer_to(payload, source)
-            with suppress(NotUnderstood):
-                chat_events(payload, source)
+        yield list(read_maps(MAPS).values())
+
+
+@given(payload=HOSTILE)
+@BUDGET
+def test_nothing_else_is_ever_raised(all_sources: list[MappedWebhook], payload: Any) -> None:
+    outcomes(payload, all_sources)
+
+
+def test_a_missing_guard_is_found_within_the_budget(
+    all_sources: list[MappedWebhook], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhook, "_list_at", lambda path, payload: webhook._at(path, payload, None) or ())
+    with pytest.raises(TypeError):
+        tried(lambda payload: outcomes(payload, all_sources), HOSTILE)
+
+
+@pytest.mark.parametrize(
+    "met",
+    ["chat.message.ingested", "chat.message.reply.ingested", "chat.message.reaction.ingested", "ignored", "refused"],
+)
+def test_the_damaged_payloads_reach_every_outcome(all_sources: list[MappedWebhook], met: str) -> None:
+    reached(HOSTILE, lambda payload: met in outcomes(payload, all_sources))

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reporting.dashboard import markdown
 from reporting.dashboard.markdown import MOST_CHARACTERS, rendered
+from tests.support.damaged import BUDGET, reached, tried
 
 ALLOWED = {
     "p", "br", "em", "strong", "code", "pre", "ul", "ol", "li", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "hr",
@@ -56,9 +58,38 @@ def test_nothing_hostile_becomes_markup(text: str) -> None:
     check(rendered(text))
 
 
-@given(st.text(max_size=300) | st.text(alphabet="<>\"'`[]()!*_&;:/ajsx\n#|-", max_size=200))
+# fmt: off
+PIECES = (
+    "[x](", "https://a.example", "javascript:a()", "data:text/html,a", "//a", ")", "<", ">", "<script>", '"', "'",
+    " onclick=a", "`", "```a", "*", "**", "# ", "- ", "> ", "\n\n| a |\n|:-:|\n| b |\n", "!", "&lt;", "\n", "a", " ",
+)
+# fmt: on
+HOSTILE = st.text(max_size=300) | st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+
+
+@given(HOSTILE)
+@BUDGET
 def test_whatever_is_written_only_known_tags_come_out(text: str) -> None:
     check(rendered(text))
+
+
+@pytest.mark.parametrize("tag", ["a", "code", "ul", "table"])
+def test_the_texts_reach_each_kind_of_markup(tag: str) -> None:
+    reached(HOSTILE, lambda text: f"<{tag}" in rendered(text))
+
+
+@pytest.mark.parametrize("guard", ["links", "html", "cells"])
+def test_a_missing_guard_is_found_within_the_budget(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    match guard:
+        case "links":
+            monkeypatch.setattr(markdown._Parser, "validateLink", lambda self, url: True)
+        case "html":
+            monkeypatch.setitem(markdown._PARSER.options, "html", True)
+        case "cells":
+            monkeypatch.setitem(markdown._PARSER.renderer.rules, "td_open", markdown._PARSER.renderer.renderToken)
+            monkeypatch.setitem(markdown._PARSER.renderer.rules, "th_open", markdown._PARSER.renderer.renderToken)
+    with pytest.raises(AssertionError):
+        tried(lambda text: check(rendered(text)), HOSTILE)
 
 
 def check(html: str) -> None:
