@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -86,8 +87,9 @@ def test_a_missing_guard_is_found_within_the_budget(guard: str, monkeypatch: pyt
         case "html":
             monkeypatch.setitem(markdown._PARSER.options, "html", True)
         case "cells":
-            monkeypatch.setitem(markdown._PARSER.renderer.rules, "td_open", markdown._PARSER.renderer.renderToken)
-            monkeypatch.setitem(markdown._PARSER.renderer.rules, "th_open", markdown._PARSER.renderer.renderToken)
+            renderer: Any = markdown._PARSER.renderer
+            for name in ("td_open", "th_open"):
+                monkeypatch.setitem(renderer.rules, name, renderer.renderToken)
     with pytest.raises(AssertionError):
         tried(lambda text: check(rendered(text)), HOSTILE)
 
