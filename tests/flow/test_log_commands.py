@@ -22,8 +22,8 @@ from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Coordinates, RawRecord, Received
 from servicekit.log.topics import partitions_by_topic
 from servicekit.service import Service, ServiceContext
-from standalone.cli import app
-from standalone.cli_log import SHOWN
+from standalone.cli.app import app
+from standalone.cli.log import SHOWN
 from standalone.embedded.memory_broker import MemoryBroker
 
 

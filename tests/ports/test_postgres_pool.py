@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 import asyncpg
@@ -69,6 +70,39 @@ async def test_a_connection_that_cannot_be_lent_again_is_not(postgres_url: str, 
         await pool.release(stranger)
     await other.release(stranger)
     await asyncio.gather(pool.close(), other.close())
+
+
+@pytest.mark.parametrize("left", ["begin", "begin; insert into kept values (1)", "begin; select 1 / 0"])
+async def test_whatever_a_borrower_leaves_the_next_one_begins_anew(
+    postgres_url: str, tmp_path: Path, left: str
+) -> None:
+    (tmp_path / "0001_table.sql").write_text("create table kept (n int)")
+    pool = await open_pool(postgres_url, "left_open", tmp_path, size=1)
+    async with pool.acquire() as connection:
+        with contextlib.suppress(asyncpg.DivisionByZeroError):
+            await connection.execute(left)
+    async with pool.acquire() as connection:
+        assert not connection.is_in_transaction()
+        await connection.execute("insert into kept values (2)")
+    transaction = (connection := await pool.acquire()).transaction()
+    await transaction.start()
+    await pool.release(connection)
+    assert await pool.fetchval("select min(n) from kept") == 2
+    async with pool.acquire() as connection, connection.transaction():
+        assert await connection.fetchval("select count(*) from kept where n = 1") == 0
+    await pool.execute("truncate kept")
+    await pool.close()
+
+
+async def test_a_connection_is_replaced_after_its_number_of_statements(postgres_url: str, tmp_path: Path) -> None:
+    pool = await open_pool(postgres_url, "nothing", tmp_path, size=1)
+    async with pool.acquire() as connection:
+        first = await connection.fetchval("select pg_backend_pid()")
+    pool._holders[0]._max_queries = 3
+    seen = [await pool.fetchval("select pg_backend_pid()") for _ in range(6)]
+    assert seen[0] == first
+    assert seen[-1] != first
+    await pool.close()
 
 
 async def test_every_connection_is_prepared_once_the_tables_are_there(postgres_url: str, tmp_path: Path) -> None:

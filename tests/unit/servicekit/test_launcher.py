@@ -13,7 +13,7 @@ from pydantic_settings import SettingsConfigDict
 import servicekit.launcher
 from servicekit.definition import Erases, ServiceDefinition
 from servicekit.errors import Unavailable
-from servicekit.launcher import _started
+from servicekit.launcher import _start, _started
 from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.settings import Settings
 
@@ -94,3 +94,29 @@ async def test_a_task_that_drops_a_cancellation_does_not_hold_the_stop() -> None
     await asyncio.sleep(0)
     await asyncio.wait_for(service.stop(), 10)
     assert dropped == 1 and all(task.cancelled() for task in service._tasks)
+
+
+async def test_a_start_is_repeated_while_a_dependency_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[Exception] = [Unavailable("the database"), OSError("refused")]
+    started = object()
+
+    async def starts(_: Any) -> Any:
+        if raised:
+            raise raised.pop()
+        return started
+
+    monkeypatch.setattr(servicekit.launcher, "_started", starts)
+    program = ServiceDefinition("chat_bridge", SomeSettings, None, Erases("nothing"))  # type: ignore[arg-type]
+    assert await _start(program) is started
+    assert not raised
+
+
+async def test_a_start_that_a_bug_ends_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def starts(_: Any) -> Any:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(servicekit.launcher, "_started", starts)
+    program = ServiceDefinition("chat_bridge", SomeSettings, None, Erases("nothing"))  # type: ignore[arg-type]
+    with pytest.raises(KeyError):
+        async with asyncio.timeout(5):
+            await _start(program)
