@@ -7,17 +7,18 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import pytest
 import pytest_asyncio
 
 import inference.service
 from contracts.feedback import FeedbackCreated
 from detector.encoders.embedder import WordLlamaEmbedder
 from inference.turns.store_postgres import PostgresTurnIndex
-from inference.turns.user_reactions import UserReactionHandler, reaction_of
+from inference.turns.user_reactions import NO_REACTION, UserReactionHandler, reaction_of
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
-from servicekit.log.outcome import STORED
+from servicekit.log.outcome import STORED, UNCHANGED
 from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone
 from tests.support.logs import NOW, example
 
@@ -57,6 +58,29 @@ async def test_what_is_said_after_a_tombstone_in_the_same_batch_stays(pool: Any)
     assert outcomes[2] == STORED
     assert await status(pool) == "rejected"
     assert await pool.fetchval("select feedback_id from user_reactions") == UUID(ended().key)
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 3, 1)])
+@pytest.mark.parametrize("together", [True, False])
+async def test_the_highest_revision_counts_in_any_order(pool: Any, order: tuple[int, ...], together: bool) -> None:
+    events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
+    said = [judged(revision, "not_ok" if revision == 3 else "ok") for revision in order]
+    batches = [said] if together else [[one] for one in said]
+    outcomes = [outcome for part in batches for outcome in await events.handle(part)]
+    assert await status(pool) == "rejected"
+    assert outcomes[order.index(3)] == STORED
+    late = order[order.index(3) + 1 :]
+    assert all(outcomes[order.index(revision)] == UNCHANGED for revision in late)
+    assert await events.handle([judged(3, "not_ok")]) == [UNCHANGED], "a repetition changes nothing"
+
+
+async def test_a_record_that_is_no_reaction_of_a_person_is_ignored(pool: Any) -> None:
+    events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
+    inferred = example(TOPIC, "created", feedbackType="inferred", origin="machine")
+    verdict = Received(FeedbackCreated.model_validate_json(inferred), record())
+    outcomes = await events.handle([verdict, Tombstone("no id", record())])
+    assert outcomes == [NO_REACTION, NO_REACTION]
+    assert await pool.fetchval("select count(*) from user_reactions") == 0
 
 
 async def test_a_tombstone_takes_back_what_was_said_before_it(pool: Any) -> None:
