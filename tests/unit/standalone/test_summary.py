@@ -36,3 +36,28 @@ def test_stored_feedback_is_counted_by_its_kinds(by_type: dict[str, int], cleare
     print_summary(Console(file=written, width=120), facts(by_type, cleared))
     (line,) = [line for line in written.getvalue().splitlines() if line.startswith("feedback stored")]
     assert line.split("feedback stored")[1].strip() == shown
+
+
+def test_every_row_of_the_table() -> None:
+    given = facts({**NONE, "explicit": 2}, 1) | {
+        "replayed": {"lines": 1_100, "events": 1_050, "rejected": [object()] * 50},
+        "topics": {"feedback.created": 17},
+        "parked": 3,
+        "dead_letters": {"invalid_json": 4, "future": 5},
+        "report": {"conversations": 6, "total": 60, "ok": 10, "not_ok": 20, "neutral": 30, "user": 25, "machine": 35},
+        "seconds": 12.345,
+    }
+    written = StringIO()
+    print_summary(Console(file=written, width=160), given)
+    assert [" ".join(line.split()) for line in written.getvalue().splitlines()] == [
+        "Outcome",
+        "chat events published 1,050 of 1,100 lines, 50 rejected",
+        "feedback stored 2 2 explicit; 1 cleared",
+        "feedback.created announced 17 in this run",
+        "awaiting their message 3 parked",
+        "dead letters 9 in this run",
+        "conversations with a verdict 6",
+        "verdicts on turns 60 👍 10 ok 👎 20 not ok 😐 30 neutral",
+        "25 by people, 35 inferred from what they wrote next",
+        "seconds 12.3 start-up included",
+    ]
