@@ -87,6 +87,47 @@ async def test_the_question_of_an_answer_is_the_one_replied_to_else_the_first_of
     assert (original.question_message_id, original.thread_id) == ("q0", "th")
 
 
+EDITS: dict[str, Any] = {
+    "turn_id": "t2",
+    "sender_id": "other",
+    "sender_type": "human",
+    "agent_id": "other",
+    "content": "another text",
+    "provenance": Provenance(model="m-9"),
+    "truncated": True,
+    "reply_to": "m0",
+    "thread_id": "th",
+}
+COMPARED = {"turn_id", "sender_id", "sender_type", "agent_id", "content", "provenance"}
+
+
+@pytest.mark.parametrize("field", EDITS)
+async def test_a_later_version_replaces_each_field_and_an_earlier_one_none(store: MessageStore, field: str) -> None:
+    first, edit = message(at=100), message(at=101, **{field: EDITS[field]})
+    assert await store.index([first]) == {first.key}
+    assert await store.index([edit]) == ({edit.key} if field in COMPARED else set())
+    [found] = (await store.find([edit.key])).values()
+    assert replace(found, question_message_id=None) == edit
+    assert await store.index([first]) == set()
+    assert await store.find([edit.key]) == {edit.key: found}
+
+
+@pytest.mark.parametrize("names", ["its reply", "its turn"])
+async def test_a_question_is_in_the_answers_own_conversation_project_and_tenant(
+    store: MessageStore, names: str
+) -> None:
+    place = {"tenant": "acme", "project": "p", "conversation_id": "c1"}
+    turn, reply_to = ("t9", "q1") if names == "its reply" else ("t1", None)
+    answer = message("a1", reply_to=reply_to)
+    asked = message("q1", 90, turn_id=turn, sender_id="", sender_type="human", agent_id=None, content=None)
+    for part in place:
+        await store.index([replace(asked, key=MessageKey(**place | {part: "another"}, message_id="q1"))])
+    await store.index([answer, message("q2", 80, turn_id=turn, sender_type="agent")])
+    assert (await store.find([answer.key]))[answer.key].question_message_id is None
+    await store.index([asked])
+    assert (await store.find([answer.key]))[answer.key].question_message_id == "q1"
+
+
 async def test_copies_get_the_question_and_the_thread_that_the_index_knows(store: MessageStore) -> None:
     person: Any = {"sender_id": "ann", "sender_type": "human", "agent_id": None, "content": None}
     asked = [message("q2", 92, **person), message("q1", 91, **person), message("q0", 90, turn_id="t0", **person)]

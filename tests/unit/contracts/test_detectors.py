@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from contracts.detectors import UNVERSIONED, precedence, version_of
 
 IN_ORDER = [
@@ -36,3 +38,16 @@ def test_what_is_no_version_of_ours_comes_first() -> None:
 
 def test_a_version_is_found_again_by_its_sort_key() -> None:
     assert [version_of(precedence(one)) for one in (*IN_ORDER, UNVERSIONED)] == [*IN_ORDER, None]
+
+
+@pytest.mark.parametrize(
+    ("version", "key"),
+    [
+        ("2026-11-23.a1b2c3d4-words", "1:2026-11-23.a1b2c3d4-words"),
+        ("2026-11-23.a1b2c3d4", "2:2026-11-23.a1b2c3d4"),
+        ("2026-11-23.a1b2c3d4-words-gate", "3:2026-11-23.a1b2c3d4-words-gate"),
+        ("2026-11-23.a1b2c3d4-gate", "4:2026-11-23.a1b2c3d4-gate"),
+    ],
+)
+def test_the_sort_keys_stay_as_databases_hold_them(version: str, key: str) -> None:
+    assert precedence(version) == key

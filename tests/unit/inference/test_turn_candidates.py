@@ -34,3 +34,14 @@ def test_the_order_that_turns_are_handed_in_does_not_matter() -> None:
     turns = [answered(name, "At nine.", 2, 0.4) for name in ("b", "a", "c")]
     assert candidates("nine", turns) == candidates("nine", turns[::-1])
     assert [one.target.turn_id for one in candidates("nine", turns)] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(("turns_back", "recency"), [(1, 1.0), (2, 0.5), (3, 0.333333), (7, 0.142857)])
+def test_a_candidate_names_its_turn_and_how_far_back_it_is(turns_back: int, recency: float) -> None:
+    [found] = candidates("nine", [answered("t1", "It opens at nine.", turns_back, 0.123)])
+    assert found.conversation == ("acme", "p", "c-t1")
+    assert (found.target.turn_id, found.target.message_id, found.target.agent_id) == ("t1", "t1-a", "bot")
+    assert (found.target.turns_back, found.target.recency) == (turns_back, recency)
+    assert found.target.similarity == round(found.target.similarity, 6)
+    assert found.target.score == pytest.approx(0.85 * found.target.similarity + 0.15 / turns_back, abs=1e-6)
+    assert found.target.score == round(found.target.score, 6)
