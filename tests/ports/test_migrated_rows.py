@@ -40,7 +40,8 @@ async def schema_before(url: str, service: str, number: int, folder: Path) -> As
 
 
 async def take_all(pool: asyncpg.Pool, service: str) -> None:
-    async with pool.acquire() as connection:
+    async with pool.acquire() as borrowed:
+        connection: Any = borrowed
         await migrate(connection, service, SERVICES / service / "migrations")
 
 
@@ -66,7 +67,8 @@ async def test_the_bridge_forgets_erased_senders(own_database: str, tmp_path: Pa
         row = {"tenant": "acme", "sender_id": "ann", "sender_type": "human", "version": version(ERASED_AT)} | change
         await insert(pool, "messages", row, row | {"sender_type": "agent", "message_id": "agents"})
         await take_all(pool, "chat_bridge")
-        found = dict(await pool.fetch("select sender_type, sender_id from messages"))
+        rows = await pool.fetch("select sender_type, sender_id from messages")
+        found = {row["sender_type"]: row["sender_id"] for row in rows}
     assert found == {"human": "" if covered else row["sender_id"], "agent": row["sender_id"]}
 
 
@@ -106,6 +108,7 @@ async def test_inference_forgets_what_erased_people_asked(own_database: str, tmp
         await pool.execute("update turns set user_vector = array_fill(0.5::real, array[256])")
         await take_all(pool, "inference")
         found = await pool.fetchrow("select user_id, user_text, user_vector is null, user_embedder from turns")
+    assert found is not None
     assert tuple(found) == ((None, None, True, None) if covered else (turn["user_id"], "words", False, 7))
 
 

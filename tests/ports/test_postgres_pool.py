@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -98,7 +99,8 @@ async def test_a_connection_is_replaced_after_its_number_of_statements(postgres_
     pool = await open_pool(postgres_url, "nothing", tmp_path, size=1)
     async with pool.acquire() as connection:
         first = await connection.fetchval("select pg_backend_pid()")
-    pool._holders[0]._max_queries = 3
+    inside: Any = pool
+    inside._holders[0]._max_queries = 3
     seen = [await pool.fetchval("select pg_backend_pid()") for _ in range(6)]
     assert seen[0] == first
     assert seen[-1] != first

@@ -106,7 +106,7 @@ async def test_a_start_is_repeated_while_a_dependency_is_unavailable(monkeypatch
         return started
 
     monkeypatch.setattr(servicekit.launcher, "_started", starts)
-    program = ServiceDefinition("chat_bridge", SomeSettings, None, Erases("nothing"))  # type: ignore[arg-type]
+    program: Any = ServiceDefinition("chat_bridge", SomeSettings, None, Erases("nothing"))  # type: ignore[arg-type]
     assert await _start(program) is started
     assert not raised
 
@@ -116,7 +116,7 @@ async def test_a_start_that_a_bug_ends_is_not_repeated(monkeypatch: pytest.Monke
         raise KeyError("a bug")
 
     monkeypatch.setattr(servicekit.launcher, "_started", starts)
-    program = ServiceDefinition("chat_bridge", SomeSettings, None, Erases("nothing"))  # type: ignore[arg-type]
+    program: Any = ServiceDefinition("chat_bridge", SomeSettings, None, Erases("nothing"))  # type: ignore[arg-type]
     with pytest.raises(KeyError):
         async with asyncio.timeout(5):
             await _start(program)
