@@ -15,24 +15,22 @@ PUBLIC_NAMES: Final = {
     for module, names in {
         "circuit_breaker": "CircuitBreaker",
         "clock": "Clock",
+        "db.database": "Database",
         "db.erasure_ledger": "ErasureLedger",
-        "db.inline_release_pool": "connection_usage",
-        "db.pools": "PLANNED_FREELY shown",
-        "db.row_security": "tenant_in_sight",
-        "db.statements": "Statement columns_of load_statements",
+        "db.pools": "shown",
+        "db.statements": "load_statements",
         "definition": "Erases Every Keeps Reads Serves ServiceDefinition",
-        "error_kinds": "is_transient unavailable_as",
-        "errors": "BadRequest StartError Unavailable",
+        "error_kinds": "unavailable_as",
+        "errors": "RequestRefused StartError Unavailable",
         "interrupts": "run_service",
         "log.handler": "Handler",
-        "log.late_outcomes": "LateOutcome LateOutcomes",
-        "log.messages": "Message Producer Written",
+        "log.late_outcomes": "LateOutcomes",
+        "log.messages": "Message Producer",
         "log.outcome": "DeadLettered ERASED Ignored Outcome Parked STORED UNCHANGED",
         "log.records": "Received Tombstone Unreadable",
-        "logging": "frames logger",
-        "request_batcher": "RequestBatcher",
+        "logging": "logger",
         "service": "Service",
-        "settings": "PostgresUrl ReadSettings Settings read_toml secret_of",
+        "settings": "ReadSettings Settings read_toml secret_of",
         "web.answering": "failure_id",
         "web.auth": "Authenticator COOKIE Caller caller_of",
         "web.bodies": "Malformed read_body",
@@ -40,8 +38,8 @@ PUBLIC_NAMES: Final = {
         "web.documents": "Document",
         "web.journal": "Where",
         "web.parameters": "ProjectPath TenantPath",
-        "web.permissions": "ANY_TOKEN PUBLIC needs",
-        "web.refusals": "documented refusal require_media_type",
+        "web.permissions": "needs",
+        "web.refusals": "documented require_media_type",
     }.items()
     for name in names.split()
 }
@@ -51,24 +49,22 @@ PUBLIC_NAMES: Final = {
 if TYPE_CHECKING:
     from servicekit.circuit_breaker import CircuitBreaker
     from servicekit.clock import Clock
+    from servicekit.db.database import Database
     from servicekit.db.erasure_ledger import ErasureLedger
-    from servicekit.db.inline_release_pool import connection_usage
-    from servicekit.db.pools import PLANNED_FREELY, shown
-    from servicekit.db.row_security import tenant_in_sight
-    from servicekit.db.statements import Statement, columns_of, load_statements
+    from servicekit.db.pools import shown
+    from servicekit.db.statements import load_statements
     from servicekit.definition import Erases, Every, Keeps, Reads, Serves, ServiceDefinition
-    from servicekit.error_kinds import is_transient, unavailable_as
-    from servicekit.errors import BadRequest, StartError, Unavailable
+    from servicekit.error_kinds import unavailable_as
+    from servicekit.errors import RequestRefused, StartError, Unavailable
     from servicekit.interrupts import run_service
     from servicekit.log.handler import Handler
-    from servicekit.log.late_outcomes import LateOutcome, LateOutcomes
-    from servicekit.log.messages import Message, Producer, Written
+    from servicekit.log.late_outcomes import LateOutcomes
+    from servicekit.log.messages import Message, Producer
     from servicekit.log.outcome import ERASED, STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
     from servicekit.log.records import Received, Tombstone, Unreadable
-    from servicekit.logging import frames, logger
-    from servicekit.request_batcher import RequestBatcher
+    from servicekit.logging import logger
     from servicekit.service import Service
-    from servicekit.settings import PostgresUrl, ReadSettings, Settings, read_toml, secret_of
+    from servicekit.settings import ReadSettings, Settings, read_toml, secret_of
     from servicekit.web.answering import failure_id
     from servicekit.web.auth import COOKIE, Authenticator, Caller, caller_of
     from servicekit.web.bodies import Malformed, read_body
@@ -76,8 +72,8 @@ if TYPE_CHECKING:
     from servicekit.web.documents import Document
     from servicekit.web.journal import Where
     from servicekit.web.parameters import ProjectPath, TenantPath
-    from servicekit.web.permissions import ANY_TOKEN, PUBLIC, needs
-    from servicekit.web.refusals import documented, refusal, require_media_type
+    from servicekit.web.permissions import needs
+    from servicekit.web.refusals import documented, require_media_type
 else:
 
     def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Errors of the platform: a permanent one becomes a dead letter, an unavailable dependency is retried. Pure."""
+"""Errors of the platform: permanent ones of records, unavailable dependencies, refused requests. Pure."""
 
 from __future__ import annotations
 
@@ -46,5 +46,9 @@ class LogFull(Exception):
         self.retry_after = retry_after
 
 
-class BadRequest(ValueError):
-    """Invalid request, answered with 400; the message is the response's sentence."""
+class RequestRefused(Exception):
+    """Refusal of a request, answered with `status` and one sentence without the caller's input."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status

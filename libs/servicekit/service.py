@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from contracts.erasure import Person
 from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.clock import Clock, SystemClock
+from servicekit.db.database import Database
 from servicekit.db.migrations import check_schema, read_migrations
 from servicekit.db.pools import Plan, open_pool, open_reads
 from servicekit.db.retention import SWEEP_SECONDS, Expiry, Retention
@@ -109,6 +111,7 @@ class Service:
         """Further sources of warnings for an operator."""
         self.resources = AsyncExitStack()
         self._periodics: list[Periodic] = []
+        self._wakes: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._runs: dict[str, float] = {}
         """Start of each running periodic task, in monotonic seconds by name."""
         self._tasks: list[asyncio.Task[None]] = []
@@ -161,6 +164,10 @@ class Service:
     def every(self, periodic: Periodic) -> None:
         self._periodics.append(periodic)
 
+    def wake(self, name: str) -> None:
+        """Do the periodic work `name` at once, or once more if it is in progress."""
+        self._wakes[name].set()
+
     def expire(self, pool: asyncpg.Pool, expiries: Sequence[Expiry]) -> None:
         """Delete, every hour, the rows of `pool`'s tables that are older than their retention."""
         retention = Retention(self.name, pool, self.context.clock, expiries)
@@ -168,7 +175,7 @@ class Service:
 
     async def open_database(
         self, url: str, migrations: Path, *, size: int = 4, init: Callable[..., Coroutine[Any, Any, None]] | None = None
-    ) -> asyncpg.Pool:
+    ) -> Database:
         """Open a pool of at most `size` connections on the service's schema; `init` is called with each connection.
 
         The service is ready only while the database answers. It leaves its groups once the schema has become newer
@@ -180,7 +187,7 @@ class Service:
         self._schemas.append(partial(check_schema, pool, self.name, read_migrations(migrations)))
         return pool
 
-    async def open_reads(self, settings: ReadSettings, migrations: Path, *, plan: Plan = "automatic") -> asyncpg.Pool:
+    async def open_reads(self, settings: ReadSettings, migrations: Path, *, plan: Plan = "automatic") -> Database:
         """Open a pool for HTTP reads, kept to one tenant at a time; see `servicekit.db.pools.open_reads`."""
         pool = await open_reads(settings, self.name, migrations, say=self.context.say, plan=plan)
         self.resources.push_async_callback(pool.close)
@@ -307,8 +314,10 @@ class Service:
                 await admin.close()
 
     async def _run(self, periodic: Periodic) -> None:
+        wake = self._wakes[periodic.name]
         await asyncio.sleep(periodic.delay)
         while True:
+            wake.clear()
             self._runs[periodic.name] = self.context.clock.monotonic()
             try:
                 await periodic.work()
@@ -317,7 +326,8 @@ class Service:
                 level("periodic_failed", name=periodic.name, error=type(error).__name__, where=frames(error))
             finally:
                 del self._runs[periodic.name]
-            await asyncio.sleep(periodic.seconds)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(wake.wait(), periodic.seconds)
 
 
 async def _end(tasks: Collection[asyncio.Task[None]]) -> None:

@@ -7,10 +7,10 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_origin
+from typing import Any, TypeVar, get_origin
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -24,15 +24,6 @@ M = TypeVar("M", bound=BaseModel)
 _JSON_RULES = {"dict_type": 'must be a JSON object, such as {"name": "value"}', "list_type": "must be a JSON array"}
 """Rules of values that are given as JSON, by pydantic's type of the error."""
 _AT = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)")
-
-
-def _postgres_url(url: str) -> str:
-    if urlsplit(url).scheme not in ("postgresql", "postgres"):
-        raise ValueError("must begin with postgresql://")
-    return url
-
-
-PostgresUrl = Annotated[str, AfterValidator(_postgres_url)]
 
 
 class _Variables(EnvSettingsSource):
@@ -70,6 +61,13 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, hide_input_in_errors=True)
 
+    @field_validator("database_url", check_fields=False)
+    @classmethod
+    def _is_postgres(cls, url: str) -> str:
+        if urlsplit(url).scheme not in ("postgresql", "postgres"):
+            raise ValueError("must begin with postgresql://")
+        return url
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -85,7 +83,7 @@ class Settings(BaseSettings):
 class ReadSettings(Settings):
     """Settings of a service with an HTTP API: its reads have separate connections."""
 
-    database_url: PostgresUrl = "postgresql://localhost/agent_feedback"
+    database_url: str = "postgresql://localhost/agent_feedback"
     """PostgreSQL URL; the service uses the schema with its own name."""
     read_pool_size: int = Field(default=3, ge=1, le=100)
     """Maximum database connections for HTTP reads; further requests wait for one."""

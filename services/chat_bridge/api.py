@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from chat_bridge.ingest import LINES_LIMIT, IngestProject, TooManyLines, check
 from chat_bridge.intake import Intake
-from servicekit import ProjectPath, TenantPath, caller_of, documented, refusal, require_media_type
+from servicekit import ProjectPath, RequestRefused, TenantPath, caller_of, documented, require_media_type
 
 INGEST_LIMIT = 8 * 1024 * 1024
 """Size limit of a request body, in bytes."""
@@ -86,7 +86,7 @@ def ingest_router(intake: Intake) -> APIRouter:
             body, place = await request.body(), IngestProject(tenant, project)
             checked = await check(body, place)
         except TooManyLines:
-            raise refusal(413, f"More than {LINES_LIMIT} lines.") from None
+            raise RequestRefused(413, f"More than {LINES_LIMIT} lines.") from None
         future = await intake.write(checked.valid)
         await intake.refuse(place, body, checked.refused[:REFUSED_SHOWN])
         refused = sorted([*checked.refused, *future], key=lambda one: one.line)

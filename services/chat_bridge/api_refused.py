@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from chat_bridge.refused_store import SHOWN, RefusedEvents
 from contracts.instants import format_instant, parse_instant
-from servicekit import ProjectPath, TenantPath, caller_of, documented, refusal
+from servicekit import ProjectPath, RequestRefused, TenantPath, caller_of, documented
 
 REFUSED = "/conversations/{tenant}/{project}/refused"
 ANSWERS = (
@@ -54,7 +54,7 @@ def refused_router(refused: RefusedEvents) -> APIRouter:
         try:
             moment = 0 if since is None else parse_instant(since)
         except ValueError:
-            raise refusal(422, "since must be RFC 3339 with an offset.") from None
+            raise RequestRefused(422, "since must be RFC 3339 with an offset.") from None
         rows = await refused.since(tenant, project, moment)
         items = [RefusedChatEvent(**{**row, "refused_at": format_instant(row["refused_at"])}) for row in rows]
         return RefusedChatEvents(items=items, truncated=len(items) == SHOWN)

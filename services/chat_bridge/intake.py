@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from chat_bridge.ingest import IngestProject, RefusedLine, ValidLine
 from chat_bridge.refused import EventRefusal, refusal_of_line
 from contracts.log_time import future_fault
-from servicekit import Clock, Producer, Written
+from servicekit import Clock, Producer
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,14 @@ class Intake:
         return [
             RefusedLine(line.number, *fault)
             for line, place in zip(lines, written, strict=True)
-            if (fault := future_fault(line.occurred_at, self._time_of(place)))
+            if (fault := future_fault(line.occurred_at, self._time_of(place.log_time)))
         ]
 
-    def _time_of(self, place: Written) -> int:
-        """Return the time against which the consumers check the record at `place`, in microseconds."""
+    def _time_of(self, log_time: int | None) -> int:
+        """Return the time against which the consumers check a record that the log timed, in microseconds."""
         if self.judge_at is not None:
             return self.judge_at
-        return self.clock.now() if place.log_time is None else place.log_time
+        return self.clock.now() if log_time is None else log_time
 
     async def refuse(self, place: IngestProject, body: bytes, refused: Sequence[RefusedLine]) -> None:
         """Note rejected lines of `body`, so that their producer can list them later."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from chat_bridge import metrics
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.store import MessageStore
 from chat_bridge.translate import Translated, message_of, translate
 from contracts.headers import Headers, derived_headers
-from servicekit import STORED, Clock, DeadLettered, LateOutcome, LateOutcomes, Message, Outcome, Producer
+from servicekit import STORED, Clock, DeadLettered, LateOutcomes, Message, Outcome, Producer, Received
 
 SWEEP_BATCH = 500
 GIVEN_UP = DeadLettered("original_never_came")
@@ -41,15 +42,15 @@ class Parking:
     ) -> Mapping[tuple[ParkedKey, str], Outcome]:
         """Forward the events' translations, and delete the events. Return the outcomes by key and cause."""
         messages: list[Message] = []
-        late: list[LateOutcome] = []
+        late: list[tuple[Received[Any], Outcome]] = []
         for parked, original in pairs:
             result = translate(parked.event, original)
             if isinstance(result, Translated):
                 messages.append(message_of(result, _headers(parked)))
-            late.append(_late(parked, STORED if isinstance(result, Translated) else result))
+            late.append((_received(parked), STORED if isinstance(result, Translated) else result))
         await self._producer.send(messages)
         await self._forget([parked for parked, _ in pairs], late)
-        return {(parked.key, parked.cause): one.outcome for (parked, _), one in zip(pairs, late, strict=True)}
+        return {(parked.key, parked.cause): outcome for (parked, _), (_, outcome) in zip(pairs, late, strict=True)}
 
     async def sweep(self) -> None:
         """Release events that a crash left parked, then expire those older than the setting."""
@@ -60,11 +61,11 @@ class Parking:
         metrics.PARKED.labels("chat_bridge").set(await self._store.parked())
 
     async def _give_up(self, old: Sequence[ParkedEvent]) -> None:
-        late = [_late(parked, GIVEN_UP) for parked in old]
+        late = [(_received(parked), GIVEN_UP) for parked in old]
         await self._late.set_aside(late)
         await self._forget(old, late)
 
-    async def _forget(self, events: Sequence[ParkedEvent], late: Sequence[LateOutcome]) -> None:
+    async def _forget(self, events: Sequence[ParkedEvent], late: Sequence[tuple[Received[Any], Outcome]]) -> None:
         await self._store.unpark([event.key for event in events])
         await self._late.note(late)
 
@@ -73,6 +74,6 @@ def _headers(parked: ParkedEvent) -> Headers:
     return derived_headers(parked.cause, parked.log_time, parked.traceparent)
 
 
-def _late(parked: ParkedEvent, outcome: Outcome) -> LateOutcome:
+def _received(parked: ParkedEvent) -> Received[Any]:
     headers = _headers(parked)
-    return LateOutcome(outcome, parked.event, parked.cause, parked.record_key, parked.value, headers, parked.log_time)
+    return Received.kept(parked.event, parked.cause, parked.record_key, parked.value, headers, parked.log_time)

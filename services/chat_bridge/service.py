@@ -11,7 +11,7 @@ from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.api import SOURCE_LIMIT
 from chat_bridge.sources.registry import SOURCES
 from contracts.scopes import INGEST
-from servicekit import PUBLIC, Erases, Every, Keeps, Reads, Serves, ServiceDefinition, Where, needs
+from servicekit import Erases, Every, Keeps, Reads, Serves, ServiceDefinition, Where, needs
 
 PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     "chat_bridge",
@@ -21,7 +21,10 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     serves=[
         Serves(lambda parts: ingest_router(parts.intake), {("POST", EVENTS): needs(INGEST)}),
         # Sources need no token, because platforms sign their requests.
-        *(Serves(partial(ChatBridgeParts.source_routes, kind=kind), {("POST", kind.path): PUBLIC}) for kind in SOURCES),
+        *(
+            Serves(partial(ChatBridgeParts.source_routes, kind=kind), {("POST", kind.path): needs(token=False)})
+            for kind in SOURCES
+        ),
         Serves(lambda parts: refused_router(parts.refused), {("GET", REFUSED): needs(INGEST)}),
     ],
     every=[

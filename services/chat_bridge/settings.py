@@ -6,7 +6,6 @@ from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
 from chat_bridge.sources.registry import SourceSettings
-from servicekit import PostgresUrl
 
 
 class ChatBridgeSettings(SourceSettings):
@@ -23,7 +22,7 @@ class ChatBridgeSettings(SourceSettings):
     model_config = SettingsConfigDict(env_prefix="CHAT_BRIDGE_")
 
     broker: str = "localhost:9092"
-    database_url: PostgresUrl = "postgresql://localhost/agent_feedback"
+    database_url: str = "postgresql://localhost/agent_feedback"
     message_days: float = Field(default=180, ge=0)
     refused_days: float = Field(default=7, ge=0)
     journal_days: float = Field(default=7, ge=0)

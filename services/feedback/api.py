@@ -13,7 +13,16 @@ from contracts.instants import format_instant
 from feedback.registry import TurnKey
 from feedback.submission import ExplicitIntake, Judgement, RegistryBehind, UnknownTurn
 from feedback.submission_body import EXAMPLES, GivenFeedback, InvalidReaction, given
-from servicekit import Caller, DirectRoute, ProjectPath, TenantPath, caller_of, documented, refusal, require_media_type
+from servicekit import (
+    Caller,
+    DirectRoute,
+    ProjectPath,
+    RequestRefused,
+    TenantPath,
+    caller_of,
+    documented,
+    require_media_type,
+)
 
 TURN_FEEDBACK = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/feedback"
 JSON = "application/json"
@@ -68,15 +77,15 @@ def intake_router(intake: ExplicitIntake) -> APIRouter:
         try:
             body = given(await request.body())
         except InvalidReaction:
-            raise refusal(400, "The reaction must be ok, not_ok, neutral or null.") from None
+            raise RequestRefused(400, "The reaction must be ok, not_ok, neutral or null.") from None
         person = caller.person(body.user_id)
         judgement = Judgement(person, body.reaction, body.ts, body.text, body.tags, body.correction)
         try:
             accepted = await intake.take(TurnKey(tenant, project, conversation_id, turn_id), judgement)
         except UnknownTurn:
-            raise refusal(404, "No agent has answered on that turn.") from None
+            raise RequestRefused(404, "No agent has answered on that turn.") from None
         except RegistryBehind:
-            raise refusal(503, "That turn is not known yet; send the request again.") from None
+            raise RequestRefused(503, "That turn is not known yet; send the request again.") from None
         return AcceptedFeedback(feedback_id=accepted.feedback_id, ts=format_instant(accepted.occurred_at))
 
     return router

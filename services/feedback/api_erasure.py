@@ -13,7 +13,7 @@ from contracts.feedback import FeedbackErasureRequested, FeedbackKeeper
 from contracts.instants import format_instant
 from contracts.topics import ERASURE_REQUESTED
 from feedback.erasure_status import ErasureStatuses
-from servicekit import Clock, Message, Producer, TenantPath, documented, refusal
+from servicekit import Clock, Message, Producer, RequestRefused, TenantPath, documented
 
 PERSON = "/tenants/{tenant}/users/{user_id:segment}"
 ERASURE = "/tenants/{tenant}/erasures/{request_id:segment}"
@@ -92,7 +92,7 @@ def erasure_router(log: Producer, statuses: ErasureStatuses, clock: Clock) -> AP
         """List the services that have removed the person's data, and those that have not."""
         found = await statuses.find(tenant, request_id)
         if found is None:
-            raise refusal(404, "There is no such erasure request, or it has not been read yet.")
+            raise RequestRefused(404, "There is no such erasure request, or it has not been read yet.")
         return ErasureProgress(
             request_id=request_id,
             user_id=found.user_id,

@@ -21,11 +21,11 @@ from feedback.submission import ExplicitIntake, Judgement, RegistryBehind, Unkno
 from servicekit import (
     Caller,
     ProjectPath,
+    RequestRefused,
     TenantPath,
     caller_of,
     documented,
     read_body,
-    refusal,
     require_media_type,
     unavailable_as,
 )
@@ -111,9 +111,9 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> APIRouter:
                 await _require_verdict(store, key, body.verdict)
             accepted = await intake.take(key, judgement)
         except UnknownTurn:
-            raise refusal(404, "No agent has answered on that turn.") from None
+            raise RequestRefused(404, "No agent has answered on that turn.") from None
         except RegistryBehind:
-            raise refusal(503, "That turn is not known yet; send the request again.") from None
+            raise RequestRefused(503, "That turn is not known yet; send the request again.") from None
         if form is not None:
             return RedirectResponse(f"{form[1]}&reviewed={accepted.feedback_id}#here", 303)
         return AcceptedFeedback(feedback_id=accepted.feedback_id, ts=format_instant(accepted.occurred_at))
@@ -127,7 +127,7 @@ async def _require_verdict(store: Store, key: TurnKey, verdict: UUID) -> None:
         record = (await store.load([verdict])).get(verdict)
     if record is not None and record.is_verdict and record.current_entry.present and record.turn == key:
         return
-    raise refusal(404, "The machine has no such verdict on that turn.")
+    raise RequestRefused(404, "The machine has no such verdict on that turn.")
 
 
 def _is_form(request: Request) -> bool:
@@ -138,7 +138,7 @@ def _is_form(request: Request) -> bool:
     if not request.headers["content-type"].lower().startswith(FORM):
         return False
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise refusal(403, "Only the transcript page may send a review as a form.")
+        raise RequestRefused(403, "Only the transcript page may send a review as a form.")
     return True
 
 

@@ -12,7 +12,7 @@ from agent_feedback_kit.sessions.record import MemoryMode
 from contracts.base import Id, Name
 from contracts.scopes import ON_BEHALF
 from feedback.sessions import SessionEnd, Sessions
-from servicekit import Caller, caller_of, documented, read_body, refusal, require_media_type
+from servicekit import Caller, RequestRefused, caller_of, documented, read_body, require_media_type
 
 JSON = "application/json"
 THREAD_END = "/api/threads/{thread_id:segment}/end"
@@ -104,7 +104,7 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
         tenant = await tenant_of(given.tenant or caller.tenant, thread_id)
         project = given.project or caller.project
         if not caller.may_touch(tenant, project):
-            raise refusal(403, "This token does not cover that tenant and project.")
+            raise RequestRefused(403, "This token does not cover that tenant and project.")
         person = caller.person(given.user_id)
         if given.feedback is not None:
             await sessions.end(
@@ -132,7 +132,7 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
     ) -> MemoryStatus:
         """Return the number of a thread's ratings: the caller's own, or all with the scope `read` for all projects."""
         if tenant is not None and caller.tenant not in (None, tenant):
-            raise refusal(403, "This token does not cover that tenant.")
+            raise RequestRefused(403, "This token does not cover that tenant.")
         where = await tenant_of(tenant or caller.tenant, thread_id)
         count = await sessions.count(where, thread_id, caller.own_only)
         return MemoryStatus(thread_id=thread_id, session_feedback_count=count)

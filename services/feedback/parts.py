@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Final
 
 import asyncpg
 
@@ -19,7 +20,10 @@ from feedback.store_postgres import PostgresStore
 from feedback.submission import ExplicitIntake
 from feedback.turn_erasures import TurnErasures
 from feedback.turns import TurnHandler
-from servicekit import Producer, Service
+from servicekit import Database, Producer, Service
+
+ANNOUNCEMENTS: Final = "session_announcements"
+"""Name of the periodic work that announces ratings."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +33,8 @@ class FeedbackParts:
     settings: FeedbackSettings
     service: Service
     store: Store
-    pool: asyncpg.Pool
-    reads: asyncpg.Pool
+    pool: Database
+    reads: Database
     turn_erasures: TurnErasures
     log: Producer
     announcer: SessionAnnouncer
@@ -77,7 +81,7 @@ async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackPa
         PostgresRegistry(reads),
         ratings,
         PostgresSessions(reads),
-        announcer,
+        partial(service.wake, ANNOUNCEMENTS),
         context.clock,
         seconds=settings.session_seconds,
         days=settings.session_days,

@@ -11,22 +11,22 @@ import asyncpg
 from contracts.provenance import NO_PROVENANCE, Provenance
 from feedback.registry import AgentAnswer, Asker, KnownFacts, RegisteredTurn, Registry, Role, TurnKey
 from feedback.sql import SQL
-from servicekit import RequestBatcher, columns_of, connection_usage, tenant_in_sight
+from servicekit import Database
 
-Lookup = tuple[str, TurnKey, str]
-"""Tenant of the row-level security policy, a turn, and a person."""
+Lookup = tuple[TurnKey, str]
+"""A turn and a person."""
 _ROLE: Final = ("person_tenant", "person_project", "person_id", "user_type", "role_version")
 
 
 class PostgresRegistry(Registry):
     """See `registry.Registry`. Needs the table `turns` on the pool's search path.
 
-    Concurrent lookups are sent as one query per tenant of the row-level security policy.
+    Concurrent look-ups are sent as one query (`Database.batched`).
     """
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: Database) -> None:
         self._pool = pool
-        self._find = RequestBatcher(self._find_together)
+        self._find = pool.batched(self._find_together)
 
     async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
         if not turns and not roles:
@@ -34,22 +34,16 @@ class PostgresRegistry(Registry):
         # Sorted, to avoid deadlocks between batches.
         rows = [_row(turn) for turn in sorted(turns, key=lambda turn: turn.key)]
         known = [(*role.person, role.user_type, role.version) for role in sorted(roles, key=lambda one: one.person)]
-        columns = dict(zip(_ROLE, columns_of(known, len(_ROLE)), strict=True))
+        columns = {name: [row[at] for row in known] for at, name in enumerate(_ROLE)}
         written = await self._pool.fetch(*SQL.upsert_turns.bulk(rows, **columns))
         return {TurnKey(*row) for row in written}
 
     async def find(self, key: TurnKey, user_id: str) -> KnownFacts:
-        with connection_usage.get():
-            return await self._find((tenant_in_sight.get(), key, user_id))
+        return await self._find((key, user_id))
 
     async def _find_together(self, asked: Sequence[Lookup]) -> list[KnownFacts]:
-        known: dict[Lookup, KnownFacts] = {}
-        for tenant in {one[0] for one in asked}:
-            tenant_in_sight.set(tenant)
-            wanted = [one for one in asked if one[0] == tenant]
-            rows = await self._pool.fetch(*SQL.find_turns.bulk([(*key, user_id) for _, key, user_id in wanted]))
-            known |= {one: KnownFacts(_turn(row), row["user_type"]) for one, row in zip(wanted, rows, strict=True)}
-        return [known[one] for one in asked]
+        rows = await self._pool.fetch(*SQL.find_turns.bulk([(*key, user_id) for key, user_id in asked]))
+        return [KnownFacts(_turn(row), row["user_type"]) for row in rows]
 
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
         of = {"tenant": tenant, "conversation_id": conversation_id}

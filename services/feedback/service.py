@@ -10,13 +10,11 @@ from feedback.api_erasure import ERASURE, PERSON, erasure_router
 from feedback.api_reviews import REVIEWS, reviews_router
 from feedback.api_sessions import MEMORY_STATUS, THREAD_END, sessions_router
 from feedback.erasure_status import PostgresErasureStatuses
-from feedback.parts import FeedbackParts, open_parts
+from feedback.parts import ANNOUNCEMENTS, FeedbackParts, open_parts
 from feedback.settings import FeedbackSettings
 from feedback.where import feedback_of, states_of
 from feedback.widget.routes import FILES, widget_router
 from servicekit import (
-    ANY_TOKEN,
-    PUBLIC,
     Erases,
     Every,
     Keeps,
@@ -37,20 +35,20 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         Reads("feedback_erasures", FeedbackParts.erasure_status_handler, "nothing", erases_itself=True),
     ],
     serves=[
-        Serves(lambda parts: intake_router(parts.intake), {("POST", TURN_FEEDBACK): ANY_TOKEN}),
+        Serves(lambda parts: intake_router(parts.intake), {("POST", TURN_FEEDBACK): needs()}),
         Serves(lambda parts: reviews_router(parts.intake, parts.store), {("POST", REVIEWS): needs(REVIEW)}),
         Serves(
             lambda parts: sessions_router(parts.sessions, parts.settings.default_tenant),
-            {("POST", THREAD_END): ANY_TOKEN, ("GET", MEMORY_STATUS): ANY_TOKEN},
+            {("POST", THREAD_END): needs(), ("GET", MEMORY_STATUS): needs()},
         ),
         Serves(
             lambda parts: erasure_router(parts.log, PostgresErasureStatuses(parts.reads), parts.service.context.clock),
             {("DELETE", PERSON): needs(ADMIN), ("GET", ERASURE): needs(ADMIN)},
         ),
-        Serves(lambda _: widget_router(), {("GET", path): PUBLIC for path in FILES}),
+        Serves(lambda _: widget_router(), {("GET", path): needs(token=False) for path in FILES}),
     ],
     every=[
-        Every("session_announcements", 5, lambda parts: parts.announcer.sweep),
+        Every(ANNOUNCEMENTS, 5, lambda parts: parts.announcer.sweep),
         Every("session_retention", 3600, lambda parts: parts.sessions.purge),
     ],
     keeps=[

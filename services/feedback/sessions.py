@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
@@ -18,7 +17,7 @@ from contracts.ids import derived_id
 from contracts.instants import parse_instant
 from contracts.topics import SESSION_CREATED
 from feedback.sessions_postgres import StoredRating
-from servicekit import Clock, Message, Producer, Unavailable, frames, is_transient, logger, unavailable_as
+from servicekit import Clock, Message, Producer, Unavailable, logger, unavailable_as
 
 log = logger("feedback")
 _AT_ONCE = 500
@@ -75,35 +74,19 @@ class SessionAnnouncer:
     def __init__(self, ratings: RatingStore, producer: Producer) -> None:
         self._ratings = ratings
         self._producer = producer
-        self._sweeping = asyncio.Lock()
-        self._awake: set[asyncio.Task[None]] = set()
 
     async def sweep(self) -> None:
         """Announce all ratings that are not announced yet. Raises errors of the database and the log."""
-        async with self._sweeping:
-            while waiting := await self._ratings.unannounced(_AT_ONCE):
-                await self._producer.send([announcement(rating) for rating in waiting])
-                await self._ratings.mark(waiting)
-
-    def wake(self) -> None:
-        """Start a sweep in the background. If it fails, the periodic sweep repeats it."""
-        if not self._awake:
-            task = asyncio.create_task(self._swept())
-            self._awake.add(task)
-            task.add_done_callback(self._awake.discard)
-
-    async def _swept(self) -> None:
-        try:
-            await self.sweep()
-        except Exception as error:
-            level = log.warning if is_transient(error) else log.error
-            level("session_announcement_delayed", error=type(error).__name__, where=frames(error))
+        while waiting := await self._ratings.unannounced(_AT_ONCE):
+            await self._producer.send([announcement(rating) for rating in waiting])
+            await self._ratings.mark(waiting)
 
 
 class Sessions:
     """Stores ratings in `ratings`, and counts those visible to the caller in `kept`.
 
-    Ratings of incognito sessions stay in this process's memory and are never announced.
+    `announce` starts the announcement of stored ratings. Ratings of incognito sessions stay in this process's memory
+    and are never announced.
     """
 
     def __init__(
@@ -111,7 +94,7 @@ class Sessions:
         turns: Turns,
         ratings: RatingStore,
         kept: SessionFeedbackBackend,
-        announcer: SessionAnnouncer,
+        announce: Callable[[], None],
         clock: Clock,
         *,
         seconds: float,
@@ -120,7 +103,7 @@ class Sessions:
         self._turns = turns
         self._ratings = ratings
         self._kept = kept
-        self._announcer = announcer
+        self._announce = announce
         self._clock = clock
         self._seconds = seconds
         self._kept_for = timedelta(days=days)
@@ -142,7 +125,7 @@ class Sessions:
             seconds=self._seconds,
         )
         if kept is not None and not incognito:
-            self._announcer.wake()
+            self._announce()
         return kept
 
     async def tenant_of(self, thread_id: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from feedback.model import Key, Record
 from feedback.registry import TurnKey
 from feedback.sql import SQL
 from feedback.store import Save, Totals, sum_up
-from servicekit import ErasureLedger, Statement
+from servicekit import ErasureLedger
 
 
 class PostgresStore:
@@ -43,14 +43,14 @@ class PostgresStore:
         return [_record(row) for row in await self.pool.fetch(*SQL.records_on_turns.bulk([*turns]))]
 
     def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
-        return self._pages(SQL.scan_records, limit=batch)
+        return self._pages(lambda after: SQL.scan_records(after=after, limit=batch))
 
     def scan_person(self, person: Person, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
-        return self._pages(SQL.scan_records_of_person, limit=batch, **person._asdict())
+        return self._pages(lambda after: SQL.scan_records_of_person(after=after, limit=batch, **person._asdict()))
 
-    async def _pages(self, statement: Statement, **values: Any) -> AsyncIterator[Sequence[Record]]:
+    async def _pages(self, statement: Callable[[UUID], Sequence[Any]]) -> AsyncIterator[Sequence[Record]]:
         last = UUID(int=0)
-        while rows := await self.pool.fetch(*statement(after=last, **values)):
+        while rows := await self.pool.fetch(*statement(last)):
             last = rows[-1]["feedback_id"]
             yield [_record(row) for row in rows]
 

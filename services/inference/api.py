@@ -22,11 +22,11 @@ from servicekit import (
     Caller,
     Clock,
     ProjectPath,
+    RequestRefused,
     TenantPath,
     caller_of,
     documented,
     read_body,
-    refusal,
     require_media_type,
 )
 
@@ -98,7 +98,7 @@ def inference_router(
         """Return a turn's metadata with the feedback of the machine and of people."""
         turn = await turns.find(TurnKey(tenant, project, conversation_id, turn_id))
         if turn is None:
-            raise refusal(404, "That turn is unknown.")
+            raise RequestRefused(404, "That turn is unknown.")
         return TurnMetadata.of(turn)
 
     @router.post(

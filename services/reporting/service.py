@@ -17,8 +17,6 @@ from reporting.parts import ReportingParts, open_parts
 from reporting.read_models.where import feedback_of, is_noted, states_of
 from reporting.settings import ReportingSettings
 from servicekit import (
-    ANY_TOKEN,
-    PUBLIC,
     Erases,
     Every,
     Keeps,
@@ -53,7 +51,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 ("POST", PROJECT + "/feedback/artifacts"): needs(READ),
                 ("POST", CONVERSATION + "/turns-with-feedbacks"): needs(READ),
                 ("POST", CONVERSATION + "/feedback/latest"): needs(READ, DETECT),
-                ("GET", CONVERSATION + "/turns/{turn_id:segment}/feedback"): ANY_TOKEN,
+                ("GET", CONVERSATION + "/turns/{turn_id:segment}/feedback"): needs(),
             },
         ),
         Serves(
@@ -79,7 +77,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             lambda parts: pages_router(
                 parts.reads, parts.service.context.clock, parts.health, parts.settings.trace_url_template, parts.where
             ),
-            {("GET", path): needs(READ) for path in PAGES} | {("POST", SIGN_IN): PUBLIC},
+            {("GET", path): needs(READ) for path in PAGES} | {("POST", SIGN_IN): needs(token=False)},
         ),
     ],
     every=[

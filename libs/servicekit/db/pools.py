@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import asyncpg
 from asyncpg.protocol import protocol as asyncpg_protocol
 
-from servicekit.db.inline_release_pool import InlineReleasePool
+from servicekit.db.database import INDEXED, Database
 from servicekit.db.migrations import migrate
 from servicekit.db.row_security import ReadingConnection, keep_to_tenant, secure
 from servicekit.errors import StartError
@@ -30,21 +30,11 @@ _IDENTIFIER = re.compile(r"[a-z_]{1,40}")
 _CONNECT_SECONDS = 5.0
 COMMAND_SECONDS = 30.0
 """Maximum duration of a statement in seconds; a longer one counts as an outage and is retried."""
-_INDEXED = {
-    "enable_hashjoin": "off",
-    "enable_mergejoin": "off",
-    "enable_seqscan": "off",
-    "plan_cache_mode": "force_generic_plan",
-}
 _PLANS: Final[Mapping[Plan, Mapping[str, str]]] = {
     "automatic": {},
-    "indexed": _INDEXED,
+    "indexed": INDEXED,
     "custom": {"plan_cache_mode": "force_custom_plan"},
 }
-PLANNED_FREELY = "; ".join(
-    f"set local {name} = {'force_custom_plan' if name == 'plan_cache_mode' else 'on'}" for name in _INDEXED
-)
-"""Setting for a transaction on a pool with the plan `indexed`: plans the following statements for many rows."""
 
 
 async def wait_for_database(url: str, say: Say) -> None:
@@ -63,7 +53,7 @@ async def open_pool(
     init: Callable[..., Coroutine[Any, Any, None]] | None = None,
     tenants_apart: bool = False,
     plan: Plan = "automatic",
-) -> asyncpg.Pool:
+) -> Database:
     """Open a pool for `schema`, migrated to the newest version; `init` is called once with each connection.
 
     `tenants_apart` opens a pool that only reads, one tenant at a time (see `row_security.py`).
@@ -83,9 +73,10 @@ async def open_pool(
         how |= {"setup": keep_to_tenant, "connection_class": ReadingConnection}
     else:
         how |= {"init": init}
-    pool = asyncpg.create_pool(url, min_size=1, max_size=size, reset=_keep_state, **how)
-    pool.__class__ = InlineReleasePool  # asyncpg passes its own class when it creates a pool
-    return await pool
+    pool: Any = asyncpg.create_pool(url, min_size=1, max_size=size, reset=_keep_state, **how)
+    pool.__class__ = Database  # asyncpg passes its own class when it creates a pool
+    opened: Database = await pool
+    return opened
 
 
 async def open_readonly(url: str, schema: str, *, say: Say = lambda _: None) -> asyncpg.Connection:
@@ -95,7 +86,7 @@ async def open_readonly(url: str, schema: str, *, say: Say = lambda _: None) -> 
 
 async def open_reads(
     settings: ReadSettings, schema: str, migrations: Path, *, say: Say, plan: Plan = "automatic"
-) -> asyncpg.Pool:
+) -> Database:
     """Open a pool for reads of callers, separate from the consumers' connections; for the rest see `open_pool`.
 
     Readers wait for each other and never delay a consumer, and the number of concurrent results is limited.

@@ -51,7 +51,7 @@ class Written:
 
 
 class Producer(Protocol):
-    async def send(self, messages: Sequence[Message]) -> list[Written]:
+    async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
         """Write all messages and wait until the log has acknowledged them, in order within each partition.
 
         Return the position of each message. Raises MessageSizeTooLargeError if one is too large; then nothing is

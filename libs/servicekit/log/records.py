@@ -94,6 +94,15 @@ class Received(NamedTuple, Generic[E]):
         """Parse the event in a value that is not in the log yet. Any time is valid. Never raises. See `read`."""
         return read(RawRecord(Coordinates(topic, 0, 0), None, value, (), _LATEST), models)
 
+    @classmethod
+    def kept(cls, event: E, at: str, key: bytes | None, value: bytes, headers: Headers, log_time: int) -> Received[E]:
+        """Return a record that the service has kept. `at` has its coordinates as text.
+
+        `log_time` is its first log time in microseconds.
+        """
+        topic, partition, offset = at.rsplit(":", 2)
+        return cls(event, RawRecord(Coordinates(topic, int(partition), int(offset)), key, value, headers, log_time))
+
     @property
     def topic(self) -> str:
         return self.raw.coordinates.topic

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 
 from contracts.asyncapi import asyncapi
 from contracts.scopes import ADMIN
-from servicekit.errors import BadRequest
+from servicekit.errors import RequestRefused
 from servicekit.request_batcher import RequestBatcher
 from servicekit.web.answering import REQUEST_SECONDS, DeadlineMiddleware
 from servicekit.web.auth import Authenticator
@@ -32,7 +32,7 @@ from servicekit.web.guard import Guard
 from servicekit.web.paths import template_of
 from servicekit.web.permissions import PUBLIC, Need, Permissions, PermissionTable, merged
 from servicekit.web.reference import PAGE_HEADERS, reference_page
-from servicekit.web.refusals import RefusedPage, invalid
+from servicekit.web.refusals import RefusedPage, answer_of, invalid
 
 NotReady = Callable[[], Awaitable[str | None]]
 Warnings = Callable[[], Sequence[str]]
@@ -120,9 +120,9 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
     async def malformed(_: Request, error: Malformed) -> JSONResponse:
         return invalid(error.faults)
 
-    @app.exception_handler(BadRequest)
-    async def bad(_: Request, error: BadRequest) -> JSONResponse:
-        return JSONResponse({"detail": str(error)}, 400)
+    @app.exception_handler(RequestRefused)
+    async def refused(_: Request, error: RequestRefused) -> JSONResponse:
+        return answer_of(error)
 
     @app.exception_handler(Exception)
     async def unexpected(_: Request, error: Exception) -> JSONResponse:

@@ -10,7 +10,7 @@ from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
 
 from contracts.scopes import ALL_SCOPES, ON_BEHALF, READ
-from servicekit.errors import StartError
+from servicekit.errors import RequestRefused, StartError
 
 COOKIE = "agent_feedback_token"
 _BEARER = HTTPBearer(auto_error=False, description="An access token, or a JSON Web Token of the configured issuer.")
@@ -33,7 +33,7 @@ class Caller:
     def person(self, user_id: str | None) -> str:
         """Return the person a request concerns: `user_id`, else the caller. Raises 403 without the scope on_behalf."""
         if user_id not in (None, self.subject) and ON_BEHALF not in self.scopes:
-            raise HTTPException(403, "This token may not speak for others: that needs the scope on_behalf.")
+            raise RequestRefused(403, "This token may not speak for others: that needs the scope on_behalf.")
         return user_id or self.subject
 
     @property

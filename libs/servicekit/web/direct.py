@@ -14,10 +14,11 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError, create_model
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from servicekit.errors import RequestRefused
 from servicekit.web.auth import caller_of
 from servicekit.web.bodies import Malformed
 from servicekit.web.documents import Document
-from servicekit.web.refusals import invalid
+from servicekit.web.refusals import answer_of, invalid
 
 
 class DirectRoute(APIRoute):
@@ -37,7 +38,7 @@ class DirectRoute(APIRoute):
         return handler
 
     async def answer(self, request: Request, place: Mapping[str, str]) -> Response:
-        """Respond to a request whose path has the parameters `place`, decoded. Raises HTTPException."""
+        """Respond to a request whose path has the parameters `place`, decoded. Raises RequestRefused, HTTPException."""
         try:
             values = self._place.model_validate(place).__dict__
         except ValidationError as error:
@@ -69,6 +70,8 @@ class DirectCalls:
             return
         try:
             answer = await route.answer(Request(scope, receive), state["place"])
+        except RequestRefused as error:
+            answer = answer_of(error)
         except HTTPException as refused:
             answer = JSONResponse({"detail": refused.detail}, refused.status_code, refused.headers)
         await answer(scope, receive, send)

@@ -4,8 +4,9 @@ A service declares its rows beside its routes and hands them over in its `Surfac
 
     PERMISSIONS: Permissions = {("POST", "/things/{tenant}/{project}/{thing_id:segment}/search"): needs(READ)}
 
-The key is the method and the path as the route is declared with. The need is PUBLIC, ANY_TOKEN (the route keeps to
-what is the caller's own, see `Caller.person`) or `needs(...)` with scopes of which one suffices. A template with
+The key is the method and the path as the route is declared with. `needs(READ)` names scopes of which one suffices,
+`needs()` asks for any token (the route keeps to what is the caller's own, see `Caller.person`), and
+`needs(token=False)` for none. A template with
 `{tenant}` is open to tokens of that tenant only, one with `{project}` too to tokens of that project; one without
 `{project}` asks for a token of all the tenant's projects. Every parameter is written `{name:segment}` in the route.
 
@@ -50,9 +51,12 @@ PUBLIC = Need(public=True)
 ANY_TOKEN = Need()
 
 
-def needs(*scopes: str) -> Need:
-    """Return the requirement of a valid token with at least one of `scopes`."""
-    return Need(scopes=frozenset(scopes))
+def needs(*scopes: str, token: bool = True) -> Need:
+    """Return the requirement of a valid token with at least one of `scopes`.
+
+    Without scopes any valid token suffices; with `token=False` everybody may call the route.
+    """
+    return Need(public=not token, scopes=frozenset(scopes))
 
 
 @dataclass(frozen=True, slots=True)

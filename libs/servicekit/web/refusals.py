@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from fastapi import HTTPException, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from servicekit.errors import Unavailable
+from servicekit.errors import RequestRefused, Unavailable
 from servicekit.validation_errors import error_summary
 
 RETRY_SECONDS = 5
@@ -31,9 +31,10 @@ def documented(status: int, meaning: str) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": Refusal, "description": meaning}}
 
 
-def refusal(status: int, detail: str) -> HTTPException:
-    """Return the exception that answers `status` with one sentence; a 503 says after how many seconds to retry."""
-    return HTTPException(status, detail, {"Retry-After": str(RETRY_SECONDS)} if status == 503 else None)
+def answer_of(refusal: RequestRefused) -> JSONResponse:
+    """Return the response to a refused request; a 503 says after how many seconds to retry."""
+    headers = {"Retry-After": str(RETRY_SECONDS)} if refusal.status == 503 else None
+    return JSONResponse({"detail": str(refusal)}, refusal.status, headers)
 
 
 async def refused(request: Request, status: int, why: str, headers: Mapping[str, str] | None = None) -> Response:
@@ -58,9 +59,9 @@ def require_media_type(request: Request, allowed: Collection[str]) -> None:
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type not in allowed:
-        raise refusal(415, f"Send the body as {' or '.join(allowed)}.")
+        raise RequestRefused(415, f"Send the body as {' or '.join(allowed)}.")
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
-        raise refusal(415, "Send the body without compression.")
+        raise RequestRefused(415, "Send the body without compression.")
 
 
 def invalid(faults: Sequence[Any]) -> JSONResponse:

@@ -15,7 +15,7 @@ from chat_bridge.ingest import IngestProject, ValidLine, check_line
 from chat_bridge.intake import Intake
 from chat_bridge.metrics import SOURCE_REQUESTS
 from chat_bridge.sources.source import NotUnderstood, Payload, SignedRequest, Source, SourceAnswer, SourceKind
-from servicekit import documented, logger, refusal
+from servicekit import RequestRefused, documented, logger
 
 SOURCE_LIMIT = 1024 * 1024
 """Size limit of a request body, in bytes."""
@@ -62,16 +62,16 @@ def source_router(kind: SourceKind, sources: Mapping[str, Source], intake: Intak
     async def receive(request: Request) -> Response:
         source = sources.get(request.path_params.get("source", kind.name))
         if source is None:
-            raise refusal(404, "This source is not configured.")
+            raise RequestRefused(404, "This source is not configured.")
         headers = {name.lower(): value for name, value in request.headers.items()}
         signed = SignedRequest(headers, await request.body(), intake.clock.now())
         if not source.verify(signed):
             SOURCE_REQUESTS.labels(source.name, "unsigned").inc()
-            raise refusal(401, "The signature of this request is missing, wrong or too old.")
+            raise RequestRefused(401, "The signature of this request is missing, wrong or too old.")
         payload = _json_object(signed.body)
         if payload is None:
             SOURCE_REQUESTS.labels(source.name, "unreadable").inc()
-            raise refusal(422, "The body is not a JSON object.")
+            raise RequestRefused(422, "The body is not a JSON object.")
         outcome = await _publish(source, payload, intake)
         SOURCE_REQUESTS.labels(source.name, outcome).inc()
         answer = source.answer(payload) or SourceAnswer(body={"outcome": outcome})

@@ -26,7 +26,7 @@ from reporting.egress.exports.files import (
 )
 from reporting.queries.projects import is_known
 from reporting.queries.selection import Filters, Project
-from servicekit import ProjectPath, TenantPath, caller_of, documented, refusal
+from servicekit import ProjectPath, RequestRefused, TenantPath, caller_of, documented
 
 EXPORT = PROJECT + "/exports/{wanted:segment}"
 
@@ -75,9 +75,11 @@ def exports_router(pool: asyncpg.Pool) -> APIRouter:
         try:
             check_available(question.file)
         except ParquetMissing:
-            raise refusal(422, "file: parquet needs agent-feedback[parquet] on the server; ask for jsonl") from None
+            raise RequestRefused(
+                422, "file: parquet needs agent-feedback[parquet] on the server; ask for jsonl"
+            ) from None
         if not await is_known(pool, Project(tenant, project)):
-            raise refusal(404, f"The project {project} of the tenant {tenant} has no messages and no feedback.")
+            raise RequestRefused(404, f"The project {project} of the tenant {tenant} has no messages and no feedback.")
         rows = examples(cases(pool, Project(tenant, project), question.span, question.filters_for(wanted)), wanted)
         stream = as_jsonl(rows) if question.file == "jsonl" else as_parquet(rows, wanted)
         # Make the first chunk before the response starts, so that an unavailable database gives a 503.

@@ -13,7 +13,7 @@ from contracts.instants import format_instant
 from reporting.api.conversations import FAILURES
 from reporting.egress.webhooks.endpoints import WebhookEndpoint
 from reporting.egress.webhooks.store import Deliveries
-from servicekit import Clock, TenantPath, documented, refusal
+from servicekit import Clock, RequestRefused, TenantPath, documented
 
 WEBHOOKS = "/tenants/{tenant}/webhooks"
 REPLAY = WEBHOOKS + "/{endpoint:segment}/replay"
@@ -79,7 +79,7 @@ def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries
     ) -> Replayed:
         """Send the endpoint's dead and waiting events now."""
         if not any(one.name == endpoint and one.settings.tenant == tenant for one in endpoints):
-            raise refusal(404, "There is no endpoint of that name.")
+            raise RequestRefused(404, "There is no endpoint of that name.")
         return Replayed(due=await deliveries.replay(tenant, endpoint, clock.now()))
 
     return router

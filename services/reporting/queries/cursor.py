@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 
 from contracts.base import Id
-from servicekit import BadRequest
+from servicekit import RequestRefused
 
 CURSOR_LIMIT: Final = 8_000
 """Maximum length of a cursor or watermark, in characters."""
@@ -20,11 +20,11 @@ Moment = Annotated[int, Field(ge=0, lt=2**63, strict=True)]
 Position = TypeVar("Position", bound=Sequence[Any])
 
 
-class BadCursor(BadRequest):
+class BadCursor(RequestRefused):
     """Malformed cursor, or cursor of a query with another listing, window or filter."""
 
     def __init__(self) -> None:
-        super().__init__("cursor: not a cursor of this query")
+        super().__init__(400, "cursor: not a cursor of this query")
 
 
 def question(*parts: Any) -> str:

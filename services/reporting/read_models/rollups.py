@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-import asyncpg
-
 from reporting.sql import SQL
-from servicekit import PLANNED_FREELY, Clock
+from servicekit import Clock, Database
 
 QUIET_SECONDS: Final = 10.0
 """Time without changes after which a stale hour is counted."""
@@ -36,7 +34,7 @@ class _SnapshotMark(NamedTuple):
 class Rollups:
     """Updater of the roll-ups, on a pool that may write to the reporting schema."""
 
-    def __init__(self, pool: asyncpg.Pool, clock: Clock) -> None:
+    def __init__(self, pool: Database, clock: Clock) -> None:
         self._pool = pool
         self._clock = clock
         self._looked: _SnapshotMark | None = None
@@ -78,7 +76,7 @@ class Rollups:
                 *SQL.due_hours(quiet=quiet, longest=longest, settled=self._settled, limit=_AT_ONCE)
             )
             if due:
-                await connection.execute(PLANNED_FREELY)
+                await self._pool.plan_freely(connection)
                 hours = [tuple(row) for row in due]
                 await connection.execute(*SQL.delete_stale_marks.bulk(hours, settled=self._settled))
                 for statement in (SQL.delete_hours, SQL.count_hours, SQL.delete_days, SQL.count_days):

@@ -22,7 +22,7 @@ class BackpressureProducer:
         self._producer = producer
         self._backpressure = backpressure
 
-    async def send(self, messages: Sequence[Message]) -> list[Written]:
+    async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
         """See `Producer.send`. Also raises LogUnavailable if the readers stop before there is room."""
         if any(message.size > MESSAGE_LIMIT for message in messages):
             raise MessageSizeTooLargeError("a record exceeds the topic's size limit")
@@ -59,7 +59,7 @@ class BackpressureProducer:
     def _admits(self, partition: LogPartition, taken: int, size: int) -> bool:
         return self._backpressure.admits(partition, taken + size)
 
-    async def _write(self, messages: Sequence[Message], sizes: Mapping[LogPartition, int]) -> list[Written]:
+    async def _write(self, messages: Sequence[Message], sizes: Mapping[LogPartition, int]) -> Sequence[Written]:
         held = {partition: size for partition, size in sizes.items() if self._backpressure.readers(partition[0])}
         for partition, size in held.items():
             self._backpressure.expect(partition, size)

@@ -14,7 +14,7 @@ from servicekit.web.application import Surface, add_routes, application, guarded
 from servicekit.web.auth import AccessToken, Caller, caller_of
 from servicekit.web.direct import DirectRoute
 from servicekit.web.permissions import ANY_TOKEN
-from servicekit.web.refusals import refusal
+from servicekit.web.refusals import RequestRefused
 
 PATH = "/things/{tenant}/{thing_id:segment}"
 
@@ -40,7 +40,7 @@ def things(route_class: type[DirectRoute] | None) -> FastAPI:
         if await request.body() == b"nothing":
             return Response(status_code=204)
         if thing_id == "none":
-            raise refusal(404, "There is no such thing.")
+            raise RequestRefused(404, "There is no such thing.")
         return Thing(thing_id=thing_id, said_by=caller.subject)
 
     add_routes(app, [router])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from servicekit.service import Service, ServiceContext
+import asyncio
+
+from servicekit.service import Periodic, Service, ServiceContext
 from tests.support.unit_handlers import NoWork
 
 
@@ -13,3 +15,13 @@ async def test_dead_letters_have_a_producer_of_their_own() -> None:
     letters = service.subscriptions[0].delivery._letters
     assert letters is not service.producer
     assert letters is not service.batch_producer
+
+
+async def test_woken_work_does_not_wait_for_its_interval() -> None:
+    service, runs = Service("feedback", ServiceContext("localhost:1")), asyncio.Queue[None]()
+    task = asyncio.create_task(service._run(Periodic("announce", 3_600, lambda: runs.put(None))))
+    await runs.get()
+    service.wake("announce")
+    await asyncio.wait_for(runs.get(), 5)
+    assert runs.empty()
+    task.cancel()

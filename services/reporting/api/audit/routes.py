@@ -19,7 +19,7 @@ from reporting.api.questions import WindowQuestion
 from reporting.queries.answers import ResponseModel, Time
 from reporting.queries.satisfaction import window_of
 from reporting.queries.selection import Project, TimeSpan
-from servicekit import Clock, ProjectPath, TenantPath, caller_of, read_body, refusal, require_media_type
+from servicekit import Clock, ProjectPath, RequestRefused, TenantPath, caller_of, read_body, require_media_type
 
 AUDIT: Final = PROJECT + "/audit"
 DRAWS: Final = AUDIT + "/draws"
@@ -96,7 +96,7 @@ def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> API
         require_media_type(request, [JSON, FORM])
         is_form = request.headers["content-type"].lower().startswith(FORM)
         if is_form and request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            raise refusal(403, "Answers are drawn from the audit's own page.")
+            raise RequestRefused(403, "Answers are drawn from the audit's own page.")
         body = DrawBody() if is_form else read_body(DrawBody, await request.body())
         at, now = Project(tenant, project), clock.now()
         drawn = await draw(writes, at, body.span(now), body.count, now)

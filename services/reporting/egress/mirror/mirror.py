@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 import asyncpg
@@ -23,7 +23,7 @@ from reporting.egress.mirror.objects import Hosted, ReplicationPlan, TurnKey, Wa
 from reporting.egress.mirror.receipts import HeldReceipts
 from reporting.read_models.database import Connection
 from reporting.sql import SQL
-from servicekit import Clock, Statement, Unavailable
+from servicekit import Clock, Unavailable
 
 DELETE_AGAIN_AFTER: Final = 15 * MINUTE
 """Time in microseconds after which a deleted object is deleted again: a write that timed out may arrive late."""
@@ -89,15 +89,16 @@ class ArtifactReplicator:
         if held := await self._receipts.held():
             # An erasure marks the turns that it changes before its receipt is held, so process all marks before sending
             # the receipt. Turns with logs that are no longer replicated have no marks; `mark_more` covers them.
-            while await self._mirror(connection, SQL.stale_hosted_turns) or await mark_more(connection):
+            hosted = SQL.stale_hosted_turns(limit=_MARKS_AT_ONCE)
+            while await self._mirror(connection, hosted) or await mark_more(connection):
                 pass
             await self._delete(connection)
             await self._receipts.release(held)
-        return await self._mirror(connection, SQL.stale_turns)
+        return await self._mirror(connection, SQL.stale_turns(limit=_MARKS_AT_ONCE))
 
-    async def _mirror(self, connection: Connection, marks: Statement) -> int:
+    async def _mirror(self, connection: Connection, marks: tuple[Any, ...]) -> int:
         async with connection.transaction(isolation="repeatable_read"):
-            stale = await connection.fetch(*marks(limit=_MARKS_AT_ONCE))
+            stale = await connection.fetch(*marks)
             turns = sorted({_turn(row) for row in stale})
             if not turns:
                 return 0

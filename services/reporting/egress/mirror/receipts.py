@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Never
 
 import asyncpg
 
 from reporting.sql import SQL
-from servicekit import Message, Producer, Written
+from servicekit import Message, Producer
 
 
 class HeldReceipts:
@@ -18,7 +19,7 @@ class HeldReceipts:
         self._pool = pool
         self._producer = producer
 
-    async def send(self, messages: Sequence[Message]) -> list[Written]:
+    async def send(self, messages: Sequence[Message]) -> Sequence[Never]:
         """Store receipts for later sending. They are committed on return, but have no log positions yet."""
         rows = [
             (
@@ -32,7 +33,7 @@ class HeldReceipts:
         ]
         if rows:
             await self._pool.execute(*SQL.hold_receipts.bulk(rows))
-        return []
+        return ()
 
     async def held(self) -> Sequence[asyncpg.Record]:
         """Return the held receipts, oldest first."""

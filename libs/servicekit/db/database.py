@@ -1,0 +1,59 @@
+"""Connections to a service's own schema, with what a caller of a statement may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from servicekit.db.inline_release_pool import InlineReleasePool, connection_usage
+from servicekit.db.row_security import tenant_in_sight
+from servicekit.request_batcher import RequestBatcher
+
+Question = TypeVar("Question")
+Reply = TypeVar("Reply")
+INDEXED: Final = {
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "enable_seqscan": "off",
+    "plan_cache_mode": "force_generic_plan",
+}
+"""Settings of a pool whose statements find rows by arrays of keys."""
+_FREELY: Final = "; ".join(
+    f"set local {name} = {'force_custom_plan' if name == 'plan_cache_mode' else 'on'}" for name in INDEXED
+)
+
+
+class Database(InlineReleasePool):
+    """A pool of connections that use one service's schema."""
+
+    __slots__ = ()
+
+    async def plan_freely(self, connection: Any) -> None:
+        """Plan the transaction's following statements for many rows, on a pool with the plan `indexed`."""
+        await connection.execute(_FREELY)
+
+    def batched(
+        self, ask: Callable[[Sequence[Question]], Awaitable[Sequence[Reply]]]
+    ) -> Callable[[Question], Awaitable[Reply]]:
+        """Return a look-up that joins concurrent calls: `ask` replies to all that wait, in their order.
+
+        Calls with different tenants in sight are asked separately, so row-level security applies to each. A waiting
+        call counts as a use of a connection.
+        """
+
+        async def ask_by_tenant(asked: Sequence[tuple[str, Question]]) -> Sequence[Reply]:
+            replies: dict[int, Reply] = {}
+            for tenant in {tenant for tenant, _ in asked}:
+                tenant_in_sight.set(tenant)
+                places = [place for place, one in enumerate(asked) if one[0] == tenant]
+                found = await ask([asked[place][1] for place in places])
+                replies |= zip(places, found, strict=True)
+            return [replies[place] for place in range(len(asked))]
+
+        batcher = RequestBatcher(ask_by_tenant)
+
+        async def look_up(question: Question) -> Reply:
+            with connection_usage.get():
+                return await batcher((tenant_in_sight.get(), question))
+
+        return look_up
