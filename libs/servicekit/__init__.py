@@ -32,14 +32,11 @@ PUBLIC_NAMES: Final = {
         "service": "Service",
         "settings": "ReadSettings Settings read_toml secret_of",
         "web.answering": "failure_id",
-        "web.auth": "Authenticator COOKIE Caller caller_of",
-        "web.bodies": "Malformed read_body",
-        "web.direct": "DirectRoute",
-        "web.documents": "Document",
+        "web.auth": "Authenticator COOKIE Caller",
+        "web.bodies": "read_body",
         "web.journal": "Where",
-        "web.parameters": "ProjectPath TenantPath",
         "web.permissions": "needs",
-        "web.refusals": "documented require_media_type",
+        "web.routes": "Routes",
     }.items()
     for name in names.split()
 }
@@ -66,14 +63,11 @@ if TYPE_CHECKING:
     from servicekit.service import Service
     from servicekit.settings import ReadSettings, Settings, read_toml, secret_of
     from servicekit.web.answering import failure_id
-    from servicekit.web.auth import COOKIE, Authenticator, Caller, caller_of
-    from servicekit.web.bodies import Malformed, read_body
-    from servicekit.web.direct import DirectRoute
-    from servicekit.web.documents import Document
+    from servicekit.web.auth import COOKIE, Authenticator, Caller
+    from servicekit.web.bodies import read_body
     from servicekit.web.journal import Where
-    from servicekit.web.parameters import ProjectPath, TenantPath
     from servicekit.web.permissions import needs
-    from servicekit.web.refusals import documented, require_media_type
+    from servicekit.web.routes import Routes
 else:
 
     def __getattr__(name: str) -> Any:

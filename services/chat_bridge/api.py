@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Request
 from pydantic import BaseModel, Field
 
 from chat_bridge.ingest import LINES_LIMIT, IngestProject, TooManyLines, check
 from chat_bridge.intake import Intake
-from servicekit import ProjectPath, RequestRefused, TenantPath, caller_of, documented, require_media_type
+from contracts.base import Name
+from servicekit import RequestRefused, Routes, read_body
 
 INGEST_LIMIT = 8 * 1024 * 1024
 """Size limit of a request body, in bytes."""
 REFUSED_SHOWN = 1_000
 EVENTS = "/ingest/{tenant}/{project}/events"
 NDJSON = "application/x-ndjson"
+NDJSON_READERS = dict.fromkeys((NDJSON, "application/ndjson", "application/jsonl"), bytes)
 _EXAMPLE = (
     '{"topic":"chat.message.ingested","eventId":"e-1","occurredAt":"2026-11-20T09:29:00Z","messageId":"m-1",'
     '"conversationId":"c-42","turnId":"t-7","senderId":"ann","senderType":"human","content":"What does it cost?"}\n'
@@ -45,17 +47,15 @@ class Ingested(BaseModel):
     refused_total: int = Field(description="Number of rejected lines.", examples=[1])
 
 
-ANSWERS = (
-    documented(401, "No valid access token.")
-    | documented(403, "The token does not cover that project, or lacks the scope ingest.")
-    | documented(413, f"More than {INGEST_LIMIT} bytes, or than {LINES_LIMIT} lines.")
-    | documented(415, "The body is not sent as NDJSON.")
-    | documented(422, "The path contains an invalid tenant or project name.")
-    | documented(429, "The embedded log is full; see Retry-After.")
-    | documented(
-        503, "The log does not answer. Some lines may have been written: send all again, it is safe to repeat."
-    )
-)
+ANSWERS = {
+    401: "No valid access token.",
+    403: "The token does not cover that project, or lacks the scope ingest.",
+    413: f"More than {INGEST_LIMIT} bytes, or than {LINES_LIMIT} lines.",
+    415: "The body is not sent as NDJSON.",
+    422: "The path contains an invalid tenant or project name.",
+    429: "The embedded log is full; see Retry-After.",
+    503: "The log does not answer. Some lines may have been written: send all again, it is safe to repeat.",
+}
 BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -66,24 +66,23 @@ BODY: dict[str, Any] = {
 }
 
 
-def ingest_router(intake: Intake) -> APIRouter:
+def ingest_router(intake: Intake) -> Routes:
     """Return the route that accepts chat events."""
-    router = APIRouter(dependencies=[Depends(caller_of)], tags=["ingest"])
+    router = Routes("ingest")
 
-    @router.post(EVENTS, responses=ANSWERS, openapi_extra=BODY)
+    @router.at("POST", EVENTS, refuses=ANSWERS, openapi_extra=BODY)
     async def ingest(
         request: Request,
-        tenant: TenantPath,
-        project: ProjectPath,
+        tenant: Name,
+        project: Name,
     ) -> Ingested:
         """Write chat events to the log, one JSON object per line.
 
         Each line is checked separately: valid lines are written, invalid ones are listed with their errors. A line
         more than five minutes ahead of the log's time is also listed, as `future`, and becomes a dead letter.
         """
-        require_media_type(request, [NDJSON, "application/ndjson", "application/jsonl"])
+        body, place = await read_body(request, NDJSON_READERS), IngestProject(tenant, project)
         try:
-            body, place = await request.body(), IngestProject(tenant, project)
             checked = await check(body, place)
         except TooManyLines:
             raise RequestRefused(413, f"More than {LINES_LIMIT} lines.") from None

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from chat_bridge.refused_store import SHOWN, RefusedEvents
+from contracts.base import Name
 from contracts.instants import format_instant, parse_instant
-from servicekit import ProjectPath, RequestRefused, TenantPath, caller_of, documented
+from servicekit import RequestRefused, Routes
 
 REFUSED = "/conversations/{tenant}/{project}/refused"
-ANSWERS = (
-    documented(401, "No valid access token.")
-    | documented(403, "The token does not cover that project, or lacks the scope ingest.")
-    | documented(422, "The path contains an invalid tenant or project name, or `since` is not a time.")
-    | documented(503, "The database does not answer; see Retry-After.")
-)
+ANSWERS = {
+    401: "No valid access token.",
+    403: "The token does not cover that project, or lacks the scope ingest.",
+    422: "The path contains an invalid tenant or project name, or `since` is not a time.",
+    503: "The database does not answer; see Retry-After.",
+}
 
 
 class RefusedChatEvent(BaseModel):
@@ -40,14 +41,14 @@ class RefusedChatEvents(BaseModel):
     truncated: bool = Field(description="True if there may be older ones.")
 
 
-def refused_router(refused: RefusedEvents) -> APIRouter:
+def refused_router(refused: RefusedEvents) -> Routes:
     """Return the route that lists rejected events."""
-    router = APIRouter(dependencies=[Depends(caller_of)], tags=["ingest"])
+    router = Routes("ingest")
 
-    @router.get(REFUSED, responses=ANSWERS)
+    @router.at("GET", REFUSED, refuses=ANSWERS)
     async def list_refused(
-        tenant: TenantPath,
-        project: ProjectPath,
+        tenant: Name,
+        project: Name,
         since: Annotated[str | None, Query(description="RFC 3339 with an offset; default: all stored events.")] = None,
     ) -> RefusedChatEvents:
         """List the project's rejected events of the last days: event id, field and rule, never content."""

@@ -5,24 +5,15 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import Path, Request
 from pydantic import BaseModel, Field
 
-from contracts.base import Id
+from contracts.base import Id, Name
 from contracts.instants import format_instant
 from feedback.registry import TurnKey
 from feedback.submission import ExplicitIntake, Judgement, RegistryBehind, UnknownTurn
-from feedback.submission_body import EXAMPLES, GivenFeedback, InvalidReaction, given
-from servicekit import (
-    Caller,
-    DirectRoute,
-    ProjectPath,
-    RequestRefused,
-    TenantPath,
-    caller_of,
-    documented,
-    require_media_type,
-)
+from feedback.submission_body import EXAMPLES, GivenFeedback, given
+from servicekit import Caller, RequestRefused, Routes, read_body
 
 TURN_FEEDBACK = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/feedback"
 JSON = "application/json"
@@ -35,17 +26,17 @@ class AcceptedFeedback(BaseModel):
     ts: str = Field(description="The effective time of the judgement.", examples=["2026-11-20T09:30:00.000000Z"])
 
 
-ANSWERS = (
-    documented(400, "The reaction is not ok, not_ok, neutral or null.")
-    | documented(401, "No valid access token.")
-    | documented(403, "The token does not cover that project, or may not speak for others.")
-    | documented(404, "No agent has answered on that turn.")
-    | documented(413, "The body is too large.")
-    | documented(415, "The body is not sent as JSON.")
-    | documented(422, "The body or the path is invalid.")
-    | documented(429, "The embedded log is full; see Retry-After.")
-    | documented(503, "The log does not answer, or the turn may not have been read yet; see Retry-After.")
-)
+ANSWERS = {
+    400: "The reaction is not ok, not_ok, neutral or null.",
+    401: "No valid access token.",
+    403: "The token does not cover that project, or may not speak for others.",
+    404: "No agent has answered on that turn.",
+    413: "The body is too large.",
+    415: "The body is not sent as JSON.",
+    422: "The body or the path is invalid.",
+    429: "The embedded log is full; see Retry-After.",
+    503: "The log does not answer, or the turn may not have been read yet; see Retry-After.",
+}
 BODY = {
     "requestBody": {
         "required": True,
@@ -54,30 +45,28 @@ BODY = {
 }
 
 
-def intake_router(intake: ExplicitIntake) -> APIRouter:
+def intake_router(intake: ExplicitIntake) -> Routes:
     """Return the route that accepts judgements."""
-    router = APIRouter(tags=["feedback"], route_class=DirectRoute)
+    router = Routes("feedback", direct=True)
 
-    @router.post(TURN_FEEDBACK, status_code=202, response_model=AcceptedFeedback, responses=ANSWERS, openapi_extra=BODY)
+    @router.at(
+        "POST", TURN_FEEDBACK, status_code=202, response_model=AcceptedFeedback, refuses=ANSWERS, openapi_extra=BODY
+    )
     async def judge(
         request: Request,
-        tenant: TenantPath,
-        project: ProjectPath,
+        tenant: Name,
+        project: Name,
         conversation_id: Annotated[Id, Path(description="The conversation, also called thread.", examples=["c-42"])],
         turn_id: Annotated[
             Id, Path(description="The turn: a person's question and the agent's answer to it.", examples=["t-7"])
         ],
-        caller: Annotated[Caller, Depends(caller_of)],
+        caller: Caller,
     ) -> AcceptedFeedback:
         """Judge a turn, change the judgement, or retract it.
 
         A person has one judgement per turn: a later one replaces it, and an exact repetition changes nothing.
         """
-        require_media_type(request, [JSON])
-        try:
-            body = given(await request.body())
-        except InvalidReaction:
-            raise RequestRefused(400, "The reaction must be ok, not_ok, neutral or null.") from None
+        body = await read_body(request, {JSON: given})
         person = caller.person(body.user_id)
         judgement = Judgement(person, body.reaction, body.ts, body.text, body.tags, body.correction)
         try:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import uuid4
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import BaseModel, Field
 
-from contracts.base import Id
+from contracts.base import Id, Name
 from contracts.feedback import FeedbackErasureRequested, FeedbackKeeper
 from contracts.instants import format_instant
 from contracts.topics import ERASURE_REQUESTED
 from feedback.erasure_status import ErasureStatuses
-from servicekit import Clock, Message, Producer, RequestRefused, TenantPath, documented
+from servicekit import Clock, Message, Producer, RequestRefused, Routes
 
 PERSON = "/tenants/{tenant}/users/{user_id:segment}"
 ERASURE = "/tenants/{tenant}/erasures/{request_id:segment}"
@@ -48,23 +48,24 @@ class ErasureProgress(BaseModel):
     missing: list[FeedbackKeeper] = Field(description="The services that have not confirmed.", examples=[["inference"]])
 
 
-def erasure_router(log: Producer, statuses: ErasureStatuses, clock: Clock) -> APIRouter:
+def erasure_router(log: Producer, statuses: ErasureStatuses, clock: Clock) -> Routes:
     """Return the routes `DELETE …/users/{user_id}` and `GET …/erasures/{request_id}` below `/tenants/{tenant}`."""
-    router = APIRouter(tags=["erasure"])
+    router = Routes("erasure")
     refusals = (
-        documented(401, "No valid access token.")
-        | documented(403, "The token lacks the scope admin, or is limited to a project.")
-        | documented(422, "The path is invalid.")
+        {401: "No valid access token."}
+        | {403: "The token lacks the scope admin, or is limited to a project."}
+        | {422: "The path is invalid."}
     )
 
-    @router.delete(
+    @router.at(
+        "DELETE",
         PERSON,
         status_code=202,
         summary="Erase a person",
-        responses=refusals | documented(429, "The embedded log is full.") | documented(503, "The log does not answer."),
+        refuses=refusals | {429: "The embedded log is full."} | {503: "The log does not answer."},
     )
     async def erase(
-        tenant: TenantPath,
+        tenant: Name,
         user_id: Annotated[Id, Path(description="The person.", examples=["user-42"])],
     ) -> AcceptedErasure:
         """Erase everything that a person has said up to now, in all projects of the tenant.
@@ -80,13 +81,14 @@ def erasure_router(log: Producer, statuses: ErasureStatuses, clock: Clock) -> AP
         url = f"/tenants/{tenant}/erasures/{request_id}"
         return AcceptedErasure(request_id=request_id, user_id=user_id, status_url=url)
 
-    @router.get(
+    @router.at(
+        "GET",
         ERASURE,
         summary="Show the progress of an erasure",
-        responses=refusals | documented(404, "The tenant has no such request, or it has not been read yet."),
+        refuses=refusals | {404: "The tenant has no such request, or it has not been read yet."},
     )
     async def status(
-        tenant: TenantPath,
+        tenant: Name,
         request_id: Annotated[Id, Path(description="The id of the accepted request.", examples=["8d0f0d0e"])],
     ) -> ErasureProgress:
         """List the services that have removed the person's data, and those that have not."""

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Final
 from urllib.parse import parse_qs
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import Path, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from contracts.base import Id, Reaction, Text
+from contracts.base import Id, Name, Reaction, Text
 from contracts.instants import format_instant
 from feedback.api import AcceptedFeedback
 from feedback.registry import TurnKey
 from feedback.store import Store
 from feedback.submission import ExplicitIntake, Judgement, RegistryBehind, UnknownTurn
-from servicekit import (
-    Caller,
-    ProjectPath,
-    RequestRefused,
-    TenantPath,
-    caller_of,
-    documented,
-    read_body,
-    require_media_type,
-    unavailable_as,
-)
+from servicekit import Caller, RequestRefused, Routes, read_body, unavailable_as
 
 REVIEWS: Final = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/reviews"
 JSON: Final = "application/json"
@@ -52,16 +44,18 @@ class GivenReview(BaseModel):
     correction: Text | None = Field(default=None, description="What the agent's answer should have been.")
 
 
-ANSWERS: Final = (
-    documented(401, "No valid access token.")
-    | documented(403, "The token does not cover that project or lacks the scope review, or another site sent the form.")
-    | documented(404, "No agent has answered on that turn, or the machine has no such verdict on it.")
-    | documented(413, "The body is too large.")
-    | documented(415, "The body is neither JSON nor a form.")
-    | documented(422, "The body or the path is invalid.")
-    | documented(429, "The embedded log is full; see Retry-After.")
-    | documented(503, "The log or the database does not answer; see Retry-After.")
-)
+Readers = Mapping[str, Callable[[bytes], tuple[GivenReview, str | None]]]
+"""Readers of a review and the page to go back to, by media type."""
+ANSWERS: Final = {
+    401: "No valid access token.",
+    403: "The token does not cover that project or lacks the scope review, or another site sent the form.",
+    404: "No agent has answered on that turn, or the machine has no such verdict on it.",
+    413: "The body is too large.",
+    415: "The body is neither JSON nor a form.",
+    422: "The body or the path is invalid.",
+    429: "The embedded log is full; see Retry-After.",
+    503: "The log or the database does not answer; see Retry-After.",
+}
 BODY: Final = {
     "requestBody": {
         "required": True,
@@ -80,29 +74,28 @@ BODY: Final = {
 }
 
 
-def reviews_router(intake: ExplicitIntake, store: Store) -> APIRouter:
+def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
     """Return the route that accepts reviews, as JSON or from the form of the transcript page."""
-    router = APIRouter(tags=["feedback"])
+    router = Routes("feedback")
 
-    @router.post(REVIEWS, status_code=202, response_model=AcceptedFeedback, responses=ANSWERS, openapi_extra=BODY)
+    @router.at("POST", REVIEWS, status_code=202, response_model=AcceptedFeedback, refuses=ANSWERS, openapi_extra=BODY)
     async def review(
         request: Request,
-        tenant: TenantPath,
-        project: ProjectPath,
+        tenant: Name,
+        project: Name,
         conversation_id: Annotated[Id, Path(description="The conversation, also called thread.", examples=["c-42"])],
         turn_id: Annotated[
             Id, Path(description="The turn: a person's question and the agent's answer to it.", examples=["t-7"])
         ],
-        caller: Annotated[Caller, Depends(caller_of)],
+        caller: Caller,
     ) -> AcceptedFeedback | Response:
         """Review a turn: confirm or overrule the machine's verdicts on it, or judge a turn without a verdict.
 
         The review is feedback of origin `reviewer` with the source `review`. It replaces the machine's verdicts on the
         turn, which are announced as cleared with `overruledBy`. If a turn has several reviews, the newest counts.
         """
-        require_media_type(request, [JSON, FORM])
-        form = _form(await request.body()) if _is_form(request) else None
-        body = read_body(GivenReview, await request.body() if form is None else json.dumps(form[0]))
+        readers: Readers = {JSON: _json, FORM: partial(_form, request)}
+        body, page = await read_body(request, readers)
         key = TurnKey(tenant, project, conversation_id, turn_id)
         reviewed = turn_id if body.verdict is None else str(body.verdict)
         judgement = Judgement(caller.subject, body.reaction, None, body.text, (), body.correction, reviews=reviewed)
@@ -114,8 +107,8 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> APIRouter:
             raise RequestRefused(404, "No agent has answered on that turn.") from None
         except RegistryBehind:
             raise RequestRefused(503, "That turn is not known yet; send the request again.") from None
-        if form is not None:
-            return RedirectResponse(f"{form[1]}&reviewed={accepted.feedback_id}#here", 303)
+        if page is not None:
+            return RedirectResponse(f"{page}&reviewed={accepted.feedback_id}#here", 303)
         return AcceptedFeedback(feedback_id=accepted.feedback_id, ts=format_instant(accepted.occurred_at))
 
     return router
@@ -130,24 +123,23 @@ async def _require_verdict(store: Store, key: TurnKey, verdict: UUID) -> None:
     raise RequestRefused(404, "The machine has no such verdict on that turn.")
 
 
-def _is_form(request: Request) -> bool:
-    """Return True if the body is a form. Raises 403 for a form that a browser sent from another site's page.
+def _json(body: bytes) -> tuple[GivenReview, None]:
+    return GivenReview.model_validate_json(body), None
 
-    A browser sends no cookie from another site (SameSite=Strict), but counts sibling domains as the same site.
+
+def _form(request: Request, body: bytes) -> tuple[GivenReview, str]:
+    """Return a form's review, blank fields as null, and the page to go back to.
+
+    Raises 403 for a form that a browser sent from another site's page. A browser sends no cookie from another site
+    (SameSite=Strict), but counts sibling domains as the same site.
     """
-    if not request.headers["content-type"].lower().startswith(FORM):
-        return False
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise RequestRefused(403, "Only the transcript page may send a review as a form.")
-    return True
-
-
-def _form(body: bytes) -> tuple[dict[str, str | None], str]:
-    """A form's fields, blank ones as null, and the page to go back to."""
     try:
         said = {name: one[-1] for name, one in parse_qs(body.decode(), max_num_fields=10).items()}
     except ValueError:
         said = {}
     target = said.pop("next", "")
     target = target.partition("#")[0] if _PAGE.fullmatch(target) else "/dashboard/conversation?"
-    return {name: None if name == "reaction" and value == "none" else value for name, value in said.items()}, target
+    fields = {name: None if name == "reaction" and value == "none" else value for name, value in said.items()}
+    return GivenReview.model_validate_json(json.dumps(fields)), target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_feedback_kit.answers import Label
@@ -12,7 +12,7 @@ from agent_feedback_kit.sessions.record import MemoryMode
 from contracts.base import Id, Name
 from contracts.scopes import ON_BEHALF
 from feedback.sessions import SessionEnd, Sessions
-from servicekit import Caller, RequestRefused, caller_of, documented, read_body, require_media_type
+from servicekit import Caller, RequestRefused, Routes, read_body
 
 JSON = "application/json"
 THREAD_END = "/api/threads/{thread_id:segment}/end"
@@ -59,48 +59,45 @@ class MemoryStatus(BaseModel):
     session_feedback_count: int = Field(description="Ratings of this thread that the caller may count.", examples=[1])
 
 
-ENDS = (
-    documented(401, "No valid access token.")
-    | documented(403, "The token belongs to another tenant or project, or may not speak for others.")
-    | documented(413, "The body is too large.")
-    | documented(415, "The body is not sent as JSON.")
-    | documented(422, "The label is not positive, negative, skip or null, or the body is invalid otherwise.")
-)
-STATUS = (
-    documented(401, "No valid access token.")
-    | documented(422, "The thread id is missing.")
-    | documented(503, "The database does not answer.")
-)
+ENDS = {
+    401: "No valid access token.",
+    403: "The token belongs to another tenant or project, or may not speak for others.",
+    413: "The body is too large.",
+    415: "The body is not sent as JSON.",
+    422: "The label is not positive, negative, skip or null, or the body is invalid otherwise.",
+}
+STATUS = {
+    401: "No valid access token.",
+    422: "The thread id is missing.",
+    503: "The database does not answer.",
+}
 BODY = {"requestBody": {"required": False, "content": {JSON: {"schema": GivenEnd.model_json_schema()}}}}
 
 
-def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
+def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
     """Return the routes.
 
     A token of all tenants means the tenant that the request names, else the only one that has turns of the thread, else
     `default_tenant`.
     """
-    router = APIRouter(tags=["sessions"])
+    router = Routes("sessions")
 
     async def tenant_of(named: str | None, thread_id: str) -> str:
         return named or await sessions.tenant_of(thread_id) or default_tenant
 
-    @router.post(THREAD_END, response_model=EndedSession, responses=ENDS, openapi_extra=BODY)
+    @router.at("POST", THREAD_END, response_model=EndedSession, refuses=ENDS, openapi_extra=BODY)
     async def end(
         request: Request,
         thread_id: Annotated[
             Id, Path(description="The session's thread, which is the conversation's id.", examples=["c-42"])
         ],
-        caller: Annotated[Caller, Depends(caller_of)],
+        caller: Caller,
     ) -> EndedSession | Response:
         """End a session, with or without a rating. The response is the same if the rating could not be stored.
 
         Without the scope on_behalf, a rating of a thread in which only other people asked is not stored.
         """
-        raw = await request.body()
-        if raw:
-            require_media_type(request, [JSON])
-        given = read_body(GivenEnd, raw if raw.strip() not in (b"", b"null") else b"{}")
+        given = await read_body(request, {JSON: _given}) if await request.body() else GivenEnd()
         tenant = await tenant_of(given.tenant or caller.tenant, thread_id)
         project = given.project or caller.project
         if not caller.may_touch(tenant, project):
@@ -122,12 +119,12 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
             )
         return EndedSession()
 
-    @router.get(MEMORY_STATUS, responses=STATUS)
+    @router.at("GET", MEMORY_STATUS, refuses=STATUS)
     async def status(
         thread_id: Annotated[
             Id, Query(description="The session's thread, which is the conversation's id.", examples=["c-42"])
         ],
-        caller: Annotated[Caller, Depends(caller_of)],
+        caller: Caller,
         tenant: Annotated[Name | None, Query(description="For tokens of all tenants; default: the token's.")] = None,
     ) -> MemoryStatus:
         """Return the number of a thread's ratings: the caller's own, or all with the scope `read` for all projects."""
@@ -138,3 +135,7 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> APIRouter:
         return MemoryStatus(thread_id=thread_id, session_feedback_count=count)
 
     return router
+
+
+def _given(body: bytes) -> GivenEnd:
+    return GivenEnd.model_validate_json(body if body.strip() not in (b"", b"null") else b"{}")

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from contracts.base import Id, Reaction, Text
 from contracts.fields import Tags
 from contracts.instants import Instant
-from servicekit import Malformed, read_body
-
-
-class InvalidReaction(Exception):
-    """The reaction is missing, or not ok, not_ok, neutral or null."""
+from servicekit import RequestRefused
 
 
 class GivenFeedback(BaseModel):
@@ -50,10 +46,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 
 def given(body: bytes) -> GivenFeedback:
-    """Parse a JSON body. Raises InvalidReaction or Malformed."""
+    """Parse a JSON body. Raises RequestRefused 400 for a missing or unknown reaction, else ValidationError."""
     try:
-        return read_body(GivenFeedback, body)
-    except Malformed as error:
-        if any(fault["loc"][:1] == ("reaction",) for fault in error.faults):
-            raise InvalidReaction from None
+        return GivenFeedback.model_validate_json(body)
+    except ValidationError as error:
+        if any(fault["loc"][:1] == ("reaction",) for fault in error.errors()):
+            raise RequestRefused(400, "The reaction must be ok, not_ok, neutral or null.") from None
         raise

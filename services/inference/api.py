@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import Path, Request
 
-from contracts.base import Id
+from contracts.base import Id, Name
 from detector.detector import Detector
 from detector.model import Message
 from inference.api_answers import Detected, FoundStrategies, FoundStrategy, TurnMetadata
@@ -18,17 +18,7 @@ from inference.store import ConversationKey, ConversationStore
 from inference.strategies import strategies_that_worked
 from inference.turns.rules import TurnKey
 from inference.turns.store import StrategyFilter, TurnSearch
-from servicekit import (
-    Caller,
-    Clock,
-    ProjectPath,
-    RequestRefused,
-    TenantPath,
-    caller_of,
-    documented,
-    read_body,
-    require_media_type,
-)
+from servicekit import Caller, Clock, RequestRefused, Routes, read_body
 
 PROJECT = "/conversations/{tenant}/{project}"
 CONVERSATION = PROJECT + "/{conversation_id:segment}"
@@ -40,13 +30,13 @@ TurnPath = Annotated[
     Id, Path(description="The turn: a person's question and the agent's answer to it.", examples=["t-7"])
 ]
 
-READ = (
-    documented(401, "No valid access token.")
-    | documented(403, "The token does not reach that project, or lacks the scope detect.")
-    | documented(422, "The path or the body does not read as it must.")
-    | documented(503, "The database does not answer; see Retry-After.")
-)
-SENT = READ | documented(413, "The body is too large.") | documented(415, "The body is not sent as JSON.")
+READ = {
+    401: "No valid access token.",
+    403: "The token does not reach that project, or lacks the scope detect.",
+    422: "The path or the body does not read as it must.",
+    503: "The database does not answer; see Retry-After.",
+}
+SENT = READ | {413: "The body is too large."} | {415: "The body is not sent as JSON."}
 EXAMPLES: dict[type[Body], dict[str, Any]] = {
     NewMessage: {"text": "No, that's wrong: I meant the museum.", "turn_id": "t-8", "ts": "2026-11-20T09:30:00Z"},
     StrategySearch: {"intent": "opening_hours", "text": "When can I visit on Sundays?", "limit": 5},
@@ -80,20 +70,21 @@ def inference_router(
     clock: Clock,
     gate: LlmGate | None = None,
     index_read_up: Callable[[float | None], Awaitable[bool]] | None = None,
-) -> APIRouter:
+) -> Routes:
     """Return the routes. None of them publishes or stores anything, except answers of the language model.
 
     `index_read_up` waits until the index contains everything that was in the log at the call, for at most the given
     seconds (None: the service's limit). It returns True if the index does. It is None if no log fills the index.
     """
-    router = APIRouter(dependencies=[Depends(caller_of)], tags=["inference"])
+    router = Routes("inference")
 
-    @router.get(
+    @router.at(
+        "GET",
         CONVERSATION + "/turns/{turn_id:segment}/metadata",
-        responses=READ | documented(404, "That turn is unknown."),
+        refuses=READ | {404: "That turn is unknown."},
     )
     async def metadata(
-        tenant: TenantPath, project: ProjectPath, conversation_id: ConversationPath, turn_id: TurnPath
+        tenant: Name, project: Name, conversation_id: ConversationPath, turn_id: TurnPath
     ) -> TurnMetadata:
         """Return a turn's metadata with the feedback of the machine and of people."""
         turn = await turns.find(TurnKey(tenant, project, conversation_id, turn_id))
@@ -101,34 +92,35 @@ def inference_router(
             raise RequestRefused(404, "That turn is unknown.")
         return TurnMetadata.of(turn)
 
-    @router.post(
+    @router.at(
+        "POST",
         PROJECT + "/strategies/search",
         response_model=FoundStrategies,
-        responses=SENT,
+        refuses=SENT,
         openapi_extra=taking(StrategySearch),
     )
-    async def search(request: Request, tenant: TenantPath, project: ProjectPath) -> FoundStrategies:
+    async def search(request: Request, tenant: Name, project: Name) -> FoundStrategies:
         """Return turns to learn from, without rejected ones: accepted ones first, then by quality."""
-        require_media_type(request, [JSON])
-        body = read_body(StrategySearch, await request.body())
+        body = await read_body(request, {JSON: StrategySearch.model_validate_json})
         wanted = StrategyFilter(tenant, project, body.intent, body.user_id, body.text, body.agent_id)
         found = await turns.search(wanted, body.limit)
         return FoundStrategies(items=[FoundStrategy.of(turn) for turn in found])
 
-    @router.post(CONVERSATION + "/detect", response_model=Detected, responses=SENT, openapi_extra=taking(NewMessage))
+    @router.at(
+        "POST", CONVERSATION + "/detect", response_model=Detected, refuses=SENT, openapi_extra=taking(NewMessage)
+    )
     async def detect_feedback(
         request: Request,
-        tenant: TenantPath,
-        project: ProjectPath,
+        tenant: Name,
+        project: Name,
         conversation_id: ConversationPath,
-        caller: Annotated[Caller, Depends(caller_of)],
+        caller: Caller,
     ) -> Detected:
         """Judge a new message on the answers before it, and advise the planner of the next answer.
 
         With `strategies` the response also lists strategies that worked for similar questions.
         """
-        require_media_type(request, [JSON])
-        body = read_body(NewMessage, await request.body())
+        body = await read_body(request, {JSON: NewMessage.model_validate_json})
         name = body.message_id or body.turn_id or UNNAMED
         at = clock.now() if body.ts is None else body.ts
         author = body.user_id or caller.subject

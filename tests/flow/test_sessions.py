@@ -66,7 +66,7 @@ class Tapped:
     inner: Producer
     tap: Tap
 
-    async def send(self, messages: Sequence[Message]) -> list[Written]:
+    async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
         sessions = [message.value or b"" for message in messages if message.topic == SESSION_CREATED.name]
         if sessions and self.tap.failing:
             raise KafkaTimeoutError

@@ -25,6 +25,7 @@ from reporting.read_models.projection import Forgotten
 from reporting.read_models.rollups import Rollups, _SnapshotMark
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
+from servicekit.db.database import Database
 from tests.support.hand_clock import HandClock
 from tests.support.reporting_events import START, batch, feedback, feedback_id
 
@@ -78,7 +79,7 @@ def announced(choose: random.Random, revision: int) -> Any:
     )
 
 
-async def happens(read_models: asyncpg.Pool, choose: random.Random, revision: int) -> None:
+async def happens(read_models: Database, choose: random.Random, revision: int) -> None:
     """Generate a change that affects counts, or a run of the counting."""
     store = PostgresReadModels(read_models)
     match choose.randrange(8):
@@ -110,7 +111,7 @@ def matches(row: Any, filters: Filters) -> bool:
     )
 
 
-async def check(read_models: asyncpg.Pool, span: TimeSpan, filters: Filters, starts: list[int]) -> None:
+async def check(read_models: Database, span: TimeSpan, filters: Filters, starts: list[int]) -> None:
     """Check every number of the figures that read roll-ups."""
     recount = await read_models.fetch(RECOUNT, *span)
     rows = [dict(row) for row in recount if matches(row, filters)]
@@ -154,7 +155,7 @@ async def check(read_models: asyncpg.Pool, span: TimeSpan, filters: Filters, sta
 
 
 async def check_calibration(
-    read_models: asyncpg.Pool, span: TimeSpan, filters: Filters, machine: list[dict[str, Any]]
+    read_models: Database, span: TimeSpan, filters: Filters, machine: list[dict[str, Any]]
 ) -> None:
     """Check every number of the calibration against each pair of verdicts, by `machine` and by a person at any time."""
     people = [row for row in await read_models.fetch(RECOUNT, *ALWAYS) if row["origin"] != "machine"]
@@ -185,7 +186,7 @@ async def check_calibration(
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_figures_equal_a_recount_at_any_moment(read_models: asyncpg.Pool, seed: int) -> None:
+async def test_figures_equal_a_recount_at_any_moment(read_models: Database, seed: int) -> None:
     choose = random.Random(seed)
     for moment in range(30):
         await happens(read_models, choose, revision=100 * moment + 1)
@@ -201,7 +202,7 @@ async def test_figures_equal_a_recount_at_any_moment(read_models: asyncpg.Pool, 
         await check(read_models, TimeSpan(START - DAY, START + LENGTH), filters, [START + 7, START + 20 * DAY])
 
 
-async def test_an_hour_that_changes_while_it_is_counted_stays_stale(read_models: asyncpg.Pool) -> None:
+async def test_an_hour_that_changes_while_it_is_counted_stays_stale(read_models: Database) -> None:
     projector, rollups = ProjectionHandler(PostgresReadModels(read_models)), Rollups(read_models, SystemClock())
     await projector.handle(batch(feedback("f1", at=0)))
     async with read_models.acquire() as held, held.transaction(isolation="repeatable_read"):
@@ -221,7 +222,7 @@ async def test_an_hour_that_changes_while_it_is_counted_stays_stale(read_models:
 
 
 @pytest.mark.parametrize("judged", [True, False])
-async def test_of_two_that_change_one_turn_at_once_both_are_counted(read_models: asyncpg.Pool, judged: bool) -> None:
+async def test_of_two_that_change_one_turn_at_once_both_are_counted(read_models: Database, judged: bool) -> None:
     """Neither transaction sees the other's change: a verdict and its judgement, or a reaction and its replacement."""
     rollups = Rollups(read_models, SystemClock())
     first = feedback("first", kind="inferred" if judged else "reaction", reaction=None, at=0)
@@ -239,7 +240,7 @@ async def test_of_two_that_change_one_turn_at_once_both_are_counted(read_models:
     await check(read_models, TimeSpan(START - DAY, START + DAY), Filters(), [])
 
 
-async def test_what_is_noted_after_a_look_stays_noted_while_somebody_writes(read_models: asyncpg.Pool) -> None:
+async def test_what_is_noted_after_a_look_stays_noted_while_somebody_writes(read_models: Database) -> None:
     projector, rollups = ProjectionHandler(PostgresReadModels(read_models)), Rollups(read_models, SystemClock())
     write = "update feedbacks set text = 'x' where feedback_id = $1"
     await projector.handle(batch(feedback("f1", at=0), feedback("f2", turn="t2", at=DAY // 1_000_000)))
@@ -261,7 +262,7 @@ async def test_what_is_noted_after_a_look_stays_noted_while_somebody_writes(read
 
 
 async def test_an_operator_is_told_of_a_transaction_that_keeps_hours_from_being_counted(
-    read_models: asyncpg.Pool, postgres_url: str
+    read_models: Database, postgres_url: str
 ) -> None:
     clock = HandClock()
     projector, rollups = ProjectionHandler(PostgresReadModels(read_models)), Rollups(read_models, clock)
@@ -281,7 +282,7 @@ async def test_an_operator_is_told_of_a_transaction_that_keeps_hours_from_being_
     assert rollups.warnings == (), "nothing waits"
 
 
-async def test_what_a_server_said_that_has_been_replaced_counts_no_more(read_models: asyncpg.Pool) -> None:
+async def test_what_a_server_said_that_has_been_replaced_counts_no_more(read_models: Database) -> None:
     """A restored database continues transaction ids from its copy, so ids of ended transactions are assigned again."""
     rollups = Rollups(read_models, SystemClock())
     rollups._settle(_SnapshotMark("890:901:890", 901))
@@ -291,14 +292,14 @@ async def test_what_a_server_said_that_has_been_replaced_counts_no_more(read_mod
     assert rollups._settled is None
 
 
-async def test_an_hour_is_left_alone_while_it_changes_but_not_for_ever(read_models: asyncpg.Pool) -> None:
+async def test_an_hour_is_left_alone_while_it_changes_but_not_for_ever(read_models: Database) -> None:
     projector, rollups = ProjectionHandler(PostgresReadModels(read_models)), Rollups(read_models, SystemClock())
     await projector.handle(batch(feedback("f1", at=0)))
     assert await rollups.catch_up(quiet=60) == 0
     assert await rollups.catch_up(quiet=60, longest=0) == 1
 
 
-async def test_two_that_count_at_once_count_once(read_models: asyncpg.Pool) -> None:
+async def test_two_that_count_at_once_count_once(read_models: Database) -> None:
     await ProjectionHandler(PostgresReadModels(read_models)).handle(
         batch(*(feedback(f"f{n}", turn=f"t{n}", at=n) for n in range(50)))
     )
@@ -310,7 +311,7 @@ async def test_two_that_count_at_once_count_once(read_models: asyncpg.Pool) -> N
     await check(read_models, TimeSpan(START - DAY, START + DAY), Filters(), [])
 
 
-async def test_an_erased_persons_tag_is_in_no_count(read_models: asyncpg.Pool) -> None:
+async def test_an_erased_persons_tag_is_in_no_count(read_models: Database) -> None:
     said = [feedback("f1", kind="explicit", tags=("ours",), at=0), feedback("f2", user="bob", turn="t2", at=9)]
     said.append(feedback("f3", kind="explicit", tags=("theirs",), tenant="globex", at=1))
     await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*said))
@@ -322,7 +323,7 @@ async def test_an_erased_persons_tag_is_in_no_count(read_models: asyncpg.Pool) -
     await check(read_models, TimeSpan(START - DAY, START + DAY), Filters(), [])
 
 
-async def test_a_step_that_begins_within_an_hour_divides_it(read_models: asyncpg.Pool) -> None:
+async def test_a_step_that_begins_within_an_hour_divides_it(read_models: Database) -> None:
     """Days of time zones with an offset of half an hour begin within an hour."""
     said = (feedback(f"f{minute}", turn=f"t{minute}", at=60 * minute) for minute in range(0, 240, 7))
     await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*said))

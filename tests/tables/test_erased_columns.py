@@ -25,6 +25,7 @@ from contracts.instants import MINUTE, format_instant
 from feedback.registry_postgres import PostgresRegistry
 from inference.erasure import InferenceErasures
 from reporting.read_models.erasure import ReportingErasures
+from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from tests.support.erasures import erased
@@ -213,12 +214,12 @@ async def test_a_tenant_may_have_an_erased_persons_ids_replaced(own_database: st
         assert (
             await stack.rows(f"select from inference.messages where tenant = 'acme' and sender_id = '{EVE_ID}'") == []
         )
-        async with asyncpg.create_pool(stack.database_url, server_settings={"search_path": "feedback"}) as pool:
+        async with schema_of(stack.database_url, feedback.service) as pool:
             assert await PostgresRegistry(pool).is_of_others("acme", "e1", "dan"), "others may not rate her thread"
 
 
 @asynccontextmanager
-async def schema_of(url: str, module: Any) -> AsyncIterator[asyncpg.Pool]:
+async def schema_of(url: str, module: Any) -> AsyncIterator[Database]:
     pool = await open_pool(url, module.PROGRAM.name, Path(module.__file__ or "").parent / "migrations", size=1)
     try:
         yield pool
@@ -249,7 +250,7 @@ async def test_every_page_of_parked_events_is_looked_through(own_database: str) 
         assert [tuple(row) for row in left] == [("acme", len(rows) // 2 - len(hers)), ("globex", len(rows) // 2)]
 
 
-def _inference_erasures(pool: asyncpg.Pool) -> InferenceErasures:
+def _inference_erasures(pool: Database) -> InferenceErasures:
     return InferenceErasures(pool, None, Pseudonyms(ErasureSettings()))  # type: ignore[arg-type]
 
 

@@ -23,7 +23,6 @@ from servicekit.errors import RequestRefused
 from servicekit.request_batcher import RequestBatcher
 from servicekit.web.answering import REQUEST_SECONDS, DeadlineMiddleware
 from servicekit.web.auth import Authenticator
-from servicekit.web.bodies import Malformed
 from servicekit.web.body_limit import BodyLimit
 from servicekit.web.descriptions import described
 from servicekit.web.direct import DirectCalls, DirectRoute
@@ -115,10 +114,6 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
     @app.exception_handler(RequestValidationError)
     async def unreadable(_: Request, error: RequestValidationError) -> JSONResponse:
         return invalid(error.errors())
-
-    @app.exception_handler(Malformed)
-    async def malformed(_: Request, error: Malformed) -> JSONResponse:
-        return invalid(error.faults)
 
     @app.exception_handler(RequestRefused)
     async def refused(_: Request, error: RequestRefused) -> JSONResponse:

@@ -1,27 +1,35 @@
-"""Reading of JSON request bodies into models."""
+"""Reading of request bodies, by their media type."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from fastapi import Request
+from pydantic import ValidationError
 
-M = TypeVar("M", bound=BaseModel)
+from servicekit.errors import RequestRefused
+from servicekit.validation_errors import error_summary
 
-
-class Malformed(Exception):
-    """The body is not valid for its model; answered with 422. `faults` are pydantic's errors without the input."""
-
-    def __init__(self, faults: list[Any]) -> None:
-        super().__init__("malformed")
-        self.faults = faults
+T = TypeVar("T")
 
 
-def read_body(model: type[M], body: bytes | str) -> M:
-    """Parse a JSON body. Raises Malformed."""
+async def read_body(request: Request, readers: Mapping[str, Callable[[bytes], T]]) -> T:
+    """Return the body as the reader of its media type returns it, such as a model's `model_validate_json`.
+
+    A foreign page can send forms and plain text with a person's cookie, so these pass only if they have a reader.
+    Raises RequestRefused: 415 for another media type or a compressed body, 422 if the reader raises ValueError.
+    """
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type not in readers:
+        raise RequestRefused(415, f"Send the body as {' or '.join(readers)}.")
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise RequestRefused(415, "Send the body without compression.")
+    body = await request.body()
     try:
-        return model.model_validate_json(body)
+        return readers[media_type](body)
     except ValidationError as error:
-        raise Malformed(error.errors(include_url=False, include_context=False, include_input=False)) from None
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        raise RequestRefused(422, error_summary(faults)) from None
     except (ValueError, RecursionError):
-        raise Malformed([{"loc": (), "msg": "not one JSON value in UTF-8"}]) from None
+        raise RequestRefused(422, error_summary([{"loc": (), "msg": "not one JSON value in UTF-8"}])) from None

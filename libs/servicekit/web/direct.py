@@ -16,7 +16,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from servicekit.errors import RequestRefused
 from servicekit.web.auth import caller_of
-from servicekit.web.bodies import Malformed
 from servicekit.web.documents import Document
 from servicekit.web.refusals import answer_of, invalid
 
@@ -43,10 +42,7 @@ class DirectRoute(APIRoute):
             values = self._place.model_validate(place).__dict__
         except ValidationError as error:
             return invalid(error.errors(include_url=False, include_context=False, include_input=False))
-        try:
-            said: BaseModel | Response = await self.endpoint(request=request, caller=await caller_of(request), **values)
-        except Malformed as error:
-            return invalid(error.faults)
+        said: BaseModel | Response = await self.endpoint(request=request, caller=await caller_of(request), **values)
         if isinstance(said, Response):
             return said
         return Response(said.model_dump_json(by_alias=True), self.status_code or 200, media_type="application/json")

@@ -7,24 +7,22 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final, Generic, TypeVar
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Query
 
-from contracts.base import Id
+from contracts.base import Id, Name
 from contracts.instants import format_instant
 from contracts.where import FOUND_LIMIT, WHERE, FeedbackState, JournalRecord, JudgedMessage, WhereFound
 from servicekit.log.journal import FeedbackOf, Journal, JournalReader
-from servicekit.web.auth import caller_of
-from servicekit.web.parameters import ProjectPath, TenantPath
-from servicekit.web.refusals import documented
+from servicekit.web.routes import Routes
 
 P = TypeVar("P")
 """The parts of a service."""
-ANSWERS: Final = (
-    documented(401, "No valid access token.")
-    | documented(403, "The token does not reach that project, or lacks the scope read.")
-    | documented(422, "The path names no project, or a parameter is no id.")
-    | documented(503, "The database does not answer; see Retry-After.")
-)
+ANSWERS: Final = {
+    401: "No valid access token.",
+    403: "The token does not reach that project, or lacks the scope read.",
+    422: "The path names no project, or a parameter is no id.",
+    503: "The database does not answer; see Retry-After.",
+}
 
 
 def _ids(description: str) -> Any:
@@ -97,14 +95,14 @@ class Where(Generic[P]):
         return WhereLookup(JournalReader(getattr(parts, self.reads)), self.states(parts), self.verdicts(parts))
 
 
-def where_router(where: Where[Any], lookup: WhereLookup) -> APIRouter:
+def where_router(where: Where[Any], lookup: WhereLookup) -> Routes:
     """Return the route with a service's look-up."""
-    router = APIRouter(dependencies=[Depends(caller_of)], tags=[where.tag])
+    router = Routes(where.tag)
 
-    @router.get(where.path, responses=ANSWERS)
+    @router.at("GET", where.path, refuses=ANSWERS)
     async def find_records(
-        tenant: TenantPath,
-        project: ProjectPath,
+        tenant: Name,
+        project: Name,
         event_id: Annotated[list[Id], _ids("Records with these event ids.")] = [],  # noqa: B006 # FastAPI copies it
         message_id: Annotated[list[Id], _ids("Records that are, or are about, these messages.")] = [],  # noqa: B006
         cause: Annotated[list[Id], _ids("Records that derive from the chat records at these coordinates.")] = [],  # noqa: B006

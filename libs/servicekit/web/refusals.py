@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from fastapi import Request, Response
@@ -26,9 +26,9 @@ class Refusal(BaseModel):
     )
 
 
-def documented(status: int, meaning: str) -> dict[int | str, dict[str, Any]]:
-    """Return the entry of a refusal with `status` in a route's OpenAPI description."""
-    return {status: {"model": Refusal, "description": meaning}}
+def documented(refuses: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI descriptions of refusals, given the meaning of each status."""
+    return {status: {"model": Refusal, "description": meaning} for status, meaning in refuses.items()}
 
 
 def answer_of(refusal: RequestRefused) -> JSONResponse:
@@ -50,18 +50,6 @@ def unavailable(error: Unavailable) -> str:
     """Return one sentence that names the unavailable dependency."""
     what = str(error)
     return f"{what[:1].upper()}{what[1:]}; send this again later."
-
-
-def require_media_type(request: Request, allowed: Collection[str]) -> None:
-    """Refuse a body whose media type is not one of `allowed`, or that is compressed. Raises 415.
-
-    A foreign page can send forms and plain text with a person's cookie, so these pass only if they are `allowed`.
-    """
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type not in allowed:
-        raise RequestRefused(415, f"Send the body as {' or '.join(allowed)}.")
-    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
-        raise RequestRefused(415, "Send the body without compression.")
 
 
 def invalid(faults: Sequence[Any]) -> JSONResponse:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from pydantic_core import from_json
@@ -15,7 +15,7 @@ from chat_bridge.ingest import IngestProject, ValidLine, check_line
 from chat_bridge.intake import Intake
 from chat_bridge.metrics import SOURCE_REQUESTS
 from chat_bridge.sources.source import NotUnderstood, Payload, SignedRequest, Source, SourceAnswer, SourceKind
-from servicekit import RequestRefused, documented, logger
+from servicekit import RequestRefused, Routes, logger
 
 SOURCE_LIMIT = 1024 * 1024
 """Size limit of a request body, in bytes."""
@@ -31,20 +31,20 @@ class SourceOutcome(BaseModel):
     )
 
 
-ANSWERS = (
-    documented(401, "The signature is missing or wrong, or the request is too old.")
-    | documented(404, "This source is not configured.")
-    | documented(413, f"More than {SOURCE_LIMIT} bytes.")
-    | documented(422, "The body is not a JSON object.")
-    | documented(429, "The embedded log is full; send the request again.")
-    | documented(503, "The log does not answer; send the request again.")
-)
+ANSWERS = {
+    401: "The signature is missing or wrong, or the request is too old.",
+    404: "This source is not configured.",
+    413: f"More than {SOURCE_LIMIT} bytes.",
+    422: "The body is not a JSON object.",
+    429: "The embedded log is full; send the request again.",
+    503: "The log does not answer; send the request again.",
+}
 _PARAMETER = {"name": "source", "in": "path", "required": True, "schema": {"type": "string"}}
 
 
-def source_router(kind: SourceKind, sources: Mapping[str, Source], intake: Intake) -> APIRouter:
+def source_router(kind: SourceKind, sources: Mapping[str, Source], intake: Intake) -> Routes:
     """Return the route of `kind`. A verified request fails only if its events could not be written to the log."""
-    router = APIRouter(tags=["sources"])
+    router = Routes("sources", token=False)
     described: dict[str, Any] = {
         "requestBody": {
             "required": True,
@@ -55,9 +55,8 @@ def source_router(kind: SourceKind, sources: Mapping[str, Source], intake: Intak
     if "{source" in kind.path:
         described["parameters"] = [_PARAMETER | {"description": "The source's name."}]
 
-    @router.post(
-        kind.path, name=kind.name, summary=kind.summary, description=kind.summary,
-        response_model=SourceOutcome, responses=ANSWERS, openapi_extra=described,
+    @router.at("POST", kind.path, name=kind.name, summary=kind.summary, description=kind.summary,
+        response_model=SourceOutcome, refuses=ANSWERS, openapi_extra=described,
     )  # fmt: skip
     async def receive(request: Request) -> Response:
         source = sources.get(request.path_params.get("source", kind.name))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from fastapi import APIRouter
-
-from servicekit import Document
+from servicekit import Routes
 
 _FOLDER: Final = Path(__file__).parent
 FILES: Final = ("/widget", "/widget.js", "/widget-demo.js", "/widget-demo.css")
@@ -20,18 +17,14 @@ _POLICY: Final = (
 _PAGE: Final = {"Content-Security-Policy": _POLICY, "Referrer-Policy": "no-referrer"}
 
 
-def widget_router() -> APIRouter:
-    router = APIRouter(include_in_schema=False)
-    documents = {
-        "/widget.js": _document("thumbs.js", "text/javascript", SHARED),
-        "/widget-demo.js": _document("demo.js", "text/javascript"),
-        "/widget-demo.css": _document("demo.css", "text/css"),
-        "/widget": _document("demo.html", "text/html", _PAGE),
-    }
-    for path, document in documents.items():
-        router.add_route(path, document.answer, ["GET"], include_in_schema=False)
-    return router
-
-
-def _document(name: str, media_type: str, headers: Mapping[str, str] | None = None) -> Document:
-    return Document((_FOLDER / name).read_bytes, f"{media_type}; charset=utf-8", headers)
+def widget_router() -> Routes:
+    """Return the routes of the widget's files."""
+    routes = Routes("widget", token=False, hidden=True)
+    for path, name, media_type, headers in (
+        ("/widget.js", "thumbs.js", "text/javascript", SHARED),
+        ("/widget-demo.js", "demo.js", "text/javascript", None),
+        ("/widget-demo.css", "demo.css", "text/css", None),
+        ("/widget", "demo.html", "text/html", _PAGE),
+    ):
+        routes.file(path, (_FOLDER / name).read_bytes, f"{media_type}; charset=utf-8", headers)
+    return routes

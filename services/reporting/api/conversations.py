@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import asyncpg
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import Path, Query
 
-from contracts.base import Id
+from contracts.base import Id, Name
 from contracts.instants import DAY
 from reporting.api.bodies import ArtifactsBody, LatestBody, PeriodBody, SearchBody, TurnsBody
 from reporting.api.queries.artifacts import Artifacts, artifacts
@@ -16,7 +16,7 @@ from reporting.api.queries.latest import Latest, LatestQuestion, OwnFeedback, la
 from reporting.api.queries.turns import TurnsWithFeedbacks, turns_with_feedbacks
 from reporting.queries.search import FoundFeedbacks, search
 from reporting.queries.selection import ConversationScope, Project
-from servicekit import Caller, Clock, ProjectPath, TenantPath, caller_of, documented
+from servicekit import Caller, Clock, Routes
 
 ConversationPath = Annotated[Id, Path(description="The conversation, also called thread.", examples=["c-42"])]
 TurnPath = Annotated[
@@ -24,23 +24,23 @@ TurnPath = Annotated[
 ]
 PROJECT = "/conversations/{tenant}/{project}"
 CONVERSATION = PROJECT + "/{conversation_id:segment}"
-FAILURES = (
-    documented(400, "The body is not readable, or the cursor or watermark belongs to another query.")
-    | documented(401, "No valid access token.")
-    | documented(403, "The token is not valid for this tenant, project or person, or lacks the scope.")
-    | documented(413, "The body is too large.")
-    | documented(422, "A path parameter, a query parameter or the body is invalid.")
-    | documented(503, "The database is unavailable; retry after Retry-After.")
-)
+FAILURES = {
+    400: "The body is not readable, or the cursor or watermark belongs to another query.",
+    401: "No valid access token.",
+    403: "The token is not valid for this tenant, project or person, or lacks the scope.",
+    413: "The body is too large.",
+    422: "A path parameter, a query parameter or the body is invalid.",
+    503: "The database is unavailable; retry after Retry-After.",
+}
 """Error responses that every route may return."""
 
 
-def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: str | None = None) -> APIRouter:
+def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: str | None = None) -> Routes:
     """Return the routes that query conversations, turns and their feedback."""
-    router = APIRouter(dependencies=[Depends(caller_of)], responses=FAILURES, tags=["reporting"])
+    router = Routes("reporting", FAILURES)
 
-    @router.post(PROJECT + "/feedback/conversations-in-period")
-    async def period(tenant: TenantPath, project: ProjectPath, body: PeriodBody) -> ConversationsInPeriod:
+    @router.at("POST", PROJECT + "/feedback/conversations-in-period")
+    async def period(tenant: Name, project: Name, body: PeriodBody) -> ConversationsInPeriod:
         """List conversations with reactions in a time window, newest activity first.
 
         No conversation is listed twice. A conversation that changes after the first page was read may be missing from
@@ -55,13 +55,13 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
             cursor=body.cursor,
         )
 
-    @router.post(PROJECT + "/feedback/search")
-    async def find(tenant: TenantPath, project: ProjectPath, body: SearchBody) -> FoundFeedbacks:
+    @router.at("POST", PROJECT + "/feedback/search")
+    async def find(tenant: Name, project: Name, body: SearchBody) -> FoundFeedbacks:
         """List feedback records that match every given filter, replies to answers included, newest first."""
         return await search(pool, Project(tenant, project), body.span, body.filters, body.limit, body.cursor)
 
-    @router.post(PROJECT + "/feedback/artifacts")
-    async def find_artifacts(tenant: TenantPath, project: ProjectPath, body: ArtifactsBody) -> Artifacts:
+    @router.at("POST", PROJECT + "/feedback/artifacts")
+    async def find_artifacts(tenant: Name, project: Name, body: ArtifactsBody) -> Artifacts:
         """Search the artifacts of a conversation or a person: effective reactions and turn logs."""
         return await artifacts(
             pool,
@@ -71,9 +71,9 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
             store_url=artifact_store_url,
         )
 
-    @router.post(CONVERSATION + "/turns-with-feedbacks")
+    @router.at("POST", CONVERSATION + "/turns-with-feedbacks")
     async def turns(
-        tenant: TenantPath, project: ProjectPath, conversation_id: ConversationPath, body: TurnsBody
+        tenant: Name, project: Name, conversation_id: ConversationPath, body: TurnsBody
     ) -> TurnsWithFeedbacks:
         """List the conversation's turns in time order, with their texts and effective reactions."""
         since = max(0, clock.now() - body.days * DAY)
@@ -81,9 +81,9 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
         async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
             return await turns_with_feedbacks(connection, at, body.turn_ids, since, body.limit, body.cursor)
 
-    @router.post(CONVERSATION + "/feedback/latest")
+    @router.at("POST", CONVERSATION + "/feedback/latest")
     async def latest_feedback(
-        tenant: TenantPath, project: ProjectPath, conversation_id: ConversationPath, body: LatestBody
+        tenant: Name, project: Name, conversation_id: ConversationPath, body: LatestBody
     ) -> Latest:
         """List the latest reaction of each changed turn, oldest change first; a null reaction means a retraction.
 
@@ -95,13 +95,13 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
         async with pool.acquire() as connection:
             return await latest(connection, at, asked)
 
-    @router.get(CONVERSATION + "/turns/{turn_id:segment}/feedback")
+    @router.at("GET", CONVERSATION + "/turns/{turn_id:segment}/feedback")
     async def own(
-        tenant: TenantPath,
-        project: ProjectPath,
+        tenant: Name,
+        project: Name,
         conversation_id: ConversationPath,
         turn_id: TurnPath,
-        caller: Annotated[Caller, Depends(caller_of)],
+        caller: Caller,
         user_id: Annotated[Id | None, Query(description="Another person's id; needs the scope on_behalf.")] = None,
     ) -> OwnFeedback:
         """Get the caller's own feedback on a turn."""

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Annotated
 
 import asyncpg
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import Path, Query
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
+from contracts.base import Name
 from reporting.api.bodies import FilterBody
 from reporting.api.conversations import FAILURES, PROJECT
 from reporting.egress.exports.cases import cases
@@ -26,7 +27,7 @@ from reporting.egress.exports.files import (
 )
 from reporting.queries.projects import is_known
 from reporting.queries.selection import Filters, Project
-from servicekit import ProjectPath, RequestRefused, TenantPath, caller_of, documented
+from servicekit import RequestRefused, Routes
 
 EXPORT = PROJECT + "/exports/{wanted:segment}"
 
@@ -49,19 +50,20 @@ class ExportQuestion(FilterBody):
         return found if wanted == "events" or found.feedback_type else replace(found, feedback_type="verdict")
 
 
-def exports_router(pool: asyncpg.Pool) -> APIRouter:
+def exports_router(pool: asyncpg.Pool) -> Routes:
     """Return the route that streams exports."""
-    router = APIRouter(dependencies=[Depends(caller_of)], responses=FAILURES, tags=["exports"])
+    router = Routes("exports", FAILURES)
 
-    @router.get(
+    @router.at(
+        "GET",
         EXPORT,
         summary="Export training examples",
         response_class=StreamingResponse,
-        responses=documented(404, "The project has no messages and no feedback."),
+        refuses={404: "The project has no messages and no feedback."},
     )
     async def export(
-        tenant: TenantPath,
-        project: ProjectPath,
+        tenant: Name,
+        project: Name,
         wanted: Annotated[Format, Path(description="kto, dpo, sft, events or detector.", examples=["kto"])],
         question: Annotated[ExportQuestion, Query()],
     ) -> StreamingResponse:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import asyncpg
-from fastapi import APIRouter, Depends, Query
+from fastapi import Query
 
+from contracts.base import Name
 from reporting.api.conversations import FAILURES, PROJECT
 from reporting.api.questions import CalibrationQuestion, PagedQuestion, RankingQuestion, SessionsBody, SummaryQuestion
 from reporting.queries.calibration import Calibration, calibration
@@ -14,28 +15,24 @@ from reporting.queries.reasons import Reasons, reasons
 from reporting.queries.satisfaction import Ranking, Summary, ranking, summary
 from reporting.queries.selection import Project
 from reporting.queries.sessions import SessionRatings, session_ratings
-from servicekit import Clock, ProjectPath, TenantPath, caller_of
+from servicekit import Clock, Routes
 
 SESSIONS = "/conversations/{tenant}/sessions"
 """Path without a project: only tokens for all of the tenant's projects may use it."""
 
 
-def figures_router(pool: asyncpg.Pool, clock: Clock) -> APIRouter:
+def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
     """Return the routes for a project's statistics and a tenant's session ratings."""
-    router = APIRouter(dependencies=[Depends(caller_of)], responses=FAILURES, tags=["reporting"])
+    router = Routes("reporting", FAILURES)
 
-    @router.get(PROJECT + "/feedback/summary")
-    async def satisfaction(
-        tenant: TenantPath, project: ProjectPath, question: Annotated[SummaryQuestion, Query()]
-    ) -> Summary:
+    @router.at("GET", PROJECT + "/feedback/summary")
+    async def satisfaction(tenant: Name, project: Name, question: Annotated[SummaryQuestion, Query()]) -> Summary:
         """Summarise satisfaction by time, agent, agent version and origin."""
         span = question.span(clock.now())
         return await summary(pool, Project(tenant, project), span, question.bucket, question.filters)
 
-    @router.get(PROJECT + "/feedback/agents")
-    async def agents(
-        tenant: TenantPath, project: ProjectPath, question: Annotated[RankingQuestion, Query()]
-    ) -> Ranking:
+    @router.at("GET", PROJECT + "/feedback/agents")
+    async def agents(tenant: Name, project: Name, question: Annotated[RankingQuestion, Query()]) -> Ranking:
         """Rank agents by the lower bound of their satisfaction."""
         span = question.span(clock.now())
         at, filters = Project(tenant, project), question.filters
@@ -43,23 +40,23 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> APIRouter:
             pool, at, span, question.min_votes, filters, question.limit, question.cursor, given=question.asked
         )
 
-    @router.get(PROJECT + "/feedback/calibration")
+    @router.at("GET", PROJECT + "/feedback/calibration")
     async def reliability(
-        tenant: TenantPath, project: ProjectPath, question: Annotated[CalibrationQuestion, Query()]
+        tenant: Name, project: Name, question: Annotated[CalibrationQuestion, Query()]
     ) -> Calibration:
         """Compare machine verdicts with people's explicit and emoji feedback on the same turn."""
         return await calibration(pool, Project(tenant, project), question.span(clock.now()), question.filters)
 
-    @router.get(PROJECT + "/feedback/reasons")
-    async def why(tenant: TenantPath, project: ProjectPath, question: Annotated[PagedQuestion, Query()]) -> Reasons:
+    @router.at("GET", PROJECT + "/feedback/reasons")
+    async def why(tenant: Name, project: Name, question: Annotated[PagedQuestion, Query()]) -> Reasons:
         """Count reasons: people's tags, the machine's rules and correction types."""
         at, span = Project(tenant, project), question.span(clock.now())
         return await reasons(
             pool, at, span, question.filters, question.limit, cursor=question.cursor, given=question.asked
         )
 
-    @router.post(SESSIONS)
-    async def sessions(tenant: TenantPath, body: SessionsBody) -> SessionRatings:
+    @router.at("POST", SESSIONS)
+    async def sessions(tenant: Name, body: SessionsBody) -> SessionRatings:
         """Count end-of-session ratings by time and by session length, over all projects of the tenant."""
         return await session_ratings(pool, tenant, body.span(clock.now()), body.bucket)
 

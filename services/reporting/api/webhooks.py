@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import BaseModel, Field
 
 from contracts.base import Name
@@ -13,7 +13,7 @@ from contracts.instants import format_instant
 from reporting.api.conversations import FAILURES
 from reporting.egress.webhooks.endpoints import WebhookEndpoint
 from reporting.egress.webhooks.store import Deliveries
-from servicekit import Clock, RequestRefused, TenantPath, documented
+from servicekit import Clock, RequestRefused, Routes
 
 WEBHOOKS = "/tenants/{tenant}/webhooks"
 REPLAY = WEBHOOKS + "/{endpoint:segment}/replay"
@@ -46,12 +46,12 @@ class Replayed(BaseModel):
     due: int = Field(description="Events that will be sent now: all dead and waiting ones.", examples=[3])
 
 
-def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> APIRouter:
+def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> Routes:
     """Return the routes under `/tenants/{tenant}/webhooks`."""
-    router = APIRouter(responses=FAILURES, tags=["webhooks"])
+    router = Routes("webhooks", FAILURES)
 
-    @router.get(WEBHOOKS, summary="Delivery state of the webhook endpoints")
-    async def standings(tenant: TenantPath) -> Standings:
+    @router.at("GET", WEBHOOKS, summary="Delivery state of the webhook endpoints")
+    async def standings(tenant: Name) -> Standings:
         """Count waiting and dead events for each endpoint of the tenant."""
         counts = await deliveries.counts(tenant)
         found = []
@@ -69,13 +69,14 @@ def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries
                 )
         return Standings(endpoints=found)
 
-    @router.post(
+    @router.at(
+        "POST",
         REPLAY,
         summary="Resend dead and waiting events",
-        responses=documented(404, "The tenant has no endpoint of that name."),
+        refuses={404: "The tenant has no endpoint of that name."},
     )
     async def replay(
-        tenant: TenantPath, endpoint: Annotated[Name, Path(description="Its name.", examples=["learner"])]
+        tenant: Name, endpoint: Annotated[Name, Path(description="Its name.", examples=["learner"])]
     ) -> Replayed:
         """Send the endpoint's dead and waiting events now."""
         if not any(one.name == endpoint and one.settings.tenant == tenant for one in endpoints):

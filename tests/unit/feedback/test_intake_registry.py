@@ -15,6 +15,7 @@ from contracts.chat import ChatMessageIngested
 from feedback.registry import RegisteredTurn, TurnKey, collapse, newest_roles, role_of, turn_of
 from feedback.registry_postgres import PostgresRegistry
 from feedback.store_choice import MIGRATIONS
+from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
 from tests.support.reporting_events import reply
@@ -89,7 +90,7 @@ def test_a_reply_event_names_an_answer_but_not_over_its_own_message() -> None:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+async def pool(postgres_url: str) -> AsyncIterator[Database]:
     connection = await asyncpg.connect(postgres_url)
     await connection.execute("drop schema if exists feedback cascade")
     await connection.close()
@@ -115,7 +116,7 @@ def some_turns(seed: int) -> Sequence[RegisteredTurn]:
 
 
 @pytest.mark.parametrize("seed", range(25))
-async def test_postgres_joins_as_the_pure_rules_do(pool: asyncpg.Pool, seed: int) -> None:
+async def test_postgres_joins_as_the_pure_rules_do(pool: Database, seed: int) -> None:
     await pool.execute("truncate turns")
     registry, dice, turns = PostgresRegistry(pool), random.Random(seed), list(some_turns(seed))
     expected = {turn.key: turn for turn in collapse(turns)}
@@ -136,7 +137,7 @@ def _place(turn: RegisteredTurn | None) -> object:
     return (turn.answer and turn.answer.rank, turn.asker and turn.asker.place)
 
 
-async def test_what_the_platform_last_called_a_person_is_known(pool: asyncpg.Pool) -> None:
+async def test_what_the_platform_last_called_a_person_is_known(pool: Database) -> None:
     registry = PostgresRegistry(pool)
     said = [
         message("q1", 1, user_type="anonymous"),
@@ -152,14 +153,14 @@ async def test_what_the_platform_last_called_a_person_is_known(pool: asyncpg.Poo
     assert [(await registry.find(*one)).user_type for one in asked] == ["paid", None, None]
 
 
-async def test_tenants_do_not_meet(pool: asyncpg.Pool) -> None:
+async def test_tenants_do_not_meet(pool: Database) -> None:
     registry = PostgresRegistry(pool)
     await registry.add(collapse(turns_of(message("m1", 1, agent="bot", tenant="umbrella"))))
     assert (await registry.find(key("t1", "initech"), "ann")).turn is None
     assert (await registry.find(key("t1", "umbrella"), "ann")).turn is not None
 
 
-async def test_questions_of_many_tenants_at_once_each_see_their_own(pool: asyncpg.Pool, postgres_url: str) -> None:
+async def test_questions_of_many_tenants_at_once_each_see_their_own(pool: Database, postgres_url: str) -> None:
     tenants = ("umbrella", "initech", "hooli")
     said = [message("m1", 1, agent="bot", tenant=tenant) for tenant in tenants]
     called = [message("q1", 1, user_type="paid", tenant=tenant) for tenant in tenants]
@@ -178,7 +179,7 @@ async def test_questions_of_many_tenants_at_once_each_see_their_own(pool: asyncp
     assert found == [(sees, sees) for sees in (caller in (tenant, EVERY_TENANT) for caller, tenant in asked)]
 
 
-async def test_ids_of_any_length_fit(pool: asyncpg.Pool) -> None:
+async def test_ids_of_any_length_fit(pool: Database) -> None:
     registry = PostgresRegistry(pool)
     wide = TurnKey("t" * 64, "p" * 64, "\U0001f600" * 256, "\U0001f40d" * 256)
     assert await registry.add([RegisteredTurn(wide)]) == {wide}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from typing import Any
 
-import asyncpg
 import pytest
 import pytest_asyncio
 
@@ -17,6 +16,7 @@ from feedback.registry_postgres import PostgresRegistry
 from feedback.store_choice import MIGRATIONS
 from feedback.turn_erasures import TurnErasures
 from feedback.turns import TurnHandler
+from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.log.records import Received, read
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
@@ -30,7 +30,7 @@ OFF = Pseudonyms(ErasureSettings())
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def pool(own_database: str) -> AsyncIterator[asyncpg.Pool]:
+async def pool(own_database: str) -> AsyncIterator[Database]:
     pool = await open_pool(own_database, "feedback", MIGRATIONS, size=2)
     yield pool
     await pool.close()
@@ -39,7 +39,7 @@ async def pool(own_database: str) -> AsyncIterator[asyncpg.Pool]:
 class InterruptedRegistry(PostgresRegistry):
     """Registry that runs something else just before or after a write."""
 
-    def __init__(self, pool: asyncpg.Pool, before: Callable[[], Awaitable[None]], after: Callable[[], Awaitable[None]]):
+    def __init__(self, pool: Database, before: Callable[[], Awaitable[None]], after: Callable[[], Awaitable[None]]):
         super().__init__(pool)
         self._before, self._after = before, after
 
@@ -62,7 +62,7 @@ def said(who: str = "eve", at: int = NOW, **changes: Any) -> Received[Any]:
     return one
 
 
-async def kept(pool: asyncpg.Pool) -> tuple[list[str], list[str]]:
+async def kept(pool: Database) -> tuple[list[str], list[str]]:
     """Return the stored askers and people with a role."""
     turns = await pool.fetch("select user_id from turns order by 1")
     people = await pool.fetch("select user_id from people order by 1")
@@ -77,7 +77,7 @@ async def erase(erasures: TurnErasures) -> None:
 @pytest.mark.parametrize("moment", ["first", "before the write", "after the write", "last", "first and last"])
 @pytest.mark.parametrize(("pseudonyms", "name"), [(OFF, "eve"), (ON, ON(EVE))], ids=["keep", "pseudonym"])
 async def test_an_erasure_at_any_moment_ends_alike(
-    pool: asyncpg.Pool, moment: str, pseudonyms: Pseudonyms, name: str
+    pool: Database, moment: str, pseudonyms: Pseudonyms, name: str
 ) -> None:
     erasures = TurnErasures(pool, pseudonyms)
 
@@ -97,7 +97,7 @@ async def test_an_erasure_at_any_moment_ends_alike(
     assert await kept(pool) == ([name], [])
 
 
-async def test_what_others_said_and_what_is_said_later_stays(pool: asyncpg.Pool) -> None:
+async def test_what_others_said_and_what_is_said_later_stays(pool: Database) -> None:
     erasures = TurnErasures(pool, ON)
     events = TurnHandler(PostgresRegistry(pool), erasures)
     later = NOW + ERASURE_MARGIN

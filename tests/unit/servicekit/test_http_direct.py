@@ -10,11 +10,11 @@ from fastapi import APIRouter, Depends, FastAPI, Request, Response
 
 from contracts.base import Id, Model, Name
 from contracts.instants import Instant
+from servicekit.errors import RequestRefused
 from servicekit.web.application import Surface, add_routes, application, guarded
 from servicekit.web.auth import AccessToken, Caller, caller_of
 from servicekit.web.direct import DirectRoute
 from servicekit.web.permissions import ANY_TOKEN
-from servicekit.web.refusals import RequestRefused
 
 PATH = "/things/{tenant}/{thing_id:segment}"
 

@@ -6,10 +6,11 @@ from typing import Annotated, Final
 from urllib.parse import quote
 
 import asyncpg
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import Field
 
+from contracts.base import Name
 from contracts.instants import format_instant
 from reporting.api.audit.figures import VERDICTS, Audit, accuracy, corrected, pooled
 from reporting.api.audit.queries import draw, pending, pending_count, strata
@@ -19,7 +20,7 @@ from reporting.api.questions import WindowQuestion
 from reporting.queries.answers import ResponseModel, Time
 from reporting.queries.satisfaction import window_of
 from reporting.queries.selection import Project, TimeSpan
-from servicekit import Clock, ProjectPath, RequestRefused, TenantPath, caller_of, read_body, require_media_type
+from servicekit import Clock, RequestRefused, Routes, read_body
 
 AUDIT: Final = PROJECT + "/audit"
 DRAWS: Final = AUDIT + "/draws"
@@ -55,12 +56,12 @@ class PendingItems(ResponseModel):
     items: Annotated[list[PendingItem], Field(description="In drawing order.")]
 
 
-def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> APIRouter:
+def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Routes:
     """Return the routes of the audit; `writes` stores the draws."""
-    router = APIRouter(dependencies=[Depends(caller_of)], responses=FAILURES, tags=["reporting"])
+    router = Routes("reporting", FAILURES)
 
-    @router.get(AUDIT)
-    async def audit(tenant: TenantPath, project: ProjectPath, question: Annotated[WindowQuestion, Query()]) -> Audit:
+    @router.at("GET", AUDIT)
+    async def audit(tenant: Name, project: Name, question: Annotated[WindowQuestion, Query()]) -> Audit:
         """Get precision and recall of the machine's verdicts, and each agent's rates corrected by the random reviews.
 
         Covers the newest 50,000 answers of the window that a person responded to. Only answers drawn at random
@@ -68,10 +69,8 @@ def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> API
         """
         return await figures(reads, Project(tenant, project), question.span(clock.now()))
 
-    @router.get(DRAWS)
-    async def waiting(
-        tenant: TenantPath, project: ProjectPath, question: Annotated[PendingQuestion, Query()]
-    ) -> PendingItems:
+    @router.at("GET", DRAWS)
+    async def waiting(tenant: Name, project: Name, question: Annotated[PendingQuestion, Query()]) -> PendingItems:
         """List drawn answers that nobody has reviewed yet, in drawing order."""
         at = Project(tenant, project)
         items = [
@@ -85,19 +84,19 @@ def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> API
         ]
         return PendingItems(pending=await pending_count(reads, at), items=items)
 
-    @router.post(
+    @router.at(
+        "POST",
         DRAWS,
         status_code=201,
         response_model=Drawn,
         openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": DrawBody.model_json_schema()}}}},
     )
-    async def draw_more(tenant: TenantPath, project: ProjectPath, request: Request) -> Drawn | Response:
+    async def draw_more(tenant: Name, project: Name, request: Request) -> Drawn | Response:
         """Draw answers at random for review: two thirds of them without a verdict, the rest rejections and praise."""
-        require_media_type(request, [JSON, FORM])
+        body = await read_body(request, {JSON: DrawBody.model_validate_json, FORM: lambda _: DrawBody()})
         is_form = request.headers["content-type"].lower().startswith(FORM)
         if is_form and request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise RequestRefused(403, "Answers are drawn from the audit's own page.")
-        body = DrawBody() if is_form else read_body(DrawBody, await request.body())
         at, now = Project(tenant, project), clock.now()
         drawn = await draw(writes, at, body.span(now), body.count, now)
         if is_form:

@@ -1,0 +1,82 @@
+"""Routes of a service: FastAPI's, with what each of them would otherwise declare again."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Final, TypeVar, get_type_hints
+
+from fastapi import APIRouter, Depends, Path
+from fastapi.routing import APIRoute
+
+from contracts.base import Name
+from servicekit.web.auth import Caller, caller_of
+from servicekit.web.direct import DirectRoute
+from servicekit.web.documents import Document
+from servicekit.web.refusals import documented
+
+H = TypeVar("H", bound=Callable[..., Any])
+_NONE: Final[Mapping[int, str]] = MappingProxyType({})
+_PROJECT: Final = {
+    "tenant": Annotated[Name, Path(description="The customer that owns the data.", examples=["acme"])],
+    "project": Annotated[Name, Path(description="The project within the tenant.", examples=["support"])],
+}
+
+
+class Routes(APIRouter):
+    """Routes under one `tag` of the reference. A handler declares `caller: Caller`, `tenant: Name`, `project: Name`.
+
+    `refuses` has the meaning of each status that any of the routes may refuse with. `direct` routes are dispatched
+    without FastAPI (`direct.py`). `token` is False if the routes need none. `hidden` routes are not in the reference.
+    """
+
+    def __init__(
+        self,
+        tag: str,
+        refuses: Mapping[int, str] = _NONE,
+        *,
+        direct: bool = False,
+        token: bool = True,
+        hidden: bool = False,
+    ) -> None:
+        super().__init__(
+            tags=[tag],
+            responses=documented(refuses),
+            dependencies=[Depends(caller_of)] if token else [],
+            route_class=DirectRoute if direct else APIRoute,
+            include_in_schema=not hidden,
+        )
+
+    def at(self, method: str, path: str, refuses: Mapping[int, str] = _NONE, **options: Any) -> Callable[[H], H]:
+        """Return the decorator of a handler. `options` are those of FastAPI's `add_api_route`."""
+
+        def add(handler: H) -> H:
+            vars(handler)["__signature__"] = _signature(handler)
+            self.add_api_route(path, handler, methods=[method], responses=documented(refuses), **options)
+            return handler
+
+        return add
+
+    def file(
+        self, path: str, read: Callable[[], bytes], media_type: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        """Serve a file that is the same for every caller; see `Document`."""
+        self.add_route(path, Document(read, media_type, headers).answer, ["GET"], include_in_schema=False)
+
+
+def _signature(handler: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of `handler` as FastAPI reads it."""
+    hints = get_type_hints(handler, include_extras=True)
+    written = inspect.signature(handler)
+    parameters = [
+        one.replace(annotation=_annotation(one.name, hints.get(one.name, one.annotation)))
+        for one in written.parameters.values()
+    ]
+    return written.replace(parameters=parameters, return_annotation=hints.get("return", written.return_annotation))
+
+
+def _annotation(name: str, hint: Any) -> Any:
+    if hint is Caller:
+        return Annotated[Caller, Depends(caller_of)]
+    return _PROJECT.get(name, hint) if hint == Name else hint
