@@ -58,8 +58,14 @@ async def test_a_reviewer_goes_through_the_drawn_answers_by_keyboard(stack: Runn
         assert await page.get_by_text("1 of 1 right").count() == 1
         row = page.locator("tbody tr").first
         assert (await row.locator("td").all_inner_texts())[:3] == ["3", "3", "33%"]
+        published = "Of 37 rejections in published tests, 27 were right (57% to 85%)."
+        assert await page.get_by_text(published).count() == 1
         if SCREENSHOTS:
             await page.screenshot(path=f"{SCREENSHOTS}/audit.png")
+        await page.goto(f"{url}/dashboard/conversation?at=acme/support&id=audit%200/%C3%BC")
+        assert await page.get_by_text(published).count() == 1, "shown with the one verdict of the machine"
+        if SCREENSHOTS:
+            await page.screenshot(path=f"{SCREENSHOTS}/verdict.png")
         await browser.close()
     rows = await stack.rows("select reaction from reporting.effective where origin = 'reviewer'")
     assert sorted(row["reaction"] for row in rows if row["reaction"]) >= ["neutral", "neutral", "not_ok"]

@@ -51,6 +51,18 @@ def review(number: int, reaction: str, *, overrules: bool = False) -> Iterator[F
         )  # fmt: skip
 
 
+def verdict(number: int, decided_by: str) -> Iterator[FeedbackCreated]:
+    yield feedback(
+        f"m{number}", kind="inferred", reaction="not_ok", turn=f"t{number}", conversation=f"c{number}",
+        at=10.0 * number + 2, decided_by=decided_by, detector="1",
+    )  # fmt: skip
+
+
+async def kinds(http: httpx.AsyncClient) -> list[dict[str, Any]]:
+    found = (await http.get(AUDIT)).json()["kinds"]
+    return [{name: value for name, value in one.items() if name not in {"low", "high"}} for one in found]
+
+
 async def drawn(http: httpx.AsyncClient, count: int) -> dict[str, Any]:
     answer = await http.post(AUDIT + "/draws", json={"count": count})
     assert answer.status_code == 201, answer.text
@@ -121,6 +133,32 @@ async def test_only_reviews_of_drawn_answers_measure_the_machine(
     assert whole["rejected"] == pytest.approx(1 / 3)
     assert whole["rejected_corrected"]["rate"] == pytest.approx((10 * 8 / 9 + 20 * 1 / 11) / 30)
     assert figures["agents"][0]["agent_id"] == "bot"
+
+
+async def test_the_shown_accuracy_comes_from_random_reviews_once_fifty_exist(
+    http: httpx.AsyncClient, take: Take, read_models: asyncpg.Pool
+) -> None:
+    deciders = {"rules": 52, "learned": 49}
+    events, number = [], 0
+    for decider, count in deciders.items():
+        for _ in range(count):
+            events += [*turn(number), *verdict(number, decider)]
+            number += 1
+    await take(*events, *review(0, "neutral"))  # chosen by the reviewer
+    await drawn(http, 1_000)
+    await drawn(http, 1_000)
+    await read_models.execute("delete from audit_draws where turn_id = 't0'")
+    published = {"reaction": "ok", "decided_by": None, "source": "published", "right": 6, "checked": 6}
+    of_all = {"reaction": "not_ok", "decided_by": None, "source": "published", "right": 27, "checked": 37}
+    assert await kinds(http) == [of_all, published]
+    await take(*[one for n in range(1, 50) for one in review(n, "neutral" if n <= 9 else "not_ok")])
+    assert await kinds(http) == [of_all, published], "49 reviews are too few"
+    await take(*review(52, "ok"))
+    together = {"reaction": "not_ok", "decided_by": None, "source": "reviews", "right": 40, "checked": 50}
+    assert await kinds(http) == [together, published]
+    await take(*review(50, "not_ok"))
+    of_rules = {"reaction": "not_ok", "decided_by": "rules", "source": "reviews", "right": 41, "checked": 50}
+    assert await kinds(http) == [of_rules, {**together, "right": 41, "checked": 51}, published]
 
 
 async def test_a_later_verdict_of_a_turn_decides_its_stratum(http: httpx.AsyncClient, take: Take) -> None:

@@ -115,6 +115,8 @@ export interface Audit {
   pending: number;
   /** By verdict of the machine. */
   accuracy: Record<string, Accuracy>;
+  /** Share of right verdicts by kind, as shown with a verdict; of any time. */
+  kinds: VerdictKind[];
   /** All agents together. */
   whole: CorrectedRates;
   /** Most answers first. */
@@ -1245,6 +1247,24 @@ export interface UserText {
   text: string;
   /** Time of the question's last message. */
   ts: string;
+}
+
+/** Share of right verdicts among the checked ones of a kind, with its 95 % confidence interval. */
+export interface VerdictKind {
+  /** The machine's verdict. */
+  reaction: "ok" | "not_ok" | "neutral";
+  /** The part that decided; null for all parts together. */
+  decided_by: "rules" | "learned" | "llm" | null;
+  /** reviews: of this project's answers drawn at random. published: of labelled conversations. */
+  source: "reviews" | "published";
+  /** CheckedVerdicts verdicts that were right. */
+  right: number;
+  /** CheckedVerdicts verdicts. */
+  checked: number;
+  /** Lower bound of the share, 0 to 1. */
+  low: number;
+  /** Upper bound of the share, 0 to 1. */
+  high: number;
 }
 
 /** A service's records of an event or a message, without content. */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import quote
@@ -10,6 +10,8 @@ from uuid import UUID
 
 import asyncpg
 
+from reporting.api.audit.kinds import KindCounts, VerdictKind, kind_of
+from reporting.api.audit.queries import reviewed_kinds
 from reporting.api.conversations import PROJECT
 from reporting.dashboard.overview import BOTH
 from reporting.dashboard.queries.agent import BadConversation, TypicalWord, rejected_words, worst_conversations
@@ -61,6 +63,14 @@ class ConversationPage:
     older: asyncpg.Record | None
     reviewer: str | None
     trace_url_template: str | None
+    reviewed_kinds: KindCounts
+    """Reviewed verdicts of the project by kind."""
+
+    def accuracy_of(self, one: Mapping[str, Any]) -> VerdictKind | None:
+        """Return the share of right verdicts of the same kind as `one`; None for a person's verdict."""
+        if one["origin"] != "machine" or one["reaction"] is None:
+            return None
+        return kind_of(one["reaction"], one["decided_by"], self.reviewed_kinds)
 
     def has_reviewed(self, reactions: Sequence[dict[str, Any]]) -> bool:
         """Return True if the effective review among `reactions` is the viewer's."""
@@ -113,6 +123,7 @@ async def conversation(
     where = ConversationScope(*at, view.id or "")
     async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
         shown = await transcript(connection, where, view.turn)
+        counts = await reviewed_kinds(connection, at) if any(one["origin"] == "machine" for one in _said(shown)) else {}
     if not shown.lines and not shown.stray:
         return None
     came_from = next((one for one in _said(shown) if one["feedback_id"] == view.feedback), None)
@@ -120,7 +131,7 @@ async def conversation(
     if came_from is not None:
         place = (came_from["occurred_at"], came_from["feedback_id"])
         newer, older = await neighbours(pool, at, span, view.filters, place)
-    return ConversationPage(where, shown, newer, older, reviewer, trace_url_template)
+    return ConversationPage(where, shown, newer, older, reviewer, trace_url_template, counts)
 
 
 def _said(shown: Transcript) -> Sequence[dict[str, Any]]:

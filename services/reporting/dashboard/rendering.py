@@ -11,9 +11,11 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
+from contracts.base import DecidedBy
 from contracts.instants import format_instant
 from contracts.intervals import wilson
 from detector.reasons import reason_in_words
+from reporting.api.audit.kinds import VerdictKind
 from reporting.dashboard import charts
 from reporting.dashboard.markdown import rendered
 from reporting.dashboard.session import PRIVATE
@@ -31,6 +33,7 @@ REASONS: Final = {
     "abandonment": "gave up",
 }
 """Correction types in words."""
+_PARTS: Final[Mapping[DecidedBy, str]] = {"rules": "rules", "learned": "learned layer", "llm": "language model"}
 _TYPE_NAMES: Final = {"reaction": "emoji", "explicit": "explicit", "inferred": "inferred"}
 
 ASSETS: Final = {
@@ -78,6 +81,15 @@ def reasons_shown(feedback: Mapping[str, Any]) -> list[str]:
     return [_in_words(tag) for tag in feedback["tags"]]
 
 
+def accuracy_in_words(kind: VerdictKind) -> str:
+    """Return the share of right verdicts of a kind as a sentence."""
+    verdicts = {"not_ok": "rejections", "ok": "praises"}.get(kind.reaction, "verdicts")
+    where = "reviewed in this project" if kind.source == "reviews" else "in published tests"
+    part = f" by its {_PARTS[kind.decided_by]}" if kind.decided_by else ""
+    bounds = f"{_percent(kind.low)} to {_percent(kind.high)}"
+    return f"Of {kind.checked:,} {verdicts}{part} {where}, {kind.right:,} were right ({bounds})."
+
+
 _ENVIRONMENT: Final = Environment(
     loader=FileSystemLoader(_FOLDER / "templates"),
     autoescape=True,
@@ -94,6 +106,7 @@ _ENVIRONMENT.filters |= {
     "instant": format_instant,
     "in_words": _in_words,
     "reasons": reasons_shown,
+    "accuracy": accuracy_in_words,
     "markdown": rendered,
 }
 _ENVIRONMENT.globals |= {

@@ -80,3 +80,27 @@ left join lateral (
     limit 1
 ) review on true
 group by p.agent_id, p.machine
+
+-- name: count_reviewed_kinds
+-- The newest 1,000 draws at most: older reviews are of older detectors, and a page waits for this.
+select machine.reaction, machine.decided_by, count(*)::int as checked,
+       (count(*) filter (where review.reaction = machine.reaction))::int as right
+from (
+    select conversation_id, turn_id from audit_draws
+    where tenant = :tenant and project = :project
+    order by id desc limit 1000
+) d
+cross join lateral (
+    select coalesce(f.reaction, f.overruled_reaction) as reaction, f.decided_by from feedbacks f
+    where f.tenant = :tenant and f.project = :project
+      and f.conversation_id = d.conversation_id and f.turn_id = d.turn_id and f.origin = 'machine'
+      and (f.reaction is not null or f.overruled_reaction is not null)
+    order by f.occurred_at desc, f.feedback_id desc limit 1
+) machine
+cross join lateral (
+    select r.reaction from effective r
+    where r.tenant = :tenant and r.project = :project
+      and r.conversation_id = d.conversation_id and r.turn_id = d.turn_id and r.origin = 'reviewer'
+    limit 1
+) review
+group by machine.reaction, machine.decided_by

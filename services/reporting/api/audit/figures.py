@@ -10,6 +10,7 @@ from pydantic import Field
 from contracts.base import Reaction
 from contracts.intervals import wilson
 from reporting.api.audit.estimate import Estimate, Stratum, satisfaction, share
+from reporting.api.audit.kinds import VerdictKind
 from reporting.queries.answers import ResponseModel, Window
 
 Verdicts = Mapping[Reaction | None, Stratum]
@@ -63,6 +64,9 @@ class Audit(ResponseModel):
     window: Annotated[Window, Field(description="Of the answers: from `start` on, before `end`.")]
     pending: Annotated[int, Field(description="Drawn answers that nobody has reviewed yet.")]
     accuracy: Annotated[dict[Reaction, Accuracy], Field(description="By verdict of the machine.")]
+    kinds: Annotated[
+        list[VerdictKind], Field(description="Share of right verdicts by kind, as shown with a verdict; of any time.")
+    ]
     whole: Annotated[CorrectedRates, Field(description="All agents together.")]
     agents: Annotated[list[CorrectedRates], Field(description="Most answers first.")]
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from contracts.base import Reaction
+from contracts.base import DecidedBy, Reaction
+from detector.published import CheckedVerdicts
 from reporting.api.audit.estimate import Stratum
 from reporting.queries.selection import Project, TimeSpan
+from reporting.read_models.database import Connection
 from reporting.sql import SQL
 
 
@@ -53,3 +55,11 @@ async def strata(pool: asyncpg.Pool, at: Project, span: TimeSpan) -> dict[str, d
     for row in await pool.fetch(*SQL.count_strata(**at._asdict(), **span._asdict())):
         found[row["agent_id"]][row["machine"] or None] = Stratum(row["size"], row["ok"], row["neutral"], row["not_ok"])
     return found
+
+
+async def reviewed_kinds(
+    connection: Connection | asyncpg.Pool, at: Project
+) -> dict[tuple[Reaction, DecidedBy | None], CheckedVerdicts]:
+    """Count the reviewed verdicts among the newest 1,000 draws, and of those the right ones, by verdict and part."""
+    rows = await connection.fetch(*SQL.count_reviewed_kinds(**at._asdict()))
+    return {(row["reaction"], row["decided_by"]): CheckedVerdicts(row["right"], row["checked"]) for row in rows}

@@ -13,7 +13,8 @@ from pydantic import Field
 from contracts.base import Name
 from contracts.instants import format_instant
 from reporting.api.audit.figures import VERDICTS, Audit, accuracy, corrected, pooled
-from reporting.api.audit.queries import draw, pending, pending_count, strata
+from reporting.api.audit.kinds import kinds_of
+from reporting.api.audit.queries import draw, pending, pending_count, reviewed_kinds, strata
 from reporting.api.bodies import RequestBody
 from reporting.api.conversations import FAILURES, PROJECT
 from reporting.api.questions import WindowQuestion
@@ -117,6 +118,7 @@ async def figures(pool: asyncpg.Pool, at: Project, span: TimeSpan) -> Audit:
         window=window_of(span),
         pending=await pending_count(pool, at),
         accuracy={one: accuracy(one, whole) for one in VERDICTS if one is not None and one != "neutral"},
+        kinds=kinds_of(await reviewed_kinds(pool, at)),
         whole=corrected(None, whole),
         agents=sorted(rates, key=lambda one: (-one.answers, one.agent_id or "")),
     )

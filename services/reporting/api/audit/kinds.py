@@ -1,0 +1,80 @@
+"""Share of right verdicts of one kind, from random reviews or, until there are enough, as published. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from contracts.base import DecidedBy, Reaction
+from contracts.intervals import wilson
+from detector.published import PUBLISHED, CheckedVerdicts
+from reporting.queries.answers import ResponseModel
+
+ENOUGH: Final = 50
+"""Reviewed verdicts of a kind from which on they replace the published figure: their interval is then at most 28 points
+wide."""
+KindCounts = Mapping[tuple[Reaction, DecidedBy | None], CheckedVerdicts]
+
+
+class VerdictKind(ResponseModel):
+    """Share of right verdicts among the checked ones of a kind, with its 95 % confidence interval."""
+
+    reaction: Annotated[Reaction, Field(description="The machine's verdict.")]
+    decided_by: Annotated[DecidedBy | None, Field(description="The part that decided; null for all parts together.")]
+    source: Annotated[
+        Literal["reviews", "published"],
+        Field(description="reviews: of this project's answers drawn at random. published: of labelled conversations."),
+    ]
+    right: Annotated[int, Field(description="The checked verdicts that were right.")]
+    checked: Annotated[int, Field(description="The checked verdicts of this kind.")]
+    low: Annotated[float, Field(description="Lower bound of the share, 0 to 1.")]
+    high: Annotated[float, Field(description="Upper bound of the share, 0 to 1.")]
+
+
+def kind_of(reaction: Reaction, decided_by: DecidedBy | None, counts: KindCounts) -> VerdictKind | None:
+    """Return the share of right verdicts of a kind; None if neither enough reviews nor a published figure exist.
+
+    The reviews of the deciding part count if there are ENOUGH, else those of all parts, else the published figure.
+    Nothing is published for verdicts of a language model.
+    """
+    of_part = counts.get((reaction, decided_by), CheckedVerdicts(0, 0))
+    if of_part.checked >= ENOUGH:
+        return _kind(reaction, decided_by, "reviews", of_part)
+    of_all = _total(found for (verdict, _), found in counts.items() if verdict == reaction)
+    if of_all.checked >= ENOUGH:
+        return _kind(reaction, None, "reviews", of_all)
+    if reaction not in PUBLISHED or decided_by == "llm":
+        return None
+    return _kind(reaction, None, "published", PUBLISHED[reaction])
+
+
+def kinds_of(counts: KindCounts) -> list[VerdictKind]:
+    """Return the kinds that the machine announces, each share once."""
+    parts: tuple[DecidedBy, ...] = ("rules", "learned", "llm")
+    verdicts: tuple[Reaction, ...] = ("not_ok", "ok")
+    found = (kind_of(reaction, part, counts) for reaction in verdicts for part in parts)
+    return list(dict.fromkeys(one for one in found if one is not None))
+
+
+def _total(counts: Iterable[CheckedVerdicts]) -> CheckedVerdicts:
+    right = checked = 0
+    for one in counts:
+        right, checked = right + one.right, checked + one.checked
+    return CheckedVerdicts(right, checked)
+
+
+def _kind(
+    reaction: Reaction, decided_by: DecidedBy | None, source: Literal["reviews", "published"], found: CheckedVerdicts
+) -> VerdictKind:
+    bounds = wilson(found.right, found.checked)
+    return VerdictKind(
+        reaction=reaction,
+        decided_by=decided_by,
+        source=source,
+        right=found.right,
+        checked=found.checked,
+        low=bounds.low,
+        high=bounds.high,
+    )
