@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -62,6 +63,16 @@ class Provenance:
     def fields(self) -> dict[str, Any]:
         """Return all values by name, to build an event."""
         return dict(zip(self.__slots__, _VALUES(self), strict=True))
+
+    @property
+    def as_json(self) -> str | None:
+        """The values as an index stores them; None without any."""
+        return None if self == NO_PROVENANCE else json.dumps(self.fields())
+
+    @classmethod
+    def from_json(cls, text: str | None) -> Provenance:
+        """Return the provenance that an index stored as `text`."""
+        return NO_PROVENANCE if text is None else cls(**json.loads(text))
 
 
 NO_PROVENANCE = Provenance()

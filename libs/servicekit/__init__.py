@@ -18,7 +18,7 @@ PUBLIC_NAMES: Final = {
         "db.database": "Database",
         "db.erasure_ledger": "ErasureLedger",
         "db.pools": "shown",
-        "db.statements": "load_statements",
+        "db.statements": "Statement Statements load_statements",
         "definition": "Erases Every Keeps Reads Serves ServiceDefinition",
         "error_kinds": "unavailable_as",
         "errors": "RequestRefused StartError Unavailable",
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from servicekit.db.database import Database
     from servicekit.db.erasure_ledger import ErasureLedger
     from servicekit.db.pools import shown
-    from servicekit.db.statements import load_statements
+    from servicekit.db.statements import Statement, Statements, load_statements
     from servicekit.definition import Erases, Every, Keeps, Reads, Serves, ServiceDefinition
     from servicekit.error_kinds import unavailable_as
     from servicekit.errors import RequestRefused, StartError, Unavailable

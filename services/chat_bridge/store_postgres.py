@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 import asyncpg
 
 from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
 from chat_bridge.sql import SQL
-from contracts.provenance import NO_PROVENANCE, Provenance
+from contracts.message_fields import MESSAGE_KEY
+from contracts.provenance import Provenance
 from contracts.versions import FROM_MESSAGES
+from servicekit import Statement
+
+_ATTRIBUTES: Final = {name: f"key.{name}" for name in MESSAGE_KEY} | {
+    "about": "provenance.as_json",
+    "thread": "thread_id",
+}
+"""Attributes of a message that are not named like the column."""
 
 
 class PostgresMessageStore:
     """See `store.Store`. Needs the tables `messages` and `parked` on the pool's search path."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: asyncpg.Pool, upsert: Statement = SQL.upsert_messages) -> None:
         self._pool = pool
+        self._upsert = upsert
+        self._values = upsert.reader(other={"from_messages"}, **_ATTRIBUTES)
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
-        rows = [
-            (
-                *message.key,
-                message.turn_id,
-                message.sender_id,
-                message.sender_type,
-                message.agent_id,
-                message.content,
-                message.truncated,
-                None if message.provenance is NO_PROVENANCE else json.dumps(message.provenance.fields()),
-                message.version,
-                message.reply_to,
-                message.thread_id,
-            )
-            for message in sorted(messages, key=lambda message: message.key)
-        ]
-        written = await self._pool.fetch(*SQL.upsert_messages.bulk(rows, from_messages=FROM_MESSAGES))
+        rows = [self._values(message) for message in sorted(messages, key=lambda message: message.key)]
+        written = await self._pool.fetch(*self._upsert.bulk(rows, from_messages=FROM_MESSAGES))
         return {MessageKey(*row[:4]) for row in written if not row["repeated"]}
 
     async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:
@@ -114,7 +109,6 @@ class PostgresMessageStore:
 
 
 def _message(row: asyncpg.Record) -> IndexedMessage:
-    about = row["about"]
     return IndexedMessage(
         key=MessageKey(row["tenant"], row["project"], row["conversation_id"], row["message_id"]),
         turn_id=row["turn_id"],
@@ -123,7 +117,7 @@ def _message(row: asyncpg.Record) -> IndexedMessage:
         agent_id=row["agent_id"],
         content=row["content"],
         truncated=row["truncated"],
-        provenance=NO_PROVENANCE if about is None else Provenance(**json.loads(about)),
+        provenance=Provenance.from_json(row["about"]),
         version=row["version"],
         reply_to=row["reply_to"],
         thread_id=row["thread"],

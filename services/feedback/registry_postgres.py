@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import asyncpg
 
-from contracts.provenance import NO_PROVENANCE, Provenance
+from contracts.provenance import Provenance
 from feedback.registry import AgentAnswer, Asker, KnownFacts, RegisteredTurn, Registry, Role, TurnKey
 from feedback.sql import SQL
-from servicekit import Database
+from servicekit import Database, Statement
 
 Lookup = tuple[TurnKey, str]
 """A turn and a person."""
 _ROLE: Final = ("person_tenant", "person_project", "person_id", "user_type", "role_version")
+_ASKER: Final = ("user_id", "user_at", "user_message_id")
+_ATTRIBUTES: Final = {
+    "agent_message_id": "message_id",
+    "answer_version": "version",
+    "about": "provenance.as_json",
+    "thread": "thread_id",
+}
+"""Attributes of an answer that are not named like the column."""
 
 
 class PostgresRegistry(Registry):
@@ -24,18 +31,21 @@ class PostgresRegistry(Registry):
     Concurrent look-ups are sent as one query (`Database.batched`).
     """
 
-    def __init__(self, pool: Database) -> None:
+    def __init__(self, pool: Database, upsert: Statement = SQL.upsert_turns) -> None:
         self._pool = pool
+        self._upsert = upsert
+        self._values_of_answer = upsert.reader(other={*TurnKey._fields, *_ASKER, *_ROLE}, **_ATTRIBUTES)
+        self._no_answer = (None,) * (len(upsert.values) - len(TurnKey._fields) - len(_ASKER) - len(_ROLE))
         self._find = pool.batched(self._find_together)
 
     async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
         if not turns and not roles:
             return set()
         # Sorted, to avoid deadlocks between batches.
-        rows = [_row(turn) for turn in sorted(turns, key=lambda turn: turn.key)]
+        rows = [self._row(turn) for turn in sorted(turns, key=lambda turn: turn.key)]
         known = [(*role.person, role.user_type, role.version) for role in sorted(roles, key=lambda one: one.person)]
         columns = {name: [row[at] for row in known] for at, name in enumerate(_ROLE)}
-        written = await self._pool.fetch(*SQL.upsert_turns.bulk(rows, **columns))
+        written = await self._pool.fetch(*self._upsert.bulk(rows, **columns))
         return {TurnKey(*row) for row in written}
 
     async def find(self, key: TurnKey, user_id: str) -> KnownFacts:
@@ -44,6 +54,12 @@ class PostgresRegistry(Registry):
     async def _find_together(self, asked: Sequence[Lookup]) -> list[KnownFacts]:
         rows = await self._pool.fetch(*SQL.find_turns.bulk([(*key, user_id) for key, user_id in asked]))
         return [KnownFacts(_turn(row), row["user_type"]) for row in rows]
+
+    def _row(self, turn: RegisteredTurn) -> tuple[Any, ...]:
+        answer, asker = turn.answer, turn.asker
+        said = self._values_of_answer(answer) if answer else self._no_answer
+        asked = (asker.user_id, asker.at, asker.message_id) if asker else (None, None, None)
+        return (*turn.key, *said, *asked)
 
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
         of = {"tenant": tenant, "conversation_id": conversation_id}
@@ -60,23 +76,13 @@ class PostgresRegistry(Registry):
         return bool(await self._pool.fetchval(*statement))
 
 
-def _row(turn: RegisteredTurn) -> tuple[Any, ...]:
-    answer, asker = turn.answer, turn.asker
-    made = answer.provenance if answer else NO_PROVENANCE
-    about = None if made == NO_PROVENANCE else json.dumps(made.fields())
-    said = (answer.agent_id, answer.message_id, answer.version) if answer else (None, None, None)
-    place = (answer.reply_to, answer.thread_id) if answer else (None, None)
-    asked = (asker.user_id, asker.at, asker.message_id) if asker else (None, None, None)
-    return (*turn.key, *said, about, *place, *asked)
-
-
 def _turn(row: asyncpg.Record) -> RegisteredTurn | None:
     if row["turn_id"] is None:
         return None
     key = TurnKey(*(row[name] for name in TurnKey._fields))
     answer = asker = None
     if row["answer_version"] is not None:
-        made = NO_PROVENANCE if row["about"] is None else Provenance(**json.loads(row["about"]))
+        made = Provenance.from_json(row["about"])
         answer = AgentAnswer(
             row["answer_version"], row["agent_message_id"], row["agent_id"], made, row["reply_to"], row["thread"]
         )

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Final
 
 import asyncpg
 
-from contracts.provenance import NO_PROVENANCE, Provenance
+from contracts.message_fields import MESSAGE_KEY
+from contracts.provenance import Provenance
 from detector.model import Message
 from inference.sql import SQL
 from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Place, Placed
+from servicekit import Statement
+
+_OF_MESSAGE: Final = ("turn_id", "sender_id", "role", "agent_id", "text", "at", "reply_to")
+_ATTRIBUTES: Final = (
+    {name: f"key.{name}" for name in MESSAGE_KEY}
+    | {name: f"message.{name}" for name in _OF_MESSAGE}
+    | {"about": "provenance.as_json"}
+)
+"""Attributes of an indexed message that are not named like the column."""
 
 
 class PostgresConversationStore:
     """See `store.Store`. The pool's connections see the table `messages`."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: asyncpg.Pool, upsert: Statement = SQL.upsert_messages) -> None:
         self._pool = pool
+        self._upsert = upsert
+        self._values = upsert.reader(**_ATTRIBUTES)
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
-        rows = [_values(one) for one in sorted(messages, key=lambda one: one.key)]
-        return {MessageKey(*row) for row in await self._pool.fetch(*SQL.upsert_messages.bulk(rows))}
+        rows = [self._values(one) for one in sorted(messages, key=lambda one: one.key)]
+        return {MessageKey(*row) for row in await self._pool.fetch(*self._upsert.bulk(rows))}
 
     async def places(self, keys: Collection[MessageKey]) -> Sequence[Place]:
         found = await self._pool.fetch(*SQL.places_of_messages.bulk(sorted(set(keys))))
@@ -54,22 +65,6 @@ class PostgresConversationStore:
         return bool(rows) and bool(await self._pool.fetchval(*SQL.is_outdated.bulk(rows)))
 
 
-def _values(indexed: IndexedMessage) -> tuple[Any, ...]:
-    message = indexed.message
-    said = (message.turn_id, message.sender_id, message.role, message.agent_id, message.text)
-    about = None if indexed.provenance == NO_PROVENANCE else json.dumps(indexed.provenance.fields())
-    return (
-        *indexed.key,
-        *said,
-        about,
-        indexed.user_type,
-        message.at,
-        indexed.version,
-        message.reply_to,
-        indexed.thread,
-    )
-
-
 def _indexed(row: asyncpg.Record, conversation: ConversationKey) -> IndexedMessage:
     message = Message(
         message_id=row["message_id"],
@@ -82,8 +77,7 @@ def _indexed(row: asyncpg.Record, conversation: ConversationKey) -> IndexedMessa
         reply_to=row["reply_to"],
         thread_id=row["thread"] or None,
     )
-    about = row["about"]
-    provenance = NO_PROVENANCE if about is None else Provenance(**json.loads(about))
+    provenance = Provenance.from_json(row["about"])
     stood = tuple(row["stood_at"]), tuple(row["stood_in"])
     return IndexedMessage(conversation, message, row["version"], provenance, row["user_type"], *stood)
 

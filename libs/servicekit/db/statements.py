@@ -1,17 +1,22 @@
 """SQL statements from files, by name.
 
 `-- name: find_messages` begins a statement. `-- fragment: same_turn(a, b)` begins text that others insert with
-`{same_turn(h, s)}`; `{day}` inserts a constant of the program. Values have names, `:tenant`, which become $1, $2, ...
+`{same_turn(h, s)}`; `{day}` inserts a constant of the program, `{message_columns}` the columns of a declared row
+(`row_fragments.py`). Values have names, `:tenant`, which become $1, $2, ...
 `-- name: list_feedback(view, where)` begins a statement with slots, which code fills with SQL before use.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
+
+from servicekit.db.row_fragments import Row, row_fragments
 
 _ENTRY: Final = re.compile(r"^-- (name|fragment): (\w+)(?:\(([\w, ]+)\))?\n", re.MULTILINE)
 _TOKEN: Final = re.compile(
@@ -55,6 +60,13 @@ class Statement(NamedTuple):
         columns = [name for name in self.values if name not in values]
         return self(**values, **dict(zip(columns, columns_of(rows, len(columns)), strict=True)))
 
+    def reader(self, *, other: Collection[str] = (), **attributes: str) -> Callable[[Any], tuple[Any, ...]]:
+        """Return a function that reads an object's values for `bulk`, at least two, except those named in `other`.
+
+        A value is the attribute of its name, or the one that `attributes` gives, such as `provenance.as_json`.
+        """
+        return attrgetter(*(attributes.get(name, name) for name in self.values if name not in other))
+
     def filled(self, **parts: str) -> Statement:
         """Return the statement with SQL in its slots. `parts` are the program's own text, never part of a request."""
         return _filled(self.name, self.text, self.slots, tuple(parts.items()))
@@ -87,12 +99,17 @@ class _Entry(NamedTuple):
     text: str
 
 
-def load_statements(folder: Path, **constants: float | str) -> Statements:
+def load_statements(
+    folder: Path, rows: Mapping[str, Row] = MappingProxyType({}), /, **constants: float | str
+) -> Statements:
     """Read the statements in the files `*.sql` of `folder`; a constant that is text becomes a literal.
 
-    Raises ValueError for a name that is defined twice, an insertion without a fragment, or other arguments than its.
+    `rows` declares rows by the name that begins their fragments. Raises ValueError for a name that is defined twice, an
+    insertion without a fragment, or other arguments than its.
     """
     fragments = {name: _Entry((), _literal(value)) for name, value in constants.items()}
+    for name, row in rows.items():
+        fragments |= {made: _Entry(*fragment) for made, fragment in row_fragments(name, row).items()}
     statements: dict[str, _Entry] = {}
     for file in sorted(folder.glob("*.sql")):
         _, *parts = _ENTRY.split(file.read_text("utf-8"))
@@ -120,7 +137,8 @@ def _expanded(text: str, fragments: Mapping[str, _Entry], arguments: Mapping[str
         if name is None:
             return "" if token["comment"] else token[0]
         if name in arguments:
-            return arguments[name]
+            given_name = arguments[name]
+            return _expanded(f"{{{given_name}}}", fragments, {}) if given_name in fragments else given_name
         if name not in fragments:
             raise ValueError(f"no fragment has the name {name}")
         given = [arguments.get(one, one) for one in token["arguments"].split(", ")] if token["arguments"] else []

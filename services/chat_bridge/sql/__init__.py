@@ -3,6 +3,16 @@
 from pathlib import Path
 from typing import Final
 
-from servicekit import load_statements
+from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
+from servicekit import Statements, load_statements
 
-SQL: Final = load_statements(Path(__file__).parent)
+_STORED: Final[Fields] = {"truncated": "boolean", "version": "bytea", "reply_to": "text", "thread": "text"}
+
+
+def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
+    """Return the statements for an index with these fields of messages."""
+    said = {**fields, "about": "text"}
+    return load_statements(Path(__file__).parent, {"key": MESSAGE_KEY, "said": said, "stored": _STORED})
+
+
+SQL: Final = statements()

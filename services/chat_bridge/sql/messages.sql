@@ -1,19 +1,11 @@
 -- name: upsert_messages
-insert into messages as m
-    (tenant, project, conversation_id, message_id, turn_id, sender_id, sender_type, agent_id, content, truncated, about,
-     version, reply_to, thread)
-select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :message_id::text[], :turn_id::text[],
-    :sender_id::text[], :sender_type::text[], :agent_id::text[], :content::text[], :truncated::bool[], :about::text[],
-    :version::bytea[], :reply_to::text[], :thread::text[])
-on conflict (tenant, project, conversation_id, message_id) do update set
-    turn_id = excluded.turn_id, sender_id = excluded.sender_id, sender_type = excluded.sender_type,
-    agent_id = excluded.agent_id, content = excluded.content, truncated = excluded.truncated, about = excluded.about,
-    version = excluded.version, reply_to = excluded.reply_to, thread = excluded.thread,
-    repeated = (m.turn_id, m.sender_id, m.sender_type, m.agent_id, m.content, m.about, m.version < :from_messages)
-        is not distinct from (excluded.turn_id, excluded.sender_id, excluded.sender_type, excluded.agent_id,
-                              excluded.content, excluded.about, excluded.version < :from_messages)
+insert into messages as m ({key_columns}, {said_columns}, {stored_columns})
+select * from unnest({key_arrays}, {said_arrays}, {stored_arrays})
+on conflict ({key_columns}) do update set {said_set}, {stored_set},
+    repeated = ({said_of(m)}, m.version < :from_messages)
+        is not distinct from ({said_of(excluded)}, excluded.version < :from_messages)
 where excluded.version > m.version
-returning tenant, project, conversation_id, message_id, repeated
+returning {key_columns}, repeated
 
 -- fragment: question
 -- The message that an answer replies to, if a person's, else the first person's message of its turn.
@@ -26,9 +18,7 @@ case when m.sender_type = 'agent' then coalesce(
 
 -- name: find_messages
 select m.*, {question} from messages m
-join unnest(:tenant::text[], :project::text[], :conversation_id::text[], :message_id::text[])
-    as wanted (tenant, project, conversation_id, message_id)
-using (tenant, project, conversation_id, message_id)
+join unnest({key_arrays}) as wanted ({key_columns}) using ({key_columns})
 
 -- name: place_copies
 select m.thread, {question} from (

@@ -15,21 +15,12 @@ with roles as (
         stored_at = now()
     where excluded.version > p.version
 )
-insert into turns as t (tenant, project, conversation_id, turn_id, agent_id, agent_message_id, answer_version, about,
-    reply_to, thread, user_id, user_at, user_message_id)
-select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[], :agent_id::text[],
-    :agent_message_id::text[], :answer_version::bytea[], :about::text[], :reply_to::text[], :thread::text[],
-    :user_id::text[], :user_at::bigint[], :user_message_id::text[])
+insert into turns as t (tenant, project, conversation_id, turn_id, {answer_columns}, {asker_columns})
+select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[],
+    {answer_arrays}, {asker_arrays})
 on conflict (tenant, project, conversation_id, turn_id) do update set
-    agent_id = case when {is_later_answer} then excluded.agent_id else t.agent_id end,
-    agent_message_id = case when {is_later_answer} then excluded.agent_message_id else t.agent_message_id end,
-    answer_version = case when {is_later_answer} then excluded.answer_version else t.answer_version end,
-    about = case when {is_later_answer} then excluded.about else t.about end,
-    reply_to = case when {is_later_answer} then excluded.reply_to else t.reply_to end,
-    thread = case when {is_later_answer} then excluded.thread else t.thread end,
-    user_id = case when {is_earlier_question} then excluded.user_id else t.user_id end,
-    user_at = case when {is_earlier_question} then excluded.user_at else t.user_at end,
-    user_message_id = case when {is_earlier_question} then excluded.user_message_id else t.user_message_id end
+    {answer_set_if(is_later_answer, t)},
+    {asker_set_if(is_earlier_question, t)}
 where {is_later_answer} or {is_earlier_question}
 returning tenant, project, conversation_id, turn_id
 

@@ -3,8 +3,20 @@
 from pathlib import Path
 from typing import Final
 
+from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
 from inference.store import PLACES_KEPT
 from inference.turns.store import SIMILARITY_THRESHOLD
-from servicekit import load_statements
+from servicekit import Statements, load_statements
 
-SQL: Final = load_statements(Path(__file__).parent, places_kept=PLACES_KEPT, alike_from=SIMILARITY_THRESHOLD)
+_RENAMED: Final = {"sender_type": "role", "content": "text"}
+_PLACED: Final[Fields] = {"at": "bigint", "version": "bytea", "reply_to": "text", "thread": "text"}
+
+
+def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
+    """Return the statements for an index with these fields of messages."""
+    said = {_RENAMED.get(name, name): kind for name, kind in fields.items()} | {"about": "text", "user_type": "text"}
+    rows = {"key": MESSAGE_KEY, "said": said, "placed": _PLACED}
+    return load_statements(Path(__file__).parent, rows, places_kept=PLACES_KEPT, alike_from=SIMILARITY_THRESHOLD)
+
+
+SQL: Final = statements()

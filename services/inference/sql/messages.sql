@@ -12,35 +12,23 @@ excluded.thread collate "C" > m.thread collate "C"
     or excluded.reply_to collate "C" > m.reply_to collate "C"))
 
 -- name: upsert_messages
-insert into messages as m (tenant, project, conversation_id, message_id, turn_id, sender_id, role, agent_id, text, about,
-    user_type, at, version, reply_to, thread)
-select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :message_id::text[], :turn_id::text[],
-    :sender_id::text[], :role::text[], :agent_id::text[], :text::text[], :about::text[], :user_type::text[],
-    :at::bigint[], :version::bytea[], :reply_to::text[], :thread::text[])
-on conflict (tenant, project, conversation_id, message_id) do update set
-    turn_id = case when {is_later} then excluded.turn_id else m.turn_id end,
-    sender_id = case when {is_later} then excluded.sender_id else m.sender_id end,
-    role = case when {is_later} then excluded.role else m.role end,
-    agent_id = case when {is_later} then excluded.agent_id else m.agent_id end,
-    text = case when {is_later} then excluded.text else m.text end,
-    about = case when {is_later} then excluded.about else m.about end,
-    user_type = case when {is_later} then excluded.user_type else m.user_type end,
+insert into messages as m ({key_columns}, {said_columns}, {placed_columns})
+select * from unnest({key_arrays}, {said_arrays}, {placed_arrays})
+on conflict ({key_columns}) do update set
+    {said_set_if(is_later, m)},
     at = least(m.at, excluded.at), version = greatest(m.version, excluded.version),
     stood_at = case when {is_earlier} then (m.at || m.stood_at)[1:{places_kept}] else m.stood_at end,
     thread = case when {is_elsewhere} then excluded.thread else m.thread end,
     stood_in = case when {is_elsewhere} then (m.thread || m.stood_in)[1:{places_kept}] else m.stood_in end,
     reply_to = case when {is_reply_to_another} then excluded.reply_to else m.reply_to end,
     versions = m.versions + case when {is_earlier} or {is_elsewhere} or {is_reply_to_another}
-        or ({is_later} and (excluded.turn_id, excluded.sender_id, excluded.role, excluded.agent_id, excluded.text,
-                            excluded.about, excluded.user_type)
-            is distinct from (m.turn_id, m.sender_id, m.role, m.agent_id, m.text, m.about, m.user_type))
+        or ({is_later} and ({said_of(excluded)}) is distinct from ({said_of(m)}))
         then 1 else 0 end
 where {is_earlier} or {is_later} or {is_elsewhere} or {is_reply_to_another}
-returning tenant, project, conversation_id, message_id
+returning {key_columns}
 
 -- fragment: indexed_message
-m.message_id, m.at, m.version, m.stood_at, m.emitted_turn_id, m.emitted_agent_id, m.reply_to, m.thread, m.stood_in,
-    m.turn_id, m.sender_id, m.role, m.agent_id, m.text, m.about, m.user_type
+m.message_id, m.stood_at, m.emitted_turn_id, m.emitted_agent_id, m.stood_in, {said_of(m)}, {placed_of(m)}
 
 -- fragment: is_in_conversation
 m.tenant = s.tenant and m.project = s.project and m.conversation_id = s.conversation_id
@@ -90,16 +78,14 @@ from conversations s, lateral (
 order by n, at, message_id
 
 -- name: places_of_messages
-select tenant, project, conversation_id, message_id, m.at || m.stood_at as places,
+select {key_columns}, m.at || m.stood_at as places,
     m.thread || m.stood_in || case when exists (
         select from messages o where o.tenant = m.tenant and o.project = m.project
             and o.conversation_id = m.conversation_id and o.thread = m.message_id
             and hashtextextended(o.thread, 0) = hashtextextended(m.message_id, 0)
     ) then array[m.message_id] else '{}' end as threads
 from messages m
-join unnest(:tenant::text[], :project::text[], :conversation_id::text[], :message_id::text[])
-    as wanted (tenant, project, conversation_id, message_id)
-using (tenant, project, conversation_id, message_id)
+join unnest({key_arrays}) as wanted ({key_columns}) using ({key_columns})
 
 -- name: note_emissions
 update messages m set emitted_turn_id = e.turn_id, emitted_agent_id = e.agent_id

@@ -115,11 +115,11 @@ class MessageRow(NamedTuple):
     conversation_id: str
     message_id: str
     turn_id: str | None
-    sender_type: str
     sender_id: str
-    user_type: str | None
+    sender_type: str
     agent_id: str | None
     content: str
+    user_type: str | None
     intent: str | None
     strategy: str | None
     track_id: str | None
@@ -192,11 +192,11 @@ def message_row(event: MessageEvent) -> MessageRow:
         message.conversation_id,
         message.message_id,
         turn_id,
-        message.sender_type,
         message.sender_id,
-        message.user_type,
+        message.sender_type,
         message.agent_id,
         message.content,
+        message.user_type,
         message.intent,
         message.strategy,
         message.track_id,

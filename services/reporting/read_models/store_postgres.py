@@ -12,6 +12,7 @@ from reporting.read_models.database import Connection
 from reporting.read_models.projection import FeedbackRow, Forgotten, MessageKey, MessageRow, SessionRow
 from reporting.read_models.store import Applied
 from reporting.sql import SQL
+from servicekit import Statement
 
 _SEPARATOR: Final = "\x1f"
 _TAGS: Final = FeedbackRow._fields.index("tags")
@@ -26,8 +27,10 @@ IS_LIVE: Final[dict[FeedbackTable, str]] = {"feedbacks": "reaction is not null",
 class PostgresReadModels:
     """Read models' storage on a pool whose connections use the service's schema."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: asyncpg.Pool, upsert_messages: Statement = SQL.upsert_messages) -> None:
         self._pool = pool
+        self._upsert_messages = upsert_messages
+        self._values = upsert_messages.reader()
 
     async def adopt(self) -> None:
         """Mark rows from another server's dump as written long ago, because its transaction ids may exceed ours.
@@ -66,7 +69,7 @@ class PostgresReadModels:
     async def _write_messages(self, connection: Connection, rows: Sequence[MessageRow]) -> set[MessageKey]:
         if not rows:
             return set()
-        written = await connection.fetch(*SQL.upsert_messages.bulk(rows))
+        written = await connection.fetch(*self._upsert_messages.bulk([self._values(row) for row in rows]))
         return {(row[0], row[1], row[2], row[3]) for row in written}
 
     async def _write_feedbacks(

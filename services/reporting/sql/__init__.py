@@ -6,18 +6,35 @@ from typing import Final
 from contracts.chat import DELETED
 from contracts.erasure import ERASURE_MARGIN
 from contracts.instants import DAY
+from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
 from reporting.queries.paging import ITEM_BYTES, OVERHEAD, PAGE_BYTES
 from reporting.queries.selection import BINS, HOUR
-from servicekit import load_statements
+from reporting.read_models.projection import FeedbackRow
+from servicekit import Statements, load_statements
 
-SQL: Final = load_statements(
-    Path(__file__).parent,
-    bins=BINS,
-    day=DAY,
-    deleted=DELETED,
-    erasure_margin=ERASURE_MARGIN,
-    hour=HOUR,
-    item_bytes=ITEM_BYTES,
-    overhead=OVERHEAD,
-    page_bytes=PAGE_BYTES,
+_DETAILS: Final = (
+    *("user_type", "intent", "strategy", "track_id", "bundle_id", "agent_version", "model", "trace_id"),
+    *("reply_to", "thread"),
 )
+_POSITION: Final[Fields] = {"occurred_at": "bigint", "sequence": "bigint"}
+
+
+def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
+    """Return the statements for read models with these fields of messages."""
+    said = {**fields, **dict.fromkeys(_DETAILS, "text"), "version": "bytea"}
+    rows: dict[str, Fields | type] = {"key": MESSAGE_KEY, "said": said, "position": _POSITION, "feedback": FeedbackRow}
+    return load_statements(
+        Path(__file__).parent,
+        rows,
+        bins=BINS,
+        day=DAY,
+        deleted=DELETED,
+        erasure_margin=ERASURE_MARGIN,
+        hour=HOUR,
+        item_bytes=ITEM_BYTES,
+        overhead=OVERHEAD,
+        page_bytes=PAGE_BYTES,
+    )
+
+
+SQL: Final = statements()

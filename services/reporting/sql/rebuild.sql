@@ -35,19 +35,7 @@ insert into {table} as held ({feedback_columns})
 select {feedback_columns} from {table}_rebuilt order by feedback_id
 on conflict (feedback_id) do update set {feedback_replaced}
 where held.revision < excluded.revision or ({is_old} and
-    (held.feedback_id, held.revision, held.recorded_at, held.slot, held.tenant, held.project, held.conversation_id,
-     held.turn_id, held.user_id, held.user_type, held.agent_id, held.agent_message_id, held.origin, held.feedback_type,
-     held.source, held.reaction, held.value, held.confidence, held.text, held.tags, held.correction, held.emoji,
-     held.correction_type, held.occurred_at, held.rn, held.track_id, held.bundle_id, held.agent_version, held.model,
-     held.trace_id, held.intent, held.reviews, held.overruled_by, held.overruled_reaction, held.detector,
-     held.decided_by) is distinct from
-    (excluded.feedback_id, excluded.revision, excluded.recorded_at, excluded.slot, excluded.tenant, excluded.project,
-     excluded.conversation_id, excluded.turn_id, excluded.user_id, excluded.user_type, excluded.agent_id,
-     excluded.agent_message_id, excluded.origin, excluded.feedback_type, excluded.source, excluded.reaction,
-     excluded.value, excluded.confidence, excluded.text, excluded.tags, excluded.correction, excluded.emoji,
-     excluded.correction_type, excluded.occurred_at, excluded.rn, excluded.track_id, excluded.bundle_id,
-     excluded.agent_version, excluded.model, excluded.trace_id, excluded.intent, excluded.reviews, excluded.overruled_by,
-     excluded.overruled_reaction, excluded.detector, excluded.decided_by))
+    ({feedback_of(held)}) is distinct from ({feedback_of(excluded)}))
 
 -- name: mark_all_hours
 insert into stale_hours (tenant, project, hour)

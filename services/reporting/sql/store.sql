@@ -13,38 +13,11 @@ delete from database_server
 -- name: insert_server
 insert into database_server select system_identifier from pg_control_system()
 
--- fragment: feedback_columns
-feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id, user_type, agent_id,
-    agent_message_id, origin, feedback_type, source, reaction, value, confidence, text, tags, correction, emoji,
-    correction_type, occurred_at, rn, track_id, bundle_id, agent_version, model, trace_id, intent, reviews, overruled_by,
-    overruled_reaction, detector, decided_by
-
 -- fragment: feedbacks_given
--- Labels have no control characters, and unnest would flatten arrays of arrays.
-select feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id, user_type, agent_id,
-    agent_message_id, origin, feedback_type, source, reaction, value, confidence, text, string_to_array(tags, E'\x1f'),
-    correction, emoji, correction_type, occurred_at, rn, track_id, bundle_id, agent_version, model, trace_id, intent,
-    reviews, overruled_by, overruled_reaction, detector, decided_by
-from unnest(:feedback_id::uuid[], :revision::bigint[], :recorded_at::bigint[], :slot::uuid[], :tenant::text[],
-    :project::text[], :conversation_id::text[], :turn_id::text[], :user_id::text[], :user_type::text[], :agent_id::text[],
-    :agent_message_id::text[], :origin::text[], :feedback_type::text[], :source::text[], :reaction::text[],
-    :value::double precision[], :confidence::double precision[], :text::text[], :tags::text[], :correction::text[],
-    :emoji::text[], :correction_type::text[], :occurred_at::bigint[], :rn::text[], :track_id::text[], :bundle_id::text[],
-    :agent_version::text[], :model::text[], :trace_id::text[], :intent::text[], :reviews::text[], :overruled_by::uuid[],
-    :overruled_reaction::text[], :detector::text[], :decided_by::text[]) as new ({feedback_columns})
+select {feedback_given(new)} from unnest({feedback_arrays}) as new ({feedback_columns})
 
 -- fragment: feedback_replaced
-revision = excluded.revision, recorded_at = excluded.recorded_at, slot = excluded.slot, tenant = excluded.tenant,
-    project = excluded.project, conversation_id = excluded.conversation_id, turn_id = excluded.turn_id,
-    user_id = excluded.user_id, user_type = excluded.user_type, agent_id = excluded.agent_id,
-    agent_message_id = excluded.agent_message_id, origin = excluded.origin, feedback_type = excluded.feedback_type,
-    source = excluded.source, reaction = excluded.reaction, value = excluded.value, confidence = excluded.confidence,
-    text = excluded.text, tags = excluded.tags, correction = excluded.correction, emoji = excluded.emoji,
-    correction_type = excluded.correction_type, occurred_at = excluded.occurred_at, rn = excluded.rn,
-    track_id = excluded.track_id, bundle_id = excluded.bundle_id, agent_version = excluded.agent_version,
-    model = excluded.model, trace_id = excluded.trace_id, intent = excluded.intent, reviews = excluded.reviews,
-    overruled_by = excluded.overruled_by, overruled_reaction = excluded.overruled_reaction, detector = excluded.detector,
-    decided_by = excluded.decided_by, written_by = pg_current_xact_id()
+{feedback_set}, written_by = pg_current_xact_id()
 
 -- name: lock_feedbacks(table)
 select {feedback_columns} from {table} where feedback_id = any(:feedback_ids::uuid[]) order by feedback_id for update
@@ -64,34 +37,13 @@ excluded.version > held.version
 (excluded.occurred_at, excluded.sequence) < (held.occurred_at, held.sequence)
 
 -- name: upsert_messages
-insert into messages as held (tenant, project, conversation_id, message_id, turn_id, sender_type, sender_id, user_type,
-    agent_id, content, intent, strategy, track_id, bundle_id, agent_version, model, trace_id, reply_to, thread, version,
-    occurred_at, sequence)
-select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :message_id::text[], :turn_id::text[],
-    :sender_type::text[], :sender_id::text[], :user_type::text[], :agent_id::text[], :content::text[], :intent::text[],
-    :strategy::text[], :track_id::text[], :bundle_id::text[], :agent_version::text[], :model::text[], :trace_id::text[],
-    :reply_to::text[], :thread::text[], :version::bytea[], :occurred_at::bigint[], :sequence::bigint[])
-on conflict (tenant, project, conversation_id, message_id) do update
-set turn_id = case when {is_later} then excluded.turn_id else held.turn_id end,
-    sender_type = case when {is_later} then excluded.sender_type else held.sender_type end,
-    sender_id = case when {is_later} then excluded.sender_id else held.sender_id end,
-    user_type = case when {is_later} then excluded.user_type else held.user_type end,
-    agent_id = case when {is_later} then excluded.agent_id else held.agent_id end,
-    content = case when {is_later} then excluded.content else held.content end,
-    intent = case when {is_later} then excluded.intent else held.intent end,
-    strategy = case when {is_later} then excluded.strategy else held.strategy end,
-    track_id = case when {is_later} then excluded.track_id else held.track_id end,
-    bundle_id = case when {is_later} then excluded.bundle_id else held.bundle_id end,
-    agent_version = case when {is_later} then excluded.agent_version else held.agent_version end,
-    model = case when {is_later} then excluded.model else held.model end,
-    trace_id = case when {is_later} then excluded.trace_id else held.trace_id end,
-    reply_to = case when {is_later} then excluded.reply_to else held.reply_to end,
-    thread = case when {is_later} then excluded.thread else held.thread end,
-    version = case when {is_later} then excluded.version else held.version end,
-    occurred_at = case when {is_earlier} then excluded.occurred_at else held.occurred_at end,
-    sequence = case when {is_earlier} then excluded.sequence else held.sequence end
+insert into messages as held ({key_columns}, {said_columns}, {position_columns})
+select * from unnest({key_arrays}, {said_arrays}, {position_arrays})
+on conflict ({key_columns}) do update set
+    {said_set_if(is_later, held)},
+    {position_set_if(is_earlier, held)}
 where {is_later} or {is_earlier}
-returning tenant, project, conversation_id, message_id
+returning {key_columns}
 
 -- name: forget_feedbacks
 with gone as (

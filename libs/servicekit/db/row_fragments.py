@@ -1,0 +1,77 @@
+"""The lists of columns that upserts repeat, made from one declaration of a row. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import NoneType
+from typing import Any, Final, get_args, get_type_hints
+from uuid import UUID
+
+Row = Mapping[str, str] | type
+"""Declaration of a row: PostgreSQL's type of each column, or a named tuple with a field for each column."""
+Fragment = tuple[tuple[str, ...], str]
+"""Names of the arguments, and the text."""
+
+_TYPES: Final[Mapping[Any, str]] = {
+    str: "text",
+    int: "bigint",
+    float: "double precision",
+    bool: "boolean",
+    bytes: "bytea",
+    UUID: "uuid",
+    tuple[str, ...]: "text[]",
+}
+
+
+def column_types(row: Row) -> Mapping[str, str]:
+    """Return PostgreSQL's type of each column, in order.
+
+    Raises ValueError for a field of a named tuple whose type has no column type.
+    """
+    if isinstance(row, Mapping):
+        return row
+    return {name: _column_type(name, hint) for name, hint in get_type_hints(row).items()}
+
+
+def _column_type(name: str, hint: Any) -> str:
+    named = [one for one in get_args(hint) if one is not NoneType] if NoneType in get_args(hint) else [hint]
+    if len(named) != 1 or named[0] not in _TYPES:
+        raise ValueError(f"no column type for {name}: {hint}")
+    return _TYPES[named[0]]
+
+
+def row_fragments(name: str, row: Row) -> Mapping[str, Fragment]:
+    """Return the fragments of a row with this name, for its columns `a` and `b`:
+
+    - `NAME_columns`: `a, b`
+    - `NAME_of(held)`: `held.a, held.b`
+    - `NAME_arrays`: `:a::text[], :b::bigint[]`, the values of a statement that unnests rows
+    - `NAME_given(new)`: `new.a, new.b`, the columns of such values. Labels in an array arrive as one text, separated
+      by U+001F: `unnest` would flatten arrays of arrays, and labels have no control characters.
+    - `NAME_set`: `a = excluded.a, b = excluded.b`
+    - `NAME_set_if(condition, held)`: `a = case when condition then excluded.a else held.a end, ...`
+    """
+    columns = column_types(row)
+    texts: dict[str, Fragment] = {
+        "columns": ((), ", ".join(columns)),
+        "of": (("held",), ", ".join(f"{{held}}.{column}" for column in columns)),
+        "arrays": ((), ", ".join(f":{column}::{_sent(kind)}[]" for column, kind in columns.items())),
+        "given": (("new",), ", ".join(_received(column, kind) for column, kind in columns.items())),
+        "set": ((), ", ".join(f"{column} = excluded.{column}" for column in columns)),
+        "set_if": (
+            ("condition", "held"),
+            ",\n    ".join(
+                f"{column} = case when {{condition}} then excluded.{column} else {{held}}.{column} end"
+                for column in columns
+            ),
+        ),
+    }
+    return {f"{name}_{suffix}": fragment for suffix, fragment in texts.items()}
+
+
+def _sent(kind: str) -> str:
+    return kind.removesuffix("[]")
+
+
+def _received(column: str, kind: str) -> str:
+    return rf"string_to_array({{new}}.{column}, E'\x1f')" if kind == "text[]" else f"{{new}}.{column}"

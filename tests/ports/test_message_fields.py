@@ -1,0 +1,84 @@
+"""A field that is added to the declaration of message fields: all four indexes store it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+import chat_bridge.service
+import chat_bridge.sql
+import feedback.service
+import feedback.sql
+import inference.service
+import inference.sql
+import reporting.service
+import reporting.sql
+from chat_bridge.model import IndexedMessage, indexed
+from chat_bridge.store_postgres import PostgresMessageStore
+from contracts.chat import ChatMessageIngested
+from contracts.message_fields import ANSWER_FIELDS, MESSAGE_FIELDS
+from contracts.versions import version_of
+from feedback.registry import AgentAnswer, turn_of
+from feedback.registry_postgres import PostgresRegistry
+from inference.handlers import indexed as message_of_conversation
+from inference.store import IndexedMessage as MessageOfConversation
+from inference.store_postgres import PostgresConversationStore
+from reporting.read_models.projection import MessageRow, message_row
+from reporting.read_models.store_postgres import PostgresReadModels
+from servicekit.db.pools import open_pool
+from tests.support.reporting_events import message
+
+Write = Callable[[asyncpg.Pool, ChatMessageIngested], Awaitable[Any]]
+ADDED = {"language": "text"}
+
+
+async def to_bridge(pool: asyncpg.Pool, event: ChatMessageIngested) -> None:
+    upsert = chat_bridge.sql.statements({**MESSAGE_FIELDS, **ADDED}).upsert_messages
+    await PostgresMessageStore(pool, upsert).index([indexed(event, "acme", "support", version_of(event))])
+
+
+async def to_inference(pool: asyncpg.Pool, event: ChatMessageIngested) -> None:
+    upsert = inference.sql.statements({**MESSAGE_FIELDS, **ADDED}).upsert_messages
+    await PostgresConversationStore(pool, upsert).index([message_of_conversation(event)])
+
+
+async def to_reporting(pool: asyncpg.Pool, event: ChatMessageIngested) -> None:
+    upsert = reporting.sql.statements({**MESSAGE_FIELDS, **ADDED}).upsert_messages
+    await PostgresReadModels(pool, upsert).apply(messages=[message_row(event)])
+
+
+async def to_registry(pool: asyncpg.Pool, event: ChatMessageIngested) -> None:
+    upsert = feedback.sql.statements({**ANSWER_FIELDS, **ADDED}).upsert_turns
+    turn = turn_of(event)
+    assert turn is not None
+    await PostgresRegistry(pool, upsert).add([turn])
+
+
+@pytest.mark.parametrize(
+    ("service", "table", "row", "write"),
+    [
+        (chat_bridge.service, "messages", IndexedMessage, to_bridge),
+        (inference.service, "messages", MessageOfConversation, to_inference),
+        (reporting.service, "messages", MessageRow, to_reporting),
+        (feedback.service, "turns", AgentAnswer, to_registry),
+    ],
+    ids=["chat_bridge", "inference", "reporting", "feedback"],
+)
+async def test_every_index_stores_an_added_field_of_the_greatest_version(
+    own_database: str, monkeypatch: pytest.MonkeyPatch, service: Any, table: str, row: type, write: Write
+) -> None:
+    """The field's value is the version's own bytes, so the stored value shows which version it is from."""
+    monkeypatch.setattr(row, "language", property(lambda one: one.version.hex()), raising=False)
+    pool = await open_pool(own_database, service.__package__, Path(service.__file__).parent / "migrations", size=1)
+    try:
+        await pool.execute(f"alter table {table} add column language text")
+        first, edited = (message("m1", content=text, agent="bot", at=at) for at, text in enumerate(("Nine.", "Ten.")))
+        for event, kept in ((first, first), (edited, edited), (first, edited)):
+            await write(pool, event)
+            assert await pool.fetchval(f"select language from {table}") == version_of(kept).hex()
+    finally:
+        await pool.close()
