@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from standalone.cli.ledger import SHOWN
 from typer.testing import CliRunner
 
 from contracts.feedback import FeedbackExplicitReceived
@@ -23,7 +24,6 @@ from servicekit.log.records import Coordinates, RawRecord, Received
 from servicekit.log.topics import partitions_by_topic
 from servicekit.service import Service, ServiceContext
 from standalone.cli.app import app
-from standalone.cli.ledger import SHOWN
 from standalone.embedded.memory_broker import MemoryBroker
 
 

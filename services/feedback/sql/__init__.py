@@ -14,12 +14,30 @@ _ANSWER: Final[Fields] = {
     "reply_to": "text",
     "thread": "text",
 }
+_RECORD: Final[Fields] = {
+    "feedback_id": "uuid",
+    "tenant": "text",
+    "project": "text",
+    "conversation_id": "text",
+    "source": "text",
+    "user_id": "text",
+    "agent_id": "text",
+    "source_id": "text",
+    "feedback_type": "text",
+    "origin": "text",
+    "slots": "jsonb",
+    "live": "boolean",
+    "reaction": "text",
+    "revision": "bigint",
+    "created_revision": "bigint",
+    "overruled_by": "uuid",
+}
 _ASKER: Final[Fields] = {"user_id": "text", "user_at": "bigint", "user_message_id": "text"}
 
 
 def statements(fields: Fields = ANSWER_FIELDS) -> Statements:
     """Return the statements for a registry of turns with these fields of answers."""
-    rows = {"answer": {**fields, **_ANSWER}, "asker": _ASKER}
+    rows = {"answer": {**fields, **_ANSWER}, "asker": _ASKER, "record": _RECORD}
     return load_statements(Path(__file__).parent, rows, review=REVIEW)
 
 

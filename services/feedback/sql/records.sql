@@ -1,7 +1,3 @@
--- fragment: record_columns
-feedback_id, tenant, project, conversation_id, source, user_id, agent_id, source_id, feedback_type, origin, slots, live,
-    reaction, revision, created_revision, overruled_by
-
 -- name: load_records
 select {record_columns} from feedback where feedback_id = any(:feedback_ids)
 
@@ -17,20 +13,18 @@ select {record_columns} from feedback where tenant = :tenant and user_id = :user
 order by feedback_id limit :limit
 
 -- name: save_records
-with wanted as (
-    select * from unnest(:feedback_id::uuid[], :tenant::text[], :project::text[], :conversation_id::text[],
-        :source::text[], :user_id::text[], :agent_id::text[], :source_id::text[], :feedback_type::text[],
-        :origin::text[], :slots::jsonb[], :live::bool[], :reaction::text[], :revision::bigint[],
-        :created_revision::bigint[], :overruled_by::uuid[], :loaded_revision::bigint[])
-        as w ({record_columns}, loaded_revision)
+with given as (
+    select * from unnest({record_arrays}, :loaded_revision::bigint[]) as record ({record_columns}, loaded_revision)
 ), updated as (
-    update feedback f set slots = w.slots, live = w.live, reaction = w.reaction, revision = w.revision,
-        created_revision = w.created_revision, overruled_by = w.overruled_by, origin = w.origin
-    from wanted w where f.feedback_id = w.feedback_id and f.revision = w.loaded_revision and w.loaded_revision > 0
-    returning f.feedback_id
+    update feedback stored set slots = given.slots, live = given.live, reaction = given.reaction,
+        revision = given.revision, created_revision = given.created_revision, overruled_by = given.overruled_by,
+        origin = given.origin
+    from given
+    where stored.feedback_id = given.feedback_id and stored.revision = given.loaded_revision and loaded_revision > 0
+    returning stored.feedback_id
 ), inserted as (
     insert into feedback ({record_columns})
-    select {record_columns} from wanted where loaded_revision = 0 order by feedback_id
+    select {record_columns} from given where loaded_revision = 0 order by feedback_id
     on conflict do nothing
     returning feedback_id
 )

@@ -9,13 +9,52 @@ from inference.turns.store import SIMILARITY_THRESHOLD
 from servicekit import Statements, load_statements
 
 _RENAMED: Final = {"sender_type": "role", "content": "text"}
+_QUESTION: Final[Fields] = {
+    "user_version": "bytea",
+    "user_message_id": "text",
+    "user_id": "text",
+    "user_text": "text",
+}
+_ANSWER: Final[Fields] = {
+    "assistant_version": "bytea",
+    "agent_message_id": "text",
+    "agent_id": "text",
+    "assistant_text": "text",
+    "intent": "text",
+    "strategy": "text",
+    "validation_outcome": "text",
+    "quality_score": "float8",
+    "track_id": "text",
+    "bundle_id": "text",
+}
+_VERDICT: Final[Fields] = {
+    "turn_id": "text",
+    "detected_in_turn_id": "text",
+    "status": "text",
+    "confidence": "float8",
+    "correction_type": "text",
+    "decided_by": "text",
+    "announced": "boolean",
+    "at": "bigint",
+    "evaluation": "bigint",
+    "epoch": "bigint",
+    "judged_by": "text",
+    "held_back": "text",
+}
 _PLACED: Final[Fields] = {"at": "bigint", "version": "bytea", "reply_to": "text", "thread": "text"}
 
 
 def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
     """Return the statements for an index with these fields of messages."""
     said = {_RENAMED.get(name, name): kind for name, kind in fields.items()} | {"about": "text", "user_type": "text"}
-    rows = {"key": MESSAGE_KEY, "said": said, "placed": _PLACED}
+    rows = {
+        "key": MESSAGE_KEY,
+        "said": said,
+        "placed": _PLACED,
+        "question": _QUESTION,
+        "answer": _ANSWER,
+        "verdict": _VERDICT,
+    }
     return load_statements(Path(__file__).parent, rows, places_kept=PLACES_KEPT, alike_from=SIMILARITY_THRESHOLD)
 
 

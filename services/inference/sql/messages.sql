@@ -30,11 +30,12 @@ returning {key_columns}
 -- fragment: indexed_message
 m.message_id, m.stood_at, m.emitted_turn_id, m.emitted_agent_id, m.stood_in, {said_of(m)}, {placed_of(m)}
 
--- fragment: is_in_conversation
-m.tenant = s.tenant and m.project = s.project and m.conversation_id = s.conversation_id
+-- fragment: is_in_conversation(row)
+m.tenant = {row}.tenant and m.project = {row}.project and m.conversation_id = {row}.conversation_id
 
--- fragment: is_in_thread
-{is_in_conversation} and hashtextextended(m.thread, 0) = hashtextextended(p.thread, 0) and m.thread = p.thread
+-- fragment: is_in_thread(row, place)
+{is_in_conversation(row)} and hashtextextended(m.thread, 0) = hashtextextended({place}.thread, 0)
+    and m.thread = {place}.thread
 
 -- name: messages_around
 -- One row per conversation, and all else lateral to it: a join of two common table expressions has no index, so the work
@@ -44,37 +45,48 @@ with conversations as (
         array_agg(at) as times, array_agg(message_id) as messages
     from unnest(:n::int[], :tenant::text[], :project::text[], :conversation_id::text[], :at::bigint[],
         :message_id::text[], :thread::text[])
-        as p (n, tenant, project, conversation_id, at, message_id, thread)
+        as place (n, tenant, project, conversation_id, at, message_id, thread)
     group by tenant, project, conversation_id
 )
-select found.*, known.evaluation, {current_epoch} as epoch
-from conversations s, lateral (
-    select sum(m.versions)::bigint as evaluation from messages m where {is_in_conversation}
-) known, lateral (
-    select distinct on (n, at, message_id) * from (
-        select p.n, near.* from (
-            select *, lag(at, 1, -1::bigint) over w as before_at, lag(message_id, 1, '') over w as before_id,
-                lead(at, 1, 9223372036854775807) over w as after_at, lead(message_id, 1, '') over w as after_id
-            from unnest(s.numbers, s.threads, s.times, s.messages) as p (n, thread, at, message_id)
-            window w as (partition by n order by at, message_id)
-        ) p, lateral (
+select message.*, version_count.evaluation, {current_epoch} as epoch
+from conversations conversation
+cross join lateral (
+    select sum(m.versions)::bigint as evaluation from messages m where {is_in_conversation(conversation)}
+) version_count
+cross join lateral (
+    with places as (
+        select *, lag(at, 1, -1::bigint) over by_time as place_before, lag(message_id, 1, '') over by_time as id_before,
+            lead(at, 1, 9223372036854775807) over by_time as place_after, lead(message_id, 1, '') over by_time as id_after
+        from unnest(conversation.numbers, conversation.threads, conversation.times, conversation.messages)
+            as place (n, thread, at, message_id)
+        window by_time as (partition by n order by at, message_id)
+    ), around_places as (
+        select place.n, near.* from places place cross join lateral (
             (select {indexed_message} from messages m
-             where {is_in_thread} and (m.at, m.message_id) < (p.at, p.message_id)
-                and (m.at, m.message_id) > (p.before_at, p.before_id)
+             where {is_in_thread(conversation, place)} and (m.at, m.message_id) < (place.at, place.message_id)
+                and (m.at, m.message_id) > (place.place_before, place.id_before)
              order by m.at desc, m.message_id desc limit :reach)
             union all
             (select {indexed_message} from messages m
-             where {is_in_thread} and (m.at, m.message_id) >= (p.at, p.message_id)
-                and (m.at, m.message_id) < (p.after_at, p.after_id)
+             where {is_in_thread(conversation, place)} and (m.at, m.message_id) >= (place.at, place.message_id)
+                and (m.at, m.message_id) < (place.place_after, place.id_after)
              order by m.at, m.message_id limit :reach + 1)
         ) near
-        union all
-        select t.n, root.* from (select distinct * from unnest(s.numbers, s.threads)) as t (n, thread), lateral (
+    ), thread_roots as (
+        select in_thread.n, root.*
+        from (select distinct * from unnest(conversation.numbers, conversation.threads)) as in_thread (n, thread)
+        cross join lateral (
             select {indexed_message} from messages m
-            where {is_in_conversation} and m.message_id = t.thread and m.thread <> t.thread limit 1
-        ) root where t.thread <> ''
-    ) said order by n, at, message_id
-) found
+            where {is_in_conversation(conversation)} and m.message_id = in_thread.thread
+              and m.thread <> in_thread.thread limit 1
+        ) root
+        where in_thread.thread <> ''
+    )
+    select distinct on (n, at, message_id) * from (
+        select * from around_places union all select * from thread_roots
+    ) either
+    order by n, at, message_id
+) message
 order by n, at, message_id
 
 -- name: places_of_messages
@@ -100,7 +112,7 @@ where m.tenant = e.tenant and m.project = e.project and m.conversation_id = e.co
 select exists (
     select from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :evaluation::bigint[])
         as s (tenant, project, conversation_id, evaluation)
-    where s.evaluation < (select sum(m.versions) from messages m where {is_in_conversation})
+    where s.evaluation < (select sum(m.versions) from messages m where {is_in_conversation(s)})
 )
 
 -- name: find_verdicts

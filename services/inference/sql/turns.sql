@@ -21,79 +21,51 @@ select pg_advisory_xact_lock(hashtext('inference turns'), h) from unnest(:locks:
 ({outranks(assistant_version, agent_message_id, assistant_text, >=)}
     and excluded.assistant_embedder is distinct from t.assistant_embedder)
 
+-- fragment: takes_question_vector
+({has_question} or {has_question_vector})
+
+-- fragment: takes_answer_vector
+({has_answer} or {has_answer_vector})
+
 -- name: upsert_turns(user_vector, assistant_vector)
 -- A vector of `k` is an index into the packed ones, which the slots read.
-insert into turns as t (tenant, project, conversation_id, turn_id, at, user_version, user_message_id, user_id, user_text,
-    user_vector, assistant_version, agent_message_id, agent_id, assistant_text, assistant_vector, intent, strategy,
-    validation_outcome, quality_score, track_id, bundle_id, user_embedder, assistant_embedder)
-select k.tenant, k.project, k.conversation_id, k.turn_id, k.at, k.user_version, k.user_message_id, k.user_id, k.user_text,
-    {user_vector}, k.assistant_version, k.agent_message_id, k.agent_id, k.assistant_text, {assistant_vector}, k.intent,
-    k.strategy, k.validation_outcome, k.quality_score, k.track_id, k.bundle_id,
+insert into turns as t (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns},
+    user_vector, assistant_vector, user_embedder, assistant_embedder)
+select k.tenant, k.project, k.conversation_id, k.turn_id, k.at, {question_of(k)}, {answer_of(k)},
+    {user_vector}, {assistant_vector},
     case when k.user_vector is not null then :made_by::bigint end,
     case when k.assistant_vector is not null then :made_by::bigint end
 from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[], :at::bigint[],
-    :user_version::bytea[], :user_message_id::text[], :user_id::text[], :user_text::text[], :user_vector::bigint[],
-    :assistant_version::bytea[], :agent_message_id::text[], :agent_id::text[], :assistant_text::text[],
-    :assistant_vector::bigint[], :intent::text[], :strategy::text[], :validation_outcome::text[],
-    :quality_score::float8[], :track_id::text[], :bundle_id::text[])
-    as k (tenant, project, conversation_id, turn_id, at, user_version, user_message_id, user_id, user_text, user_vector,
-        assistant_version, agent_message_id, agent_id, assistant_text, assistant_vector, intent, strategy,
-        validation_outcome, quality_score, track_id, bundle_id)
+    {question_arrays}, {answer_arrays}, :user_vector::bigint[], :assistant_vector::bigint[])
+    as k (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns}, user_vector,
+        assistant_vector)
 on conflict (conversation_id, turn_id, tenant, project) do update set
     at = least(t.at, excluded.at),
-    user_version = case when {has_question} then excluded.user_version else t.user_version end,
-    user_message_id = case when {has_question} then excluded.user_message_id else t.user_message_id end,
-    user_id = case when {has_question} then excluded.user_id else t.user_id end,
-    user_text = case when {has_question} then excluded.user_text else t.user_text end,
-    user_vector = case when ({has_question} or {has_question_vector}) then excluded.user_vector else t.user_vector end,
-    assistant_version = case when {has_answer} then excluded.assistant_version else t.assistant_version end,
-    agent_message_id = case when {has_answer} then excluded.agent_message_id else t.agent_message_id end,
-    agent_id = case when {has_answer} then excluded.agent_id else t.agent_id end,
-    assistant_text = case when {has_answer} then excluded.assistant_text else t.assistant_text end,
-    assistant_vector = case when ({has_answer} or {has_answer_vector})
-        then excluded.assistant_vector else t.assistant_vector end,
-    intent = case when {has_answer} then excluded.intent else t.intent end,
-    strategy = case when {has_answer} then excluded.strategy else t.strategy end,
-    validation_outcome = case when {has_answer} then excluded.validation_outcome else t.validation_outcome end,
-    quality_score = case when {has_answer} then excluded.quality_score else t.quality_score end,
-    track_id = case when {has_answer} then excluded.track_id else t.track_id end,
-    bundle_id = case when {has_answer} then excluded.bundle_id else t.bundle_id end,
-    user_embedder = case when ({has_question} or {has_question_vector})
-        then excluded.user_embedder else t.user_embedder end,
-    assistant_embedder = case when ({has_answer} or {has_answer_vector})
-        then excluded.assistant_embedder else t.assistant_embedder end
+    {question_set_if(has_question, t)},
+    {answer_set_if(has_answer, t)},
+    user_vector = case when {takes_question_vector} then excluded.user_vector else t.user_vector end,
+    user_embedder = case when {takes_question_vector} then excluded.user_embedder else t.user_embedder end,
+    assistant_vector = case when {takes_answer_vector} then excluded.assistant_vector else t.assistant_vector end,
+    assistant_embedder = case when {takes_answer_vector} then excluded.assistant_embedder else t.assistant_embedder end
 where {has_question} or {has_answer} or {has_question_vector} or {has_answer_vector}
     or excluded.at < t.at or (t.at is null and excluded.at is not null)
 
 -- fragment: turns_given
 unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[])
 
--- fragment: verdict_columns
-tenant, project, conversation_id, turn_id, message_id, detected_in_turn_id, status, confidence, correction_type, decided_by,
-    announced, at, evaluation, epoch, judged_by, held_back
-
 -- name: upsert_verdicts
 -- Returns the previous verdicts of these messages, and the turn for which each was last announced.
-with said as (
-    select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[],
-        :message_id::text[], :detected_in_turn_id::text[], :status::text[], :confidence::float8[],
-        :correction_type::text[], :decided_by::text[], :announced::boolean[], :at::bigint[], :evaluation::bigint[],
-        :epoch::bigint[], :judged_by::text[], :held_back::text[])
-        as k ({verdict_columns})
+with given as (
+    select * from unnest({key_arrays}, {verdict_arrays}) as k ({key_columns}, {verdict_columns})
 ), written as (
-    insert into verdicts as v ({verdict_columns}) select * from said
-    on conflict (tenant, project, conversation_id, message_id) do update
-    set turn_id = excluded.turn_id, detected_in_turn_id = excluded.detected_in_turn_id, status = excluded.status,
-        confidence = excluded.confidence, correction_type = excluded.correction_type, decided_by = excluded.decided_by,
-        announced = excluded.announced, at = excluded.at, evaluation = excluded.evaluation, epoch = excluded.epoch,
-        judged_by = excluded.judged_by, held_back = excluded.held_back
+    insert into verdicts as v ({key_columns}, {verdict_columns}) select * from given
+    on conflict ({key_columns}) do update set {verdict_set}
     where (excluded.epoch, excluded.judged_by collate "C", excluded.evaluation)
         >= (v.epoch, v.judged_by collate "C", v.evaluation)
 )
-select k.tenant, k.project, k.conversation_id, k.message_id, v.turn_id, v.epoch, v.judged_by, v.evaluation, v.announced,
+select {key_of(given)}, before.turn_id, before.epoch, before.judged_by, before.evaluation, before.announced,
     m.emitted_turn_id, m.emitted_agent_id
-from said k left join verdicts v using (tenant, project, conversation_id, message_id)
-left join messages m using (tenant, project, conversation_id, message_id)
+from given left join verdicts before using ({key_columns}) left join messages m using ({key_columns})
 
 -- name: insert_missing_turns
 insert into turns (tenant, project, conversation_id, turn_id) select * from {turns_given} on conflict do nothing
@@ -101,11 +73,14 @@ insert into turns (tenant, project, conversation_id, turn_id) select * from {tur
 -- name: update_machine_status
 insert into turns as t (tenant, project, conversation_id, turn_id, machine_status, machine_confidence,
     machine_detected_in, machine_message_id)
-select u.*, v.status, v.confidence, v.detected_in_turn_id, v.message_id
-from {turns_given} u (tenant, project, conversation_id, turn_id) left join lateral (
-    select * from verdicts v where (v.tenant, v.project, v.conversation_id, v.turn_id)
-        = (u.tenant, u.project, u.conversation_id, u.turn_id)
-    order by v.announced desc, v.at desc, v.message_id desc limit 1) v on true
+select given.*, shown.status, shown.confidence, shown.detected_in_turn_id, shown.message_id
+from {turns_given} given (tenant, project, conversation_id, turn_id)
+left join lateral (
+    select * from verdicts v
+    where (v.tenant, v.project, v.conversation_id, v.turn_id)
+        = (given.tenant, given.project, given.conversation_id, given.turn_id)
+    order by v.announced desc, v.at desc, v.message_id desc limit 1
+) shown on true
 on conflict (conversation_id, turn_id, tenant, project) do update set machine_status = excluded.machine_status,
     machine_confidence = excluded.machine_confidence, machine_detected_in = excluded.machine_detected_in,
     machine_message_id = excluded.machine_message_id

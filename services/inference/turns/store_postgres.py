@@ -23,8 +23,10 @@ from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import WIRES, VectorType, vector_type
 
 _LOCKS: Final = 2**31 - 1
-_NO_QUESTION: Final = (None,) * 5
-_NO_REPLY: Final = (None,) * 11
+_TURN: Final = len(MessageKey._fields)
+"""Index of the turn that a verdict is about, in the verdict's row."""
+_NO_QUESTION: Final = (None,) * 4
+_NO_REPLY: Final = (None,) * 10
 
 
 class PostgresTurnIndex(PostgresTurnSearch):
@@ -92,18 +94,20 @@ class PostgresTurnIndex(PostgresTurnSearch):
         rows = [_verdict_row(*by_key[key], detector) for key in sorted(by_key)]
         held = await connection.fetch(*SQL.upsert_verdicts.bulk(rows))
         before = {TurnKey(row[0], row[1], row[2], row["turn_id"]) for row in held if row["turn_id"] is not None}
-        if turns := before | {TurnKey(*row[:4]) for row in rows if row[3] is not None}:
+        after = {TurnKey(row[0], row[1], row[2], row[_TURN]) for row in rows if row[_TURN] is not None}
+        if turns := before | after:
             await connection.execute(*SQL.update_machine_status.bulk(_keys(turns)))
         return {MessageKey(*row[:4]): _held_verdict(row) for row in held}
 
 
 def _facts_row(facts: Facts, places: Mapping[str, int]) -> tuple[Any, ...]:
     q, r = facts.question, facts.reply
-    asked = (q.version, q.message_id, q.user_id, q.text, places.get(q.text or "")) if q else _NO_QUESTION
+    asked = (q.version, q.message_id, q.user_id, q.text) if q else _NO_QUESTION
+    vectors = (places.get(q.text or "") if q else None, places.get(r.text) if r else None)
     if r is None:
-        return (*facts.key, facts.at, *asked, *_NO_REPLY)
+        return (*facts.key, facts.at, *asked, *_NO_REPLY, *vectors)
     details = (r.intent, r.strategy, r.validation_outcome, r.quality_score, r.track_id, r.bundle_id)
-    return (*facts.key, facts.at, *asked, r.version, r.message_id, r.agent_id, r.text, places.get(r.text), *details)
+    return (*facts.key, facts.at, *asked, r.version, r.message_id, r.agent_id, r.text, *details, *vectors)
 
 
 def _held_verdict(row: Any) -> PreviousVerdict:
@@ -120,8 +124,8 @@ def _verdict_row(placed: Placed, verdict: Verdict, detector: str) -> tuple[Any, 
     stamp = VerdictStamp.of(placed, detector)
     return (
         *where,
-        about,
         message.message_id,
+        about,
         message.turn_id,
         *said,
         message.at,

@@ -1,21 +1,24 @@
+-- fragment: is_after_in_list(row, last)
+-- Newest first, then by conversation; nothing precedes the first page.
+{row}.occurred_at <= {last}.occurred_at and ({last}.conversation_id is null or {row}.occurred_at < {last}.occurred_at
+    or {row}.conversation_id > {last}.conversation_id)
+
 -- name: list_active_conversations
 -- Walk the reactions newest first, from each conversation's newest to the next conversation's, and stop at the limit, so
 -- that a page costs what it shows and not what the window or the earlier pages contain. On later pages, a reaction
 -- represents its conversation only if the window has no later reaction of it. Conversations written to since the first
 -- page's snapshot are skipped, because they may have moved in the order and would be listed twice.
-with recursive heads as (
+with recursive listed as (
     select :after_id::text as conversation_id, coalesce(:after::bigint, :end::bigint - 1) as occurred_at,
-           array[]::text[] as shown
+           array[]::text[] as conversations
     union all
-    select e.conversation_id, e.occurred_at, h.shown || e.conversation_id
-    from heads h
+    select next.conversation_id, next.occurred_at, last.conversations || next.conversation_id
+    from listed last
     cross join lateral (
         select e.conversation_id, e.occurred_at
         from effective e
         where e.tenant = :tenant and e.project = :project and e.occurred_at >= :start
-          and e.occurred_at <= h.occurred_at
-          and (h.conversation_id is null or e.occurred_at < h.occurred_at or e.conversation_id > h.conversation_id)
-          and e.conversation_id <> all(h.shown)
+          and {is_after_in_list(e, last)} and e.conversation_id <> all(last.conversations)
           and (:after::bigint is null or not exists (
             select from effective later
             where later.tenant = :tenant and later.project = :project and later.conversation_id = e.conversation_id
@@ -29,10 +32,10 @@ with recursive heads as (
           ))
         order by e.occurred_at desc, e.conversation_id
         limit 1
-    ) e
-    where cardinality(h.shown) < :limit::int
+    ) next
+    where cardinality(last.conversations) < :limit::int
 )
-select conversation_id, occurred_at from heads where shown <> '{}' order by cardinality(shown)
+select conversation_id, occurred_at from listed where conversations <> '{}' order by cardinality(conversations)
 
 -- name: count_reactions_of_conversations
 select e.conversation_id, sum(coalesce(octet_length(e.text), 0) + {overhead}) as size, {counts}
