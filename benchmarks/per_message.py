@@ -17,7 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 from faststream.kafka import KafkaBroker
 
 import chat_bridge
@@ -62,6 +61,7 @@ from feedback.store_postgres import PostgresStore
 from inference.announce import announcement
 from inference.handlers import indexed as judged_message
 from reporting.read_models.projection import feedback_row, message_row
+from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
@@ -85,7 +85,7 @@ READ = {
 class PlainPipeline:
     """Six subscribers in one process. `prefix` separates its topics from those of other runs."""
 
-    def __init__(self, bootstrap: str, prefix: str, pools: dict[str, asyncpg.Pool]) -> None:
+    def __init__(self, bootstrap: str, prefix: str, pools: dict[str, Database]) -> None:
         self._prefix = prefix
         self._pools = pools
         self._detector = Detector.default()
@@ -207,7 +207,7 @@ async def measure(job: Job) -> dict[str, Any]:
     return measured
 
 
-async def _pool(parts: AsyncExitStack, job: Job, name: str) -> asyncpg.Pool:
+async def _pool(parts: AsyncExitStack, job: Job, name: str) -> Database:
     pool = await open_pool(job.database_url, name, SCHEMAS[name])
     parts.push_async_callback(pool.close)
     return pool

@@ -23,8 +23,6 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-import asyncpg
-
 from benchmarks.effort import Effort
 from contracts.ids import derived_id, feedback_id
 from contracts.instants import DAY
@@ -46,6 +44,7 @@ from reporting.read_models.projection import FeedbackRow, person_slot
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
+from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
 from standalone.embedded.postgres import EmbeddedPostgres
@@ -160,7 +159,7 @@ async def timed(read: Read, times: int) -> dict[str, float]:
     return {"best_ms": round(took[0], 1), "median_ms": round(median(took), 1), "p99_ms": round(p99, 1)}
 
 
-async def fill(pool: asyncpg.Pool, feedbacks: int, say: Say) -> None:
+async def fill(pool: Database, feedbacks: int, say: Say) -> None:
     """Write the rows, newest first."""
     began = time.perf_counter()
     for first in range(1, feedbacks + 1, _CHUNK):
@@ -181,7 +180,7 @@ async def fill(pool: asyncpg.Pool, feedbacks: int, say: Say) -> None:
         await pool.execute(f"vacuum analyze {table}", timeout=3_600)
 
 
-async def measure(pool: asyncpg.Pool, times: int) -> Figures:
+async def measure(pool: Database, times: int) -> Figures:
     """Measure each page `times` times, and fast pages more often, because rare delays show only in many reads."""
     whole, month = TimeSpan(0, NOW + 1), TimeSpan(NOW - 30 * DAY, NOW + 1)
 
@@ -226,9 +225,7 @@ async def measure(pool: asyncpg.Pool, times: int) -> Figures:
     return {name: await timed(read, count) for name, (read, count) in reads.items()}
 
 
-async def projection(
-    pool: asyncpg.Pool, postgres: int | None, events: int = 10_000, rounds: int = 8
-) -> dict[str, float]:
+async def projection(pool: Database, postgres: int | None, events: int = 10_000, rounds: int = 8) -> dict[str, float]:
     """Measure the cost of the triggers that record changed hours, and of replies, in turn.
 
     With replies, every fifth event is one; otherwise those are left out. Events a second, best of `rounds`, and a

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import asyncpg
-
 import feedback.store_choice
 import inference.parts
 from agent_feedback_kit.sessions.record import opaque
@@ -26,8 +24,9 @@ from inference.turns.rules import TurnKey
 from inference.turns.search_postgres import PostgresTurnSearch
 from inference.turns.store import PersonTurns, StrategyFilter
 from inference.turns.vectors import DIMENSION, TurnVectors
+from servicekit.db.database import Database
 
-Ask = Callable[[asyncpg.Pool], Awaitable[Any]]
+Ask = Callable[[Database], Awaitable[Any]]
 START: Final = 1_760_000_000_000_000
 SAID: Final = "No, that is wrong: I asked for the museum."
 HERE: Final = ("acme", "support", "c-7")
@@ -126,5 +125,5 @@ FEEDBACK: Final = Asked(
 )
 
 
-def _turns(pool: asyncpg.Pool) -> PostgresTurnSearch:
+def _turns(pool: Database) -> PostgresTurnSearch:
     return PostgresTurnSearch(pool, _VECTORS)

@@ -55,7 +55,7 @@ class FaultyProducer:
         self._countdown = countdown
         self._refuse = refuse_letters
 
-    async def send(self, messages: Sequence[Message]) -> list[Written]:
+    async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
         letters = any(message.topic.endswith(".dlq") for message in messages)
         if letters and random.random() < self._refuse:
             raise KafkaTimeoutError("a fault of the harness")

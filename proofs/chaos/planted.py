@@ -115,7 +115,7 @@ def _skip_writes() -> None:
     """Accept every tenth HTTP request without writing it."""
     write, numbers = LogWriter.send, count(1)
 
-    async def write_most(self: LogWriter, messages: Sequence[Message]) -> list[Written]:
+    async def write_most(self: LogWriter, messages: Sequence[Message]) -> Sequence[Written]:
         if next(numbers) % 10 == 0:
             return [Written(message.topic, 0, 0) for message in messages]
         return await write(self, messages)
@@ -174,7 +174,7 @@ class ChangesOnly:
         self._inner = inner
         self._saved = saved
 
-    async def send(self, messages: Sequence[Message]) -> list[Written]:
+    async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
         kept = [m for m in messages if m.topic != FEEDBACK_CREATED.name or m.key in self._saved]
         written = await self._inner.send(kept)
         self._saved.clear()
@@ -188,7 +188,7 @@ class ResendsLater:
         self._inner = inner
         self._resending: set[asyncio.Task[None]] = set()
 
-    async def send(self, messages: Sequence[Message]) -> list[Written]:
+    async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
         try:
             return await self._inner.send(messages)
         except LogUnavailable:
@@ -211,7 +211,7 @@ class RenamesRoles:
     def __init__(self, inner: Producer) -> None:
         self._inner = inner
 
-    async def send(self, messages: Sequence[Message]) -> list[Written]:
+    async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
         return await self._inner.send([self._renamed(message) for message in messages])
 
     def _renamed(self, message: Message) -> Message:

@@ -65,7 +65,7 @@ class _Only:
         self._producer = producer
         self._changed = changed
 
-    async def send(self, messages: Sequence[Message]) -> list[Written]:
+    async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
         changed = [message for message in messages if message.key and UUID(message.key) in self._changed]
         self._changed.clear()
         return await self._producer.send(changed)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from standalone.cli.ledger import SHOWN
 from typer.testing import CliRunner
 
 from contracts.feedback import FeedbackExplicitReceived
@@ -24,6 +23,7 @@ from servicekit.log.records import Coordinates, RawRecord, Received
 from servicekit.log.topics import partitions_by_topic
 from servicekit.service import Service, ServiceContext
 from standalone.cli.app import app
+from standalone.cli.verify_ledger import SHOWN
 from standalone.embedded.memory_broker import MemoryBroker
 
 
@@ -129,7 +129,7 @@ async def test_the_ledger_is_compared_and_the_store_announced_again(place: Place
     await place.judge("t1", "t2")
     code, said = await place.on_store("verify-ledger")
     assert (code, said) == (0, "2 records read The ledger and the store agree on 2 feedback records.")
-    await place.judge("t3", producer=Unheard())  # type: ignore[arg-type]
+    await place.judge("t3", producer=Unheard())
     code, said = await place.on_store("verify-ledger")
     assert code == 1
     assert "1 missing, 0 extra, 0 differing, 0 stale, 0 impossible" in said

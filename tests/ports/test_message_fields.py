@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 import pytest
 
 import chat_bridge.service
@@ -29,29 +28,30 @@ from inference.store import IndexedMessage as MessageOfConversation
 from inference.store_postgres import PostgresConversationStore
 from reporting.read_models.projection import MessageRow, message_row
 from reporting.read_models.store_postgres import PostgresReadModels
+from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from tests.support.reporting_events import message
 
-Write = Callable[[asyncpg.Pool, ChatMessageIngested], Awaitable[Any]]
+Write = Callable[[Database, ChatMessageIngested], Awaitable[Any]]
 ADDED = {"language": "text"}
 
 
-async def to_bridge(pool: asyncpg.Pool, event: ChatMessageIngested) -> None:
+async def to_bridge(pool: Database, event: ChatMessageIngested) -> None:
     upsert = chat_bridge.sql.statements({**MESSAGE_FIELDS, **ADDED}).upsert_messages
     await PostgresMessageStore(pool, upsert).index([indexed(event, "acme", "support", version_of(event))])
 
 
-async def to_inference(pool: asyncpg.Pool, event: ChatMessageIngested) -> None:
+async def to_inference(pool: Database, event: ChatMessageIngested) -> None:
     upsert = inference.sql.statements({**MESSAGE_FIELDS, **ADDED}).upsert_messages
     await PostgresConversationStore(pool, upsert).index([message_of_conversation(event)])
 
 
-async def to_reporting(pool: asyncpg.Pool, event: ChatMessageIngested) -> None:
+async def to_reporting(pool: Database, event: ChatMessageIngested) -> None:
     upsert = reporting.sql.statements({**MESSAGE_FIELDS, **ADDED}).upsert_messages
     await PostgresReadModels(pool, upsert).apply(messages=[message_row(event)])
 
 
-async def to_registry(pool: asyncpg.Pool, event: ChatMessageIngested) -> None:
+async def to_registry(pool: Database, event: ChatMessageIngested) -> None:
     upsert = feedback.sql.statements({**ANSWER_FIELDS, **ADDED}).upsert_turns
     turn = turn_of(event)
     assert turn is not None
