@@ -1,4 +1,4 @@
-"""What a migration does with the rows of an older release."""
+"""Changes that migrations make to the rows of older releases."""
 
 from __future__ import annotations
 

@@ -28,6 +28,8 @@ class _Parser(MarkdownIt):
 
 def _link(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: Any, environment: Any) -> str:
     tokens[at].attrSet("rel", "noopener noreferrer nofollow")
+    if not tokens[at].attrGet("href"):  # the parser does not validate an empty address, which is the page's own
+        tokens[at].attrs.pop("href", None)
     return renderer.renderToken(tokens, at, options, environment)
 
 

@@ -270,6 +270,8 @@ def test_a_deletion_leaves_no_words() -> None:
         MESSAGE | {"text": None},
         {"type": "app_mention", "user": "U1", "text": "hi", "ts": "1.000000", "channel": "C1"},
         {"type": "emoji_changed"},
+        MESSAGE | {"subtype": {}},
+        CHANGED | {"message": MESSAGE | {"subtype": []}},
     ],
 )
 def test_what_is_not_ours_is_ignored(event: dict[str, Any]) -> None:

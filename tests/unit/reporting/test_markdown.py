@@ -47,6 +47,8 @@ def test_markdown_and_code_are_rendered() -> None:
         "[x](data:text/html,hi)",
         "[x](/dashboard/secret)",
         "[x](//evil.example)",
+        "[x]()",
+        "[x](<>)",
         "![x](https://evil.example/pixel.png)",
         "<https://ok.example><javascript:alert(1)>",
         '[x](https://a.example/"onmouseover="alert(1))',
@@ -59,12 +61,33 @@ def test_nothing_hostile_becomes_markup(text: str) -> None:
     check(rendered(text))
 
 
-# fmt: off
 PIECES = (
-    "[x](", "https://a.example", "javascript:a()", "data:text/html,a", "//a", ")", "<", ">", "<script>", '"', "'",
-    " onclick=a", "`", "```a", "*", "**", "# ", "- ", "> ", "\n\n| a |\n|:-:|\n| b |\n", "!", "&lt;", "\n", "a", " ",
+    "[x",
+    "](https://a.example)",
+    "](javascript:a)",
+    "](data:text/html,a)",
+    "](//a)",
+    "]()",
+    "<",
+    ">",
+    "<script>",
+    '"',
+    "'",
+    " onclick=a",
+    "`",
+    "```a",
+    "*",
+    "**",
+    "# ",
+    "- ",
+    "> ",
+    "\n\n| a |\n|:-:|\n| b |\n",
+    "!",
+    "&lt;",
+    "\n",
+    "a",
+    " ",
 )
-# fmt: on
 HOSTILE = st.text(max_size=300) | st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 
 
