@@ -19,7 +19,6 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-import asyncpg
 import uvloop
 
 from benchmarks.row_security_lookups import FEEDBACK, INFERENCE, Ask, Asked
@@ -33,6 +32,7 @@ from reporting.queries.calibration import calibration
 from reporting.queries.satisfaction import ranking, summary
 from reporting.queries.search import search
 from reporting.queries.selection import ConversationScope, Filters, Project, TimeSpan
+from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import tenant_in_sight
 from standalone.embedded.postgres import EmbeddedPostgres
@@ -69,7 +69,7 @@ from generate_series(1, $1::int) n
 
 
 def _on_connection(ask: Callable[[Any], Awaitable[Any]]) -> Ask:
-    async def asked(pool: asyncpg.Pool) -> Any:
+    async def asked(pool: Database) -> Any:
         async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
             return await ask(connection)
 
@@ -120,14 +120,14 @@ async def measure(folder: Path, feedbacks: int, rounds: int, only: str = "") -> 
     return found
 
 
-async def _fill(pool: asyncpg.Pool, asked: Asked, rows: int) -> None:
+async def _fill(pool: Database, asked: Asked, rows: int) -> None:
     async with pool.acquire() as connection:
         for statement in asked.fill:
             await connection.execute(statement, rows, START, timeout=600)
         await connection.execute("vacuum analyze", timeout=600)
 
 
-async def _pair(ask: Ask, plain: asyncpg.Pool, apart: asyncpg.Pool, rounds: int) -> dict[str, float]:
+async def _pair(ask: Ask, plain: Database, apart: Database, rounds: int) -> dict[str, float]:
     assert repr(await ask(plain)) == repr(await ask(apart)), "both must give the same"
     taken: dict[str, list[float]] = {"without": [], "with": []}
     servers = {"without": await _server(plain), "with": await _server(apart)}
@@ -142,7 +142,7 @@ async def _pair(ask: Ask, plain: asyncpg.Pool, apart: asyncpg.Pool, rounds: int)
     return {"without_ms": round(without, 3), "with_ms": round(having, 3), "ratio": round(having / without, 3)}
 
 
-async def _server(pool: asyncpg.Pool) -> int:
+async def _server(pool: Database) -> int:
     """Return the PostgreSQL process that serves a pool of one connection."""
     return int(await pool.fetchval("select pg_backend_pid()"))
 

@@ -1257,9 +1257,9 @@ export interface VerdictKind {
   decided_by: "rules" | "learned" | "llm" | null;
   /** reviews: of this project's answers drawn at random. published: of labelled conversations. */
   source: "reviews" | "published";
-  /** CheckedVerdicts verdicts that were right. */
+  /** The checked verdicts that were right. */
   right: number;
-  /** CheckedVerdicts verdicts. */
+  /** The checked verdicts of this kind. */
   checked: number;
   /** Lower bound of the share, 0 to 1. */
   low: number;
