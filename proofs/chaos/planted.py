@@ -65,7 +65,7 @@ def plant(bug: Bug, service: Service) -> None:
 
 def without_guard(statement: Statement) -> Statement:
     """Return the statement that saves records, but overwriting any revision. Raises RuntimeError if it has changed."""
-    bare = statement.text.replace("and f.revision = w.loaded_revision", "").replace(
+    bare = statement.text.replace("and stored.revision = given.loaded_revision", "").replace(
         "on conflict do nothing",
         "on conflict (feedback_id) do update set slots = excluded.slots, live = excluded.live, "
         "reaction = excluded.reaction, revision = excluded.revision",

@@ -9,6 +9,6 @@ from proofs.chaos.planted import without_guard
 def test_the_write_without_a_guard_takes_the_same_values() -> None:
     guarded = SQL.save_records
     bare = without_guard(guarded)
-    assert "f.revision = w.loaded_revision" in guarded.text
-    assert "f.revision = w.loaded_revision" not in bare.text and "do update" in bare.text
+    assert "stored.revision = given.loaded_revision" in guarded.text
+    assert "stored.revision = given.loaded_revision" not in bare.text and "do update" in bare.text
     assert bare.values == guarded.values

@@ -249,7 +249,7 @@ async def piped(url: str, lines: bytes, *options: str) -> str:
     ("options", "sentence"),
     [
         (("--url", nowhere()), "cannot be used: no answer"),
-        (("--url", "nonsense"), "the address must be like"),
+        (("--url", "nonsense"), "the URL must be like"),
         (("--state", "/nonexistent"), "Nothing runs on"),
     ],
 )

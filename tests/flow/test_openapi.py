@@ -113,6 +113,8 @@ def _try(operation: Any, strategy: Any, url: str) -> None:
     @hypothesis.given(strategy)
     def inner(case: Any) -> None:
         response = case.call(base_url=url, headers=AUTHORIZED, timeout=20)
+        if response.status_code == 431:  # the server's own, before any route
+            return
         if not (response.status_code == 404 and response.json() == {"detail": "Not Found"}):  # no route has that path
             case.validate_response(response, checks=CHECKS)
 

@@ -1,4 +1,4 @@
-"""Share of right verdicts of one kind, from random reviews or, until there are enough, as published. Pure."""
+"""Share of right verdicts of one kind, from random reviews or, until there are enough, as published."""
 
 from __future__ import annotations
 
