@@ -18,10 +18,10 @@ async def test_topics_are_made_with_as_many_copies_as_there_are_brokers(tmp_path
     async with LocalKafka(tmp_path / "kafka") as kafka:
         made = await agent_feedback("topics", "--create", "--broker", kafka.bootstrap)
         assert made.code == 0, made.err
-        assert "1 of 3 copies" in made.err
+        assert "1 of 3 replicas" in made.err
         again = await agent_feedback("topics", "--create", "--broker", kafka.bootstrap)
         assert again.code == 0, again.err
-        assert "copies" not in again.err
+        assert "replicas" not in again.err
         admin = AIOKafkaAdminClient(bootstrap_servers=kafka.bootstrap)
         await admin.start()
         try:
