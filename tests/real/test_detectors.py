@@ -128,12 +128,15 @@ class Platform:
         return {row["conversation_id"]: (row["detector"], row["reaction"]) for row in found}
 
     async def until_judging(self, processes: int) -> None:
-        """Wait until the group of inference has so many members."""
+        """Wait until so many members of the group of inference have their partitions.
+
+        A member is listed as soon as it asks to join. Until the group is stable, the others keep what they had.
+        """
         admin = AIOKafkaAdminClient(bootstrap_servers=self.broker)
         await admin.start()
         try:
             async with asyncio.timeout(90):
-                while len(members_in(await admin.describe_consumer_groups(["inference"]))) != processes:
+                while await members_when_stable(admin, "inference") != processes:
                     await asyncio.sleep(0.2)
         finally:
             await admin.close()
@@ -161,6 +164,13 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
         for name in ("chat_bridge", "feedback", "reporting"):
             await members.start(name)
         yield Platform(kafka.bootstrap, postgres.url, members, tmp_path)
+
+
+async def members_when_stable(admin: AIOKafkaAdminClient, group: str) -> int:
+    """Return the number of members of a group that is not being rebalanced, else 0."""
+    responses = await admin.describe_consumer_groups([group])
+    states = [state for response in responses for (_error, _group, state, *_) in response.groups]
+    return len(members_in(responses)) if states == ["Stable"] else 0
 
 
 async def warned(port: int) -> str:
