@@ -25,6 +25,7 @@ from contracts.instants import DAY
 from detector.detector import Detector
 from detector.model import Message, Neighbourhood
 from servicekit.clock import SystemClock
+from servicekit.log.late_outcomes import LateOutcomes
 from servicekit.log.messages import Message as Record
 
 EXAMPLES = Path(__file__).parents[1] / "libs" / "contracts" / "examples"
@@ -112,7 +113,7 @@ def _below(module: str, imports: dict[str, set[str]]) -> set[str]:
 def path_of_reaction() -> CallPath:
     """Return the path of a reaction to a known answer through the bridge's handler, with its store in memory."""
     store, log, clock = MemoryMessageStore(), Collected(), SystemClock()
-    handler = ChatHandler(store, log, Parking(store, log, clock, DAY), clock, 100)
+    handler = ChatHandler(store, log, Parking(store, log, clock, DAY, LateOutcomes("chat_bridge", log)), clock, 100)
     answer, reaction = (
         received(Record(topic, "key", (EXAMPLES / topic / "v1" / f"{example}.json").read_bytes()))
         for topic, example in (("chat.message.ingested", "agent"), ("chat.message.reaction.ingested", "added"))

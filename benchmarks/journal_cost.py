@@ -36,6 +36,7 @@ from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from servicekit.log.handler import Handler
 from servicekit.log.journal import Journal, JournalingHandler
+from servicekit.log.late_outcomes import LateOutcomes
 from servicekit.log.messages import Message
 from standalone.embedded.postgres import EmbeddedPostgres
 
@@ -71,7 +72,8 @@ async def measure(url: str, pid: int | None, events: int, batch: int, rounds: in
 
 def _bridge(pool: asyncpg.Pool, producer: Collected, journaled: bool) -> Handler:
     store, clock = BridgeStore(pool), SystemClock()
-    handler = ChatHandler(store, producer, Parking(store, producer, clock, DAY), clock, 100_000)
+    parking = Parking(store, producer, clock, DAY, LateOutcomes("chat_bridge", producer))
+    handler = ChatHandler(store, producer, parking, clock, 100_000)
     return JournalingHandler(handler, Journal(pool)) if journaled else handler
 
 

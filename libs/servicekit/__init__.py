@@ -18,15 +18,14 @@ PUBLIC_NAMES: Final = {
         "db.database": "Database",
         "db.erasure_ledger": "ErasureLedger",
         "db.pools": "shown",
-        "db.statements": "Statement Statements load_statements",
+        "db.statements": "Statements",
         "definition": "Erases Every Keeps Reads Serves ServiceDefinition",
         "error_kinds": "unavailable_as",
         "errors": "RequestRefused StartError Unavailable",
         "interrupts": "run_service",
         "log.handler": "Handler",
-        "log.late_outcomes": "LateOutcomes",
         "log.messages": "Message Producer",
-        "log.outcome": "DeadLettered ERASED Ignored Outcome Parked STORED UNCHANGED",
+        "log.outcome": "DeadLettered Ignored Outcome Parked STORED UNCHANGED",
         "log.records": "Received Tombstone Unreadable",
         "logging": "logger",
         "service": "Service",
@@ -49,15 +48,14 @@ if TYPE_CHECKING:
     from servicekit.db.database import Database
     from servicekit.db.erasure_ledger import ErasureLedger
     from servicekit.db.pools import shown
-    from servicekit.db.statements import Statement, Statements, load_statements
+    from servicekit.db.statements import Statements
     from servicekit.definition import Erases, Every, Keeps, Reads, Serves, ServiceDefinition
     from servicekit.error_kinds import unavailable_as
     from servicekit.errors import RequestRefused, StartError, Unavailable
     from servicekit.interrupts import run_service
     from servicekit.log.handler import Handler
-    from servicekit.log.late_outcomes import LateOutcomes
     from servicekit.log.messages import Message, Producer
-    from servicekit.log.outcome import ERASED, STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
+    from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
     from servicekit.log.records import Received, Tombstone, Unreadable
     from servicekit.logging import logger
     from servicekit.service import Service

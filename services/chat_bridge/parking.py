@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from chat_bridge import metrics
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.store import MessageStore
 from chat_bridge.translate import Translated, message_of, translate
 from contracts.headers import Headers, derived_headers
-from servicekit import STORED, Clock, DeadLettered, LateOutcomes, Message, Outcome, Producer, Received
+from servicekit import STORED, Clock, DeadLettered, Message, Outcome, Producer, Received
 
 SWEEP_BATCH = 500
 GIVEN_UP = DeadLettered("original_never_came")
+Late = Sequence[tuple[Received[Any], Outcome]]
+"""Parked events with the outcomes that they have at last."""
+
+
+class OutcomeWriter(Protocol):
+    """Port of outcomes that are known only after a record's batch (`Service.late_outcomes`)."""
+
+    async def set_aside(self, late: Late) -> None:
+        """Write the dead letters of outcomes that are DeadLettered. Acknowledged on return."""
+        ...
+
+    async def note(self, late: Late) -> None:
+        """Count the outcomes, and write them to the journal."""
+        ...
 
 
 class Parking:
@@ -29,13 +43,13 @@ class Parking:
         producer: Producer,
         clock: Clock,
         max_age: int,
-        late: LateOutcomes | None = None,
+        late: OutcomeWriter,
     ) -> None:
         self._store = store
         self._producer = producer
         self._clock = clock
         self._max_age = max_age
-        self._late = late or LateOutcomes("chat_bridge", producer)
+        self._late = late
 
     async def release(
         self, pairs: Sequence[tuple[ParkedEvent, IndexedMessage]]
@@ -65,7 +79,7 @@ class Parking:
         await self._late.set_aside(late)
         await self._forget(old, late)
 
-    async def _forget(self, events: Sequence[ParkedEvent], late: Sequence[tuple[Received[Any], Outcome]]) -> None:
+    async def _forget(self, events: Sequence[ParkedEvent], late: Late) -> None:
         await self._store.unpark([event.key for event in events])
         await self._late.note(late)
 

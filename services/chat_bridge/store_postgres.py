@@ -13,7 +13,7 @@ from chat_bridge.sql import SQL
 from contracts.message_fields import MESSAGE_KEY
 from contracts.provenance import Provenance
 from contracts.versions import FROM_MESSAGES
-from servicekit import Statement
+from servicekit import Statements
 
 _ATTRIBUTES: Final = {name: f"key.{name}" for name in MESSAGE_KEY} | {
     "about": "provenance.as_json",
@@ -25,10 +25,10 @@ _ATTRIBUTES: Final = {name: f"key.{name}" for name in MESSAGE_KEY} | {
 class PostgresMessageStore:
     """See `store.Store`. Needs the tables `messages` and `parked` on the pool's search path."""
 
-    def __init__(self, pool: asyncpg.Pool, upsert: Statement = SQL.upsert_messages) -> None:
+    def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
         self._pool = pool
-        self._upsert = upsert
-        self._values = upsert.reader(other={"from_messages"}, **_ATTRIBUTES)
+        self._upsert = sql.upsert_messages
+        self._values = self._upsert.reader(other={"from_messages"}, **_ATTRIBUTES)
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         rows = [self._values(message) for message in sorted(messages, key=lambda message: message.key)]

@@ -10,7 +10,7 @@ import asyncpg
 from contracts.provenance import Provenance
 from feedback.registry import AgentAnswer, Asker, KnownFacts, RegisteredTurn, Registry, Role, TurnKey
 from feedback.sql import SQL
-from servicekit import Database, Statement
+from servicekit import Database, Statements
 
 Lookup = tuple[TurnKey, str]
 """A turn and a person."""
@@ -31,11 +31,11 @@ class PostgresRegistry(Registry):
     Concurrent look-ups are sent as one query (`Database.batched`).
     """
 
-    def __init__(self, pool: Database, upsert: Statement = SQL.upsert_turns) -> None:
+    def __init__(self, pool: Database, sql: Statements = SQL) -> None:
         self._pool = pool
-        self._upsert = upsert
-        self._values_of_answer = upsert.reader(other={*TurnKey._fields, *_ASKER, *_ROLE}, **_ATTRIBUTES)
-        self._no_answer = (None,) * (len(upsert.values) - len(TurnKey._fields) - len(_ASKER) - len(_ROLE))
+        self._upsert = sql.upsert_turns
+        self._values_of_answer = self._upsert.reader(other={*TurnKey._fields, *_ASKER, *_ROLE}, **_ATTRIBUTES)
+        self._no_answer = (None,) * (len(self._upsert.values) - len(TurnKey._fields) - len(_ASKER) - len(_ROLE))
         self._find = pool.batched(self._find_together)
 
     async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:

@@ -14,7 +14,10 @@ from feedback.merge import UNMAPPED, applies, merge, outcome_of, revise
 from feedback.model import Change, Key, Record
 from feedback.overrule import ReviewOfTurn, overrule, review_over, reviews_that_count
 from feedback.store import Save, Store
-from servicekit import ERASED, Message, Outcome, Producer
+from servicekit import Ignored, Message, Outcome, Producer
+
+ERASED = Ignored("erased")
+"""Outcome of a change that its author's erasure covers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from contracts.provenance import Provenance
 from detector.model import Message
 from inference.sql import SQL
 from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Place, Placed
-from servicekit import Statement
+from servicekit import Statements
 
 _OF_MESSAGE: Final = ("turn_id", "sender_id", "role", "agent_id", "text", "at", "reply_to")
 _ATTRIBUTES: Final = (
@@ -27,10 +27,10 @@ _ATTRIBUTES: Final = (
 class PostgresConversationStore:
     """See `store.Store`. The pool's connections see the table `messages`."""
 
-    def __init__(self, pool: asyncpg.Pool, upsert: Statement = SQL.upsert_messages) -> None:
+    def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
         self._pool = pool
-        self._upsert = upsert
-        self._values = upsert.reader(**_ATTRIBUTES)
+        self._upsert = sql.upsert_messages
+        self._values = self._upsert.reader(**_ATTRIBUTES)
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         rows = [self._values(one) for one in sorted(messages, key=lambda one: one.key)]

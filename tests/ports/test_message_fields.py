@@ -37,25 +37,25 @@ ADDED = {"language": "text"}
 
 
 async def to_bridge(pool: Database, event: ChatMessageIngested) -> None:
-    upsert = chat_bridge.sql.statements({**MESSAGE_FIELDS, **ADDED}).upsert_messages
-    await PostgresMessageStore(pool, upsert).index([indexed(event, "acme", "support", version_of(event))])
+    sql = chat_bridge.sql.statements({**MESSAGE_FIELDS, **ADDED})
+    await PostgresMessageStore(pool, sql).index([indexed(event, "acme", "support", version_of(event))])
 
 
 async def to_inference(pool: Database, event: ChatMessageIngested) -> None:
-    upsert = inference.sql.statements({**MESSAGE_FIELDS, **ADDED}).upsert_messages
-    await PostgresConversationStore(pool, upsert).index([message_of_conversation(event)])
+    sql = inference.sql.statements({**MESSAGE_FIELDS, **ADDED})
+    await PostgresConversationStore(pool, sql).index([message_of_conversation(event)])
 
 
 async def to_reporting(pool: Database, event: ChatMessageIngested) -> None:
-    upsert = reporting.sql.statements({**MESSAGE_FIELDS, **ADDED}).upsert_messages
-    await PostgresReadModels(pool, upsert).apply(messages=[message_row(event)])
+    sql = reporting.sql.statements({**MESSAGE_FIELDS, **ADDED})
+    await PostgresReadModels(pool, sql).apply(messages=[message_row(event)])
 
 
 async def to_registry(pool: Database, event: ChatMessageIngested) -> None:
-    upsert = feedback.sql.statements({**ANSWER_FIELDS, **ADDED}).upsert_turns
+    sql = feedback.sql.statements({**ANSWER_FIELDS, **ADDED})
     turn = turn_of(event)
     assert turn is not None
-    await PostgresRegistry(pool, upsert).add([turn])
+    await PostgresRegistry(pool, sql).add([turn])
 
 
 @pytest.mark.parametrize(

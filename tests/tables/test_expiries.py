@@ -28,6 +28,7 @@ from reporting.settings import ReportingSettings
 from servicekit.clock import FixedClock
 from servicekit.db.pools import open_pool
 from servicekit.db.retention import Expiry, Retention
+from servicekit.log.late_outcomes import LateOutcomes
 from tests.support.filled_rows import insert
 from tests.support.logs import RecordingLog, example
 
@@ -196,7 +197,8 @@ async def test_a_parked_event_waits_seven_days_and_is_then_a_dead_letter(pools: 
         await insert(pool, "parked", {**waiting, "parked_at": parked_at, "record_key": None, "traceparent": None})
     letters, clock = RecordingLog(), FixedClock(NOW)
     settings = ChatBridgeSettings()
-    await Parking(PostgresMessageStore(pool), letters, clock, int(settings.parked_days * DAY)).sweep()
+    late = LateOutcomes("chat_bridge", letters)
+    await Parking(PostgresMessageStore(pool), letters, clock, int(settings.parked_days * DAY), late).sweep()
     left = await pool.fetch("select parked_at from parked order by 1")
     assert [row["parked_at"] for row in left] == [boundary, NOW]
     assert [message.topic for message in letters.messages] == ["chat.message.reaction.ingested.dlq"]

@@ -159,6 +159,8 @@ def uses() -> Mapping[str, list[Use]]:
             if isinstance(node, ast.ImportFrom) and node.module and node.module.endswith(".sql")
             for alias in node.names
         }
+        if "SQL" in imported:
+            imported["sql"] = imported["SQL"]  # a parameter whose default is SQL
         parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in imported:

@@ -73,12 +73,21 @@ class Statement(NamedTuple):
 
 
 class Statements:
-    """Statements as attributes."""
+    """Statements of the files `*.sql` in a folder, as attributes.
 
-    def __init__(self, statements: Mapping[str, Statement], fragments: Mapping[str, _Entry]) -> None:
-        vars(self).update(statements)  # faster than __getattr__
-        self._statements = statements
-        self._fragments = fragments
+    `rows` declares rows by the name that begins their fragments. A constant that is text becomes a literal. Raises
+    ValueError for a name that is defined twice, an insertion without a fragment, or other arguments than its.
+    """
+
+    def __init__(
+        self, folder: Path, rows: Mapping[str, Row] = MappingProxyType({}), /, **constants: float | str
+    ) -> None:
+        entries, self._fragments = _read(folder, rows, constants)
+        self._statements = {
+            name: _statement(name, _expanded(text, self._fragments, {slot: f"{{{slot}}}" for slot in slots}), slots)
+            for name, (slots, text) in entries.items()
+        }
+        vars(self).update(self._statements)  # faster than __getattr__
 
     def __getattr__(self, name: str) -> Statement:
         raise AttributeError(f"no statement has the name {name}")
@@ -99,14 +108,10 @@ class _Entry(NamedTuple):
     text: str
 
 
-def load_statements(
-    folder: Path, rows: Mapping[str, Row] = MappingProxyType({}), /, **constants: float | str
-) -> Statements:
-    """Read the statements in the files `*.sql` of `folder`; a constant that is text becomes a literal.
-
-    `rows` declares rows by the name that begins their fragments. Raises ValueError for a name that is defined twice, an
-    insertion without a fragment, or other arguments than its.
-    """
+def _read(
+    folder: Path, rows: Mapping[str, Row], constants: Mapping[str, float | str]
+) -> tuple[dict[str, _Entry], dict[str, _Entry]]:
+    """Return the statements and the fragments in the files of `folder`, by name."""
     fragments = {name: _Entry((), _literal(value)) for name, value in constants.items()}
     for name, row in rows.items():
         fragments |= {made: _Entry(*fragment) for made, fragment in row_fragments(name, row).items()}
@@ -118,11 +123,7 @@ def load_statements(
                 raise ValueError(f"{file.name} defines {name} again")
             entries = statements if kind == "name" else fragments
             entries[name] = _Entry(tuple(arguments.split(", ")) if arguments else (), text.strip())
-    loaded = {
-        name: _statement(name, _expanded(text, fragments, {slot: f"{{{slot}}}" for slot in slots}), slots)
-        for name, (slots, text) in statements.items()
-    }
-    return Statements(loaded, fragments)
+    return statements, fragments
 
 
 def _literal(constant: float | str) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
-from servicekit import Statements, load_statements
+from servicekit import Statements
 
 _STORED: Final[Fields] = {"truncated": "boolean", "version": "bytea", "reply_to": "text", "thread": "text"}
 
@@ -12,7 +12,7 @@ _STORED: Final[Fields] = {"truncated": "boolean", "version": "bytea", "reply_to"
 def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
     """Return the statements for an index with these fields of messages."""
     said = {**fields, "about": "text"}
-    return load_statements(Path(__file__).parent, {"key": MESSAGE_KEY, "said": said, "stored": _STORED})
+    return Statements(Path(__file__).parent, {"key": MESSAGE_KEY, "said": said, "stored": _STORED})
 
 
 SQL: Final = statements()

@@ -5,7 +5,7 @@ from typing import Final
 
 from contracts.message_fields import ANSWER_FIELDS, Fields
 from contracts.sources import REVIEW
-from servicekit import Statements, load_statements
+from servicekit import Statements
 
 _ANSWER: Final[Fields] = {
     "agent_message_id": "text",
@@ -38,7 +38,7 @@ _ASKER: Final[Fields] = {"user_id": "text", "user_at": "bigint", "user_message_i
 def statements(fields: Fields = ANSWER_FIELDS) -> Statements:
     """Return the statements for a registry of turns with these fields of answers."""
     rows = {"answer": {**fields, **_ANSWER}, "asker": _ASKER, "record": _RECORD}
-    return load_statements(Path(__file__).parent, rows, review=REVIEW)
+    return Statements(Path(__file__).parent, rows, review=REVIEW)
 
 
 SQL: Final = statements()

@@ -6,7 +6,7 @@ from typing import Final
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
 from inference.store import PLACES_KEPT
 from inference.turns.store import SIMILARITY_THRESHOLD
-from servicekit import Statements, load_statements
+from servicekit import Statements
 
 _RENAMED: Final = {"sender_type": "role", "content": "text"}
 _QUESTION: Final[Fields] = {
@@ -55,7 +55,7 @@ def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
         "answer": _ANSWER,
         "verdict": _VERDICT,
     }
-    return load_statements(Path(__file__).parent, rows, places_kept=PLACES_KEPT, alike_from=SIMILARITY_THRESHOLD)
+    return Statements(Path(__file__).parent, rows, places_kept=PLACES_KEPT, alike_from=SIMILARITY_THRESHOLD)
 
 
 SQL: Final = statements()

@@ -12,7 +12,7 @@ from reporting.read_models.database import Connection
 from reporting.read_models.projection import FeedbackRow, Forgotten, MessageKey, MessageRow, SessionRow
 from reporting.read_models.store import Applied
 from reporting.sql import SQL
-from servicekit import Statement
+from servicekit import Statements
 
 _SEPARATOR: Final = "\x1f"
 _TAGS: Final = FeedbackRow._fields.index("tags")
@@ -27,10 +27,10 @@ IS_LIVE: Final[dict[FeedbackTable, str]] = {"feedbacks": "reaction is not null",
 class PostgresReadModels:
     """Read models' storage on a pool whose connections use the service's schema."""
 
-    def __init__(self, pool: asyncpg.Pool, upsert_messages: Statement = SQL.upsert_messages) -> None:
+    def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
         self._pool = pool
-        self._upsert_messages = upsert_messages
-        self._values = upsert_messages.reader()
+        self._upsert_messages = sql.upsert_messages
+        self._values = self._upsert_messages.reader()
 
     async def adopt(self) -> None:
         """Mark rows from another server's dump as written long ago, because its transaction ids may exceed ours.

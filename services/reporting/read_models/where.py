@@ -10,14 +10,13 @@ import asyncpg
 
 from contracts.instants import format_instant
 from contracts.where import CountedIn, FeedbackState
-from reporting.read_models.projection import SUPERSEDED
 from reporting.sql import SQL
-from servicekit import ERASED, Outcome
+from servicekit import Ignored, Outcome
 
 
 def is_noted(outcome: Outcome) -> bool:
     """Return True if the journal gets a record of this outcome. The tables show the effect of the others."""
-    return outcome in (SUPERSEDED, ERASED)
+    return isinstance(outcome, Ignored)
 
 
 def feedback_of(event: Any) -> UUID | None:

@@ -10,7 +10,7 @@ from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
 from reporting.queries.paging import ITEM_BYTES, OVERHEAD, PAGE_BYTES
 from reporting.queries.selection import BINS, HOUR
 from reporting.read_models.projection import FeedbackRow
-from servicekit import Statements, load_statements
+from servicekit import Statements
 
 _DETAILS: Final = (
     *("user_type", "intent", "strategy", "track_id", "bundle_id", "agent_version", "model", "trace_id"),
@@ -23,7 +23,7 @@ def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
     """Return the statements for read models with these fields of messages."""
     said = {**fields, **dict.fromkeys(_DETAILS, "text"), "version": "bytea"}
     rows: dict[str, Fields | type] = {"key": MESSAGE_KEY, "said": said, "position": _POSITION, "feedback": FeedbackRow}
-    return load_statements(
+    return Statements(
         Path(__file__).parent,
         rows,
         bins=BINS,

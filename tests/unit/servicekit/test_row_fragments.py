@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from servicekit.db.row_fragments import column_types, row_fragments
-from servicekit.db.statements import load_statements
+from servicekit.db.statements import Statements
 
 
 class Label(NamedTuple):
@@ -50,7 +50,7 @@ def test_statements_insert_a_rows_fragments_and_a_condition_that_is_a_fragment(t
         "-- name: upsert\ninsert into t as m ({row_columns}) select * from unnest({row_arrays})\n"
         "on conflict (id) do update set {row_set_if(is_later, m)}\n"
     )
-    upsert = load_statements(tmp_path, {"row": {"id": "text", "at": "bigint"}}).upsert
+    upsert = Statements(tmp_path, {"row": {"id": "text", "at": "bigint"}}).upsert
     assert upsert.values == ("id", "at")
     assert "select * from unnest($1::text[], $2::bigint[])" in upsert.text
     assert "at = case when excluded.at > m.at then excluded.at else m.at end" in upsert.text
@@ -58,5 +58,5 @@ def test_statements_insert_a_rows_fragments_and_a_condition_that_is_a_fragment(t
 
 def test_a_reader_reads_values_by_name_or_by_the_given_attribute(tmp_path: Path) -> None:
     (tmp_path / "some.sql").write_text("-- name: add\ninsert into t select :real, :whole, :at\n")
-    read = load_statements(tmp_path).add.reader(other={"at"}, whole="imag.real")
+    read = Statements(tmp_path).add.reader(other={"at"}, whole="imag.real")
     assert read(3 + 4j) == (3.0, 4.0)

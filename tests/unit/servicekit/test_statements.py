@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from servicekit.db.statements import Statements, load_statements
+from servicekit.db.statements import Statements
 
 
 def loaded(folder: Path, text: str, **constants: int | str) -> Statements:
     (folder / "any.sql").write_text(text, "utf-8")
-    return load_statements(folder, **constants)
+    return Statements(folder, **constants)
 
 
 def test_values_are_numbered_in_the_order_of_the_text_and_passed_by_name(tmp_path: Path) -> None:

@@ -3,6 +3,6 @@
 from pathlib import Path
 from typing import Final
 
-from servicekit.db.statements import load_statements
+from servicekit.db.statements import Statements
 
-SQL: Final = load_statements(Path(__file__).parent)
+SQL: Final = Statements(Path(__file__).parent)
