@@ -7,7 +7,8 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from aiokafka import TopicPartition
 
@@ -15,6 +16,24 @@ from proofs.chaos.progress import AWAY, GROUPS, Positions, Progress
 
 TARGET = 30.0
 """Maximum recovery time of a group, in seconds."""
+STEP = 5.0
+"""Seconds between two counts of the records that a recovering group has not read."""
+
+
+class Recovered(NamedTuple):
+    """Recovery of a group: seconds from the end of the fault, and the records left to read every `STEP` seconds.
+
+    Few records that stay are a group that stands still; many that fall are a backlog.
+    """
+
+    seconds: float
+    group: str
+    fault: str
+    left: tuple[int, ...]
+
+    def __str__(self) -> str:
+        left = ", ".join(f"{count:,}" for count in self.left) or "unknown"
+        return f"{self.group} took {self.seconds:.1f} s to recover from {self.fault}; left every {STEP:.0f} s: {left}"
 
 
 @dataclass
@@ -24,6 +43,10 @@ class Waiting:
     fault: str
     since: float
     target: dict[TopicPartition, int] | None = None
+    left: list[int] = field(default_factory=list)
+
+    def ended(self, group: str, now: float) -> Recovered:
+        return Recovered(now - self.since, group, self.fault, tuple(self.left))
 
 
 class Recovery:
@@ -33,8 +56,7 @@ class Recovery:
         self._progress = progress
         self._under: Counter[str] = Counter()
         self._waiting: dict[str, Waiting] = {}
-        self.seconds: list[tuple[float, str, str]] = []
-        """Seconds, group and fault of every recovery."""
+        self.all: list[Recovered] = []
 
     @asynccontextmanager
     async def under(self, fault: str, groups: Sequence[str], *, measured: bool = True) -> AsyncIterator[None]:
@@ -55,7 +77,7 @@ class Recovery:
 
     @property
     def slowest(self) -> float:
-        return max((seconds for seconds, _, _ in self.seconds), default=0.0)
+        return max((one.seconds for one in self.all), default=0.0)
 
     async def watch(self) -> None:
         """Check twice a second, until cancelled."""
@@ -70,14 +92,18 @@ class Recovery:
             committed = positions.committed[group]
             if waiting.target is None:
                 waiting.target = {partition: positions.ends[partition] for partition in committed}
-            elif all(committed[partition] >= end for partition, end in waiting.target.items()):
-                self.seconds.append((now - waiting.since, group, waiting.fault))
+                continue
+            left = sum(max(0, end - committed[partition]) for partition, end in waiting.target.items())
+            if now - waiting.since >= STEP * len(waiting.left):
+                waiting.left.append(left)
+            if not left:
+                self.all.append(waiting.ended(group, now))
                 del self._waiting[group]
 
     def _note_late(self, group: str) -> None:
         waiting = self._waiting.pop(group, None)
         if waiting is not None and time.monotonic() - waiting.since > TARGET:
-            self.seconds.append((time.monotonic() - waiting.since, group, waiting.fault))
+            self.all.append(waiting.ended(group, time.monotonic()))
 
     def close(self) -> None:
         """Record faults without a recovery so far as not recovered."""

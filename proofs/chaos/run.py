@@ -152,8 +152,8 @@ async def run(options: Options, script: Script = everything) -> Result:
             wrong.append(f"there was no quiet within {options.drain:.0f} s of the load's end")
         for note in scene.trouble:
             say(f"note: {note}")
-        for seconds, group, fault in sorted(recovery.seconds, reverse=True)[:5]:
-            say(f"note: {group} took {seconds:.1f} s to recover from {fault}")
+        for one in sorted(recovery.all, reverse=True)[:5]:
+            say(f"note: {one}")
         return Result(options.seed, ledger.count, dict(scene.faults), findings,
                       {name: fleet.kills[name] for name in SERVICES}, scene.stops, recovery.slowest,
                       fleet.peak_mb, wrong)  # fmt: skip
