@@ -37,6 +37,8 @@ OPTIONAL: frozenset[Consumer] = frozenset({"webhooks"})
 
 DAY_MS = 86_400_000
 FOREVER = -1
+DEAD_LETTER_PARTITIONS = 1
+"""Partitions of each topic's dead letters."""
 
 
 def _by_conversation(event: Any) -> str:

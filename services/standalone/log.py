@@ -10,7 +10,7 @@ from typing import Any
 
 from servicekit.log.cluster import Bootstrap, Cluster, cluster_at
 from servicekit.log.topics import ensure_topics, partitions_by_topic
-from standalone.terminal import within
+from standalone.waiting import within
 
 Say = Callable[[str], None]
 

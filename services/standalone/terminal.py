@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-import uvloop
 from rich.console import Console
 from rich.text import Text
 
-from agent_feedback_kit import deadlines
-from contracts.instants import parse_instant
 from servicekit.allocator import share_one_arena
-from servicekit.error_kinds import in_words, is_transient
 from servicekit.errors import StartError
 from servicekit.interrupts import raise_again
-from standalone.embedded.local_kafka import LocalKafkaError
-from standalone.embedded.memory_broker import MemoryBrokerError
-from standalone.embedded.postgres import EmbeddedPostgresError
-from standalone.one_process.outage_watch import DependencyLost
+from standalone.errors import DependencyLost
 
 T = TypeVar("T")
 FAILED = 1
@@ -71,13 +63,22 @@ def show(text: str) -> None:
     Console().print(harmless(text), soft_wrap=True)
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run `work`. A failed start exits with code 3, a lost broker or database with code 1; each prints one sentence."""
+def run(work: Coroutine[Any, Any, T], log_level: str | None = None) -> T:
+    """Run `work` and return its result. Log lines have `log_level` or above; by default warnings, of Kafka errors.
+
+    A failed start exits with code 3, a lost broker or database with code 1; each prints one sentence.
+    """
+    # Help and usage errors need neither.
+    import uvloop
+
+    from servicekit.logging import configure_logging
+
+    configure_logging(quiet=True) if log_level is None else configure_logging(log_level)
     raise_again()
     share_one_arena()
     try:
         return uvloop.run(work)
-    except (StartError, EmbeddedPostgresError, LocalKafkaError, MemoryBrokerError) as error:
+    except StartError as error:
         say(str(error), "red")
         raise typer.Exit(NOT_STARTED) from None
     except DependencyLost as error:
@@ -85,29 +86,6 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         raise typer.Exit(FAILED) from None
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
-
-
-async def within(seconds: float | None, work: Coroutine[Any, Any, T], address: str) -> T:
-    """Return the result of `work`. Raises StartError if `address` takes longer than `seconds` (None: no limit)."""
-    try:
-        return await deadlines.within(seconds, work)
-    except TimeoutError:
-        raise StartError(f"Nothing answered at {address} within {seconds:.0f} s: is the address right?") from None
-
-
-async def once_answered(read: Callable[[], Awaitable[T]], say: Callable[[str], None]) -> T:
-    """Call `read` until its server answers, and return its result. Prints the first reason for the wait."""
-    told = False
-    while True:
-        try:
-            return await read()
-        except Exception as error:
-            if not is_transient(error):
-                raise
-            if not told:
-                say(f"Waiting: {in_words(error)} ...")
-            told = True
-        await asyncio.sleep(1)
 
 
 def print_json(facts: Any) -> None:
@@ -118,6 +96,8 @@ def instant(text: str | None) -> int | None:
     """Parse an RFC 3339 time that a user typed, to microseconds. Raises typer.BadParameter."""
     if text is None:
         return None
+    from contracts.instants import parse_instant
+
     try:
         return parse_instant(text)
     except ValueError as error:

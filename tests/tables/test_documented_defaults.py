@@ -283,8 +283,7 @@ def test_up_takes_port_8080_or_with_exit_a_free_one(
     """`up --help`: default 8080, with --exit 0 (a free port)."""
     options: list[up.Options] = []
     monkeypatch.setattr(up, "up", lambda given, *_: options.append(given))
-    monkeypatch.setattr(command, "run_work", lambda _: None)
-    monkeypatch.setattr(command, "configure_logging", lambda *_, **__: None)  # it would keep the runner's closed output
+    monkeypatch.setattr(command, "run_work", lambda *_: None)
     CliRunner().invoke(app, ["up", *arguments])
     assert [one.port for one in options] == [port]
 

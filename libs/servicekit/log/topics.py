@@ -8,12 +8,11 @@ from collections.abc import Callable
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
-from contracts.topics import DAY_MS, TOPICS, Topic
+from contracts.topics import DAY_MS, DEAD_LETTER_PARTITIONS, TOPICS, Topic
 from servicekit.errors import StartError
 from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.settings import MESSAGE_LIMIT
 
-DEAD_LETTER_PARTITIONS = 1
 DEAD_LETTER_DAYS = 7
 """Retention of dead letters in days, that of the topics whose texts they may contain."""
 COPIES = 3

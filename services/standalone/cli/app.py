@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import metadata
 from typing import Annotated
 
 import typer
@@ -41,7 +40,9 @@ app = typer.Typer(
 
 def _print_version(asked: bool) -> None:
     if asked:
-        show(f"agent-feedback {metadata.version('agent-feedback')}")
+        from importlib.metadata import version
+
+        show(f"agent-feedback {version('agent-feedback')}")
         raise typer.Exit
 
 

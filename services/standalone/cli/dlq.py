@@ -14,7 +14,6 @@ from rich.table import Table
 
 from chat_bridge.dead_letter_reasons import REASONS as BRIDGE_REASONS
 from servicekit.log.dead_letter_reasons import REASONS, meaning_of
-from servicekit.logging import configure_logging
 from standalone.cli.progress import progress_bar
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, Running, State, harmless, instant, print_json, run, say, show
@@ -58,7 +57,6 @@ def list_letters(
         bootstrap = target_of(broker, state).bootstrap
         return [(letter.written_at, letter.place, facts_of(letter)) async for letter in letters(bootstrap, wanted)]
 
-    configure_logging(quiet=True)
     found = [facts for _, _, facts in sorted(run(read()))]
     reasons = Counter(facts["reason"] for facts in found)
     if as_json:
@@ -104,7 +102,6 @@ def show_letter(
                 return each
         return None
 
-    configure_logging(quiet=True)
     found = run(read())
     if found is None:
         say(f"There is no dead letter {letter}.")
@@ -153,7 +150,6 @@ def replay_letters(
             with progress_bar("Sending", None, as_json) as advance:
                 return await replay(letters(target.bootstrap, wanted), producer, advance)
 
-    configure_logging(quiet=True)
     facts = run(work())
     if as_json:
         print_json(facts)

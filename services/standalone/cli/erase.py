@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
-import httpx
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -14,6 +13,9 @@ from rich.table import Table
 from standalone.operations.remote import address_of, explain
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, State, harmless, print_json, say
+
+if TYPE_CHECKING:
+    import httpx
 
 _BETWEEN_LOOKS = 0.5
 
@@ -44,6 +46,8 @@ def erase(
 
     `agent-feedback erase --tenant acme --user user-42` asks first, then waits for the receipts of all services.
     """
+    import httpx
+
     if (user is None) == (status is None):
         raise typer.BadParameter("Give either --user (to erase a user) or --status (to follow a request).")
     url, token = address_of(url, token, state)
@@ -76,6 +80,8 @@ def _followed(http: httpx.Client, path: str, request: str, wait: float) -> dict[
 
 
 def _asked(http: httpx.Client, method: str, path: str, *, missing_is_fine: bool = False) -> dict[str, Any]:
+    import httpx
+
     try:
         answer = http.request(method, path)
     except httpx.HTTPError as error:

@@ -9,11 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
-from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
-import httpx
 import typer
 from rich.console import Console
 from rich.progress import DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TransferSpeedColumn
@@ -21,6 +19,9 @@ from rich.progress import DownloadColumn, Progress, TextColumn, TimeElapsedColum
 from standalone.operations.remote import address_of, explain
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, State, print_json, say
+
+if TYPE_CHECKING:
+    import httpx
 
 
 class Format(StrEnum):
@@ -70,6 +71,10 @@ def export(
 
     `agent-feedback export kto --out kto.jsonl --tenant demo --project support`
     """
+    from importlib.metadata import version
+
+    import httpx
+
     url, token = address_of(url, token, state)
     given: dict[str, str | float | None] = {
         "agent_id": agent_id,
@@ -111,6 +116,8 @@ def export(
 
 def _downloaded(http: httpx.Client, path: str, query: dict[str, Any], out: Path, *, quiet: bool) -> dict[str, Any]:
     """Stream the response into `out`, whole or not at all. Returns its size in bytes, digest and number of examples."""
+    import httpx
+
     digest, size, lines = hashlib.sha256(), 0, 0
     bar = Progress(
         TextColumn("Exporting"),

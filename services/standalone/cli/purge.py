@@ -8,7 +8,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from servicekit.logging import configure_logging
 from standalone.state import DEFAULT_STATE, running
 from standalone.terminal import AsJson, State, print_json, run, say
 
@@ -32,8 +31,6 @@ def purge(
     `agent-feedback purge --dry-run` prints the number of rows per table instead.
     """
     from standalone.operations.purge import purge as purge_tables
-
-    configure_logging(quiet=True)
 
     async def work() -> dict[str, dict[str, int]]:
         own = str(running(state)["database"]) if (state / "run.json").exists() else None

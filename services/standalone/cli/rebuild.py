@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from servicekit.logging import configure_logging
 from standalone.cli.progress import progress_bar
 from standalone.state import DEFAULT_STATE, running
 from standalone.terminal import FAILED, AsJson, State, StoreUrl, print_json, run, say
@@ -37,8 +36,6 @@ def rebuild(
     from servicekit.settings import read_settings
     from standalone.operations.log_access import LogTarget, store_of
     from standalone.operations.rebuild import Rebuilt, rebuild_reporting
-
-    configure_logging(quiet=True)
 
     async def work() -> Rebuilt:
         own = str(running(state)["database"]) if (state / "run.json").exists() else None

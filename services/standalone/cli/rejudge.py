@@ -11,8 +11,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from contracts.instants import format_instant
-from servicekit.logging import configure_logging
 from standalone.cli.progress import progress_bar
 from standalone.state import DEFAULT_STATE, running
 from standalone.terminal import AsJson, Running, State, harmless, instant, print_json, run, say
@@ -62,7 +60,6 @@ def rejudge(
 
     if dry_run and since is None:
         raise typer.BadParameter("--dry-run needs --since.")
-    configure_logging(quiet=True)
 
     async def work() -> Rejudged:
         own = running(state) if (state / "run.json").exists() else None
@@ -96,6 +93,8 @@ def rejudge(
 
 def facts_of(done: Rejudged) -> dict[str, Any]:
     """Return the result without people's texts."""
+    from contracts.instants import format_instant
+
     return {
         "epoch": done.epoch,
         "detector": done.detector,

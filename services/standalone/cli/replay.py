@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from servicekit.logging import configure_logging
 from standalone.cli.event_files import checked_files
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import AsJson, State, print_json, say
@@ -31,10 +30,10 @@ def replay(
 
     Reports each line that is not an event. For each event that becomes a dead letter, reports the field and the rule.
     """
-    from standalone.operations.commands import publish
+    checked = checked_files(files)
+    from standalone.operations.publish import publish
 
-    configure_logging(quiet=True)
-    facts = run_work(publish(checked_files(files), broker, state))
+    facts = run_work(publish(checked, broker, state))
     if as_json:
         print_json(facts)
     else:

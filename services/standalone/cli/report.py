@@ -5,7 +5,6 @@ from __future__ import annotations
 import typer
 from rich.console import Console
 
-from servicekit.logging import configure_logging
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import AsJson, State, print_json, say
 from standalone.terminal import run as run_work
@@ -21,10 +20,8 @@ def report(state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
 
     Counts people's feedback and the detector's verdicts separately.
     """
-    from standalone.operations.commands import report_of
-    from standalone.operations.report import print_report
+    from standalone.operations.report import print_report, report_of
 
-    configure_logging(quiet=True)
     facts = run_work(report_of(state, say))
     if as_json:
         print_json(facts)

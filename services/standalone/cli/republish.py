@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from servicekit.logging import configure_logging
 from standalone.cli.progress import progress_bar
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, Running, State, StoreUrl, print_json, run, say
@@ -33,7 +32,6 @@ def republish(
             with progress_bar("Announcing", totals.stored, as_json) as advance:
                 return await announce_all(records, producer, advance)
 
-    configure_logging(quiet=True)
     result = run(work())
     impossible = {str(id_): fault for id_, fault in result.impossible.items()}
     if as_json:

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from servicekit.logging import configure_logging
 from standalone.terminal import run as run_work
 
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
@@ -32,16 +31,15 @@ def run(
 
     `.env.example` lists all of them. The environment overrides the file.
     """
+    if service not in SERVICES:
+        raise typer.BadParameter(f"{service} is not one of {', '.join(SERVICES)}.")
     from servicekit.env_file import read_env_file
     from servicekit.launcher import run_program
 
-    if service not in SERVICES:
-        raise typer.BadParameter(f"{service} is not one of {', '.join(SERVICES)}.")
-    configure_logging()
     program = importlib.import_module(f"{service}.service").PROGRAM
 
     async def work() -> None:
         read_env_file()
         await run_program(program, host, port, token or os.environ.get("AGENT_FEEDBACK_TOKEN"))
 
-    run_work(work())
+    run_work(work(), "INFO")

@@ -7,9 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from contracts.asyncapi import asyncapi
-from servicekit.logging import configure_logging
-from standalone.terminal import ANSWER_SECONDS, AsJson, print_json, say, within
+from standalone.terminal import ANSWER_SECONDS, AsJson, print_json, say
 from standalone.terminal import run as run_work
 
 
@@ -28,17 +26,19 @@ def topics(
     as_json: AsJson = False,
 ) -> None:
     """List every topic with its meaning, writers and readers; with --broker, create and check them."""
-    from servicekit.log.cluster import cluster_at
-    from servicekit.log.topics import ensure_topics
-    from standalone.operations.report import print_topics, topic_rows
+    from standalone.operations.topic_table import print_topics, topic_rows
 
-    configure_logging(quiet=True)
     if as_asyncapi:
+        from contracts.asyncapi import asyncapi
+
         print_json(asyncapi())
         return
     if create and broker is None:
         raise typer.BadParameter("--create needs --broker: the brokers to create the topics on.")
     if broker is not None:
+        from servicekit.log.cluster import cluster_at
+        from servicekit.log.topics import ensure_topics
+        from standalone.waiting import within
 
         async def ensure(servers: str) -> None:
             made = ensure_topics(cluster_at(servers), replication=replication, create=create, say=say)

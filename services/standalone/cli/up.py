@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from servicekit.logging import configure_logging
 from standalone.cli.event_files import checked_files
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, AsJson, State, instant, print_json, say
@@ -81,19 +80,20 @@ def up(
 
     `agent-feedback up --sample` shows the flow on sample conversations; `--exit --json` makes it a batch job.
     """
-    from standalone.one_process.up import Options
-    from standalone.one_process.up import up as run_up
-
     if host not in ("127.0.0.1", "::1", "localhost"):
         raise typer.BadParameter("Only loopback addresses: the access token alone does not protect a network address.")
     files = checked_files(replay or [])
-    configure_logging(quiet=True) if log_level is None else configure_logging(log_level)
+    judge_at = instant(now)
+    # With all services, which takes a second.
+    from standalone.one_process.up import Options
+    from standalone.one_process.up import up as run_up
+
     if port is None:
         port = 0 if exit else 8080
     options = Options(
-        files, sample, exit, as_json, host, port, state, token, broker, instant(now), outcomes or fates, database
+        files, sample, exit, as_json, host, port, state, token, broker, judge_at, outcomes or fates, database
     )
-    facts = run_work(run_up(options, Console(), (lambda _: None) if as_json else say))
+    facts = run_work(run_up(options, Console(), (lambda _: None) if as_json else say), log_level)
     if facts is None:
         if exit:
             say("Stopped before all input was processed.")

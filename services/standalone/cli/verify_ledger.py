@@ -7,7 +7,6 @@ from uuid import UUID
 
 import typer
 
-from servicekit.logging import configure_logging
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, Running, State, StoreUrl, print_json, run, say
 
@@ -45,7 +44,6 @@ def verify_ledger(
                     await clear_junk(target.bootstrap, producer, is_stored)
             return await verify(target.bootstrap, records, (lambda _: None) if as_json else say)
 
-    configure_logging(quiet=True)
     facts = run(work())
     if as_json:
         print_json(facts)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
-import httpx
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -14,7 +12,9 @@ from rich.table import Table
 from standalone.operations.remote import address_of, explain
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, State, harmless, print_json, say
-from standalone.where import EventTrace, Params, trace_event
+
+if TYPE_CHECKING:
+    from standalone.where import EventTrace, Params
 
 SECONDS = 20.0
 
@@ -45,6 +45,10 @@ def where(
 
     `agent-feedback where evt-10 --tenant acme --project support`
     """
+    import asyncio
+
+    import httpx
+
     url, token = address_of(url, token, state)
     try:
         trace = asyncio.run(_ask(url, token, tenant, project, id_, is_message=message))
@@ -64,6 +68,10 @@ def where(
 
 
 async def _ask(url: str, token: str, tenant: str, project: str, id_: str, *, is_message: bool) -> EventTrace:
+    import httpx
+
+    from standalone.where import trace_event
+
     base = f"/conversations/{quote(tenant, safe='')}/{quote(project, safe='')}/where/"
     headers = {"Authorization": f"Bearer {token}"}
     async with httpx.AsyncClient(base_url=url, timeout=SECONDS, trust_env=False, headers=headers) as client:

@@ -12,6 +12,7 @@ from typing import Final
 
 from pydantic import SecretStr
 
+from servicekit.errors import StartError
 from servicekit.log.cluster import Cluster
 from servicekit.log.settings import KafkaSettings
 from standalone.embedded.ports import LOOPBACK
@@ -75,7 +76,7 @@ _FIXED: Final = {
 }
 
 
-class LocalKafkaError(RuntimeError):
+class LocalKafkaError(StartError):
     """The local Kafka cannot run. The message gives the reason and the remedy in one sentence."""
 
 

@@ -14,6 +14,8 @@ from functools import cache
 from types import TracebackType
 from typing import Any, Final, Self
 
+from servicekit.errors import StartError
+
 PARTITION_BYTES: Final = 5 * 1024 * 1024
 """Bytes that one partition keeps; librdkafka drops the oldest records beyond, without an error."""
 
@@ -28,7 +30,7 @@ _PAUSE_SECONDS: Final = 0.0005
 one and sees them a second later, when its poll times out; without the pause a start takes two to four seconds."""
 
 
-class MemoryBrokerError(RuntimeError):
+class MemoryBrokerError(StartError):
     """The in-process broker cannot start. The message gives the reason in one sentence."""
 
 

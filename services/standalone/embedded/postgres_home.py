@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from servicekit.errors import StartError
 from standalone.embedded.children import Account
 
 SYSTEM_STATE: Final = Path("/var/lib/agent-feedback")
@@ -40,7 +41,7 @@ PORT: Final = 5432
 _DIRECTORY_BYTES: Final = 107 - len(f"/.s.PGSQL.{PORT}")
 
 
-class EmbeddedPostgresError(RuntimeError):
+class EmbeddedPostgresError(StartError):
     """The embedded PostgreSQL cannot run. The message gives the reason in one sentence."""
 
 

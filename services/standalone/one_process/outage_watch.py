@@ -16,14 +16,11 @@ from aiokafka.errors import KafkaError
 
 from servicekit.db.pools import shown
 from servicekit.log.cluster import Bootstrap, client_options
+from standalone.errors import DependencyLost
 
 T = TypeVar("T")
 PROBE_SECONDS: Final = 2.0
 """Interval between two probes, and the timeout of one probe."""
-
-
-class DependencyLost(Exception):
-    """The broker or the database stopped answering."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from standalone.one_process.stack import Stack
-from standalone.terminal import once_answered
+from standalone.waiting import once_answered
 
 SILENT_SECONDS: Final = 5.0
 """Time after which a wait for readiness is explained to the user."""

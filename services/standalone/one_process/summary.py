@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
 from contracts.topics import TOPICS
-from feedback.store import Totals
-from standalone.one_process.outcomes import Outcomes
-from standalone.one_process.replay import ReplayResult
-from standalone.one_process.stack import Stack
+
+if TYPE_CHECKING:
+    from feedback.store import Totals
+    from standalone.one_process.outcomes import Outcomes
+    from standalone.one_process.replay import ReplayResult
+    from standalone.one_process.stack import Stack
 
 FEEDBACK_TYPES = ("implicit", "reaction", "explicit", "inferred")
 REACTIONS = ("ok", "not_ok", "neutral")

@@ -31,9 +31,10 @@ from servicekit.web.settings import HttpSettings
 from standalone.embedded.backpressure import Backpressure
 from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.postgres import EmbeddedPostgres
+from standalone.errors import DependencyLost
 from standalone.log import facts_of_log, open_log
 from standalone.one_process.api import SURFACE, routers_of
-from standalone.one_process.outage_watch import Dependency, DependencyLost, broker_at, database_at, while_answered
+from standalone.one_process.outage_watch import Dependency, broker_at, database_at, while_answered
 from standalone.one_process.outcomes import Outcomes, write_outcomes
 from standalone.one_process.replay import ReplayResult, replay
 from standalone.one_process.stack import Stack
@@ -41,7 +42,8 @@ from standalone.one_process.startup import each_once, start_stack
 from standalone.one_process.summary import print_summary, summary
 from standalone.sample import write_sample
 from standalone.state import StateFolder
-from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, once_answered, within
+from standalone.terminal import ANSWER_SECONDS, INTERRUPTED
+from standalone.waiting import once_answered, within
 
 Say = Callable[[str], None]
 T = TypeVar("T")

@@ -24,7 +24,8 @@ from servicekit.settings import read_settings
 from standalone.log import log_of
 from standalone.operations.remote_backpressure import with_backpressure
 from standalone.state import running
-from standalone.terminal import ANSWER_SECONDS, say, within
+from standalone.terminal import ANSWER_SECONDS, say
+from standalone.waiting import within
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import httpx
 import typer
 
 from servicekit.errors import StartError
 from standalone.state import running
 from standalone.terminal import NOT_STARTED, say
+
+if TYPE_CHECKING:
+    import httpx
 
 
 def address_of(url: str | None, token: str | None, state: Path) -> tuple[str, str]:

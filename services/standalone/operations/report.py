@@ -1,33 +1,46 @@
-"""Reports for the terminal: the feedback, and the topics."""
+"""Report of the feedback in a state."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-import feedback.service
-import reporting.service
-from contracts.topics import DAY_MS, FOREVER, TOPICS
-from feedback.store_postgres import PostgresStore
-from reporting.queries.counts import totals
-from servicekit.db.pools import open_pool
-from servicekit.log.topics import DEAD_LETTER_PARTITIONS
-from standalone.one_process.summary import FEEDBACK_TYPES, feedback_facts
+from servicekit.errors import StartError
+from standalone.embedded.postgres import EmbeddedPostgres
+from standalone.one_process.summary import FEEDBACK_TYPES
+from standalone.state import StateFolder, running
 
 
-async def report_from_database(url: str) -> dict[str, Any]:
-    """Return `{"feedback": ..., "report": ...}` over the whole state and all tenants, read from the database."""
-    stores = await open_pool(url, "feedback", Path(feedback.service.__file__).parent / "migrations", size=1)
-    views = await open_pool(url, "reporting", Path(reporting.service.__file__).parent / "migrations", size=1)
-    try:
-        return {"feedback": feedback_facts(await PostgresStore(stores).totals()), "report": await totals(views)}
-    finally:
-        await stores.close()
-        await views.close()
+async def report_of(state: Path, say: Callable[[str], None]) -> dict[str, Any]:
+    """Return the report of a running `up`, or from the database that an earlier run left in `state`."""
+    if (state / "run.json").exists():
+        facts = running(state)
+        try:
+            async with httpx.AsyncClient(base_url=facts["url"], timeout=10, trust_env=False) as client:
+                answer = await client.get("/report", headers={"Authorization": f"Bearer {facts['token']}"})
+                answer.raise_for_status()
+                report: dict[str, Any] = answer.json()
+                return report
+        except httpx.ConnectError:
+            say("The last run did not end cleanly; reading the state it left.")
+        except httpx.HTTPStatusError as error:
+            status = error.response.status_code
+            why = f"see {facts['url']}health/ready"
+            raise StartError(f"The run at {facts['url']} has no report now (status {status}): {why}.") from None
+        except httpx.HTTPError as error:
+            raise StartError(f"The run at {facts['url']} does not answer: {type(error).__name__}.") from None
+    if not (state / "lock").exists():
+        raise StartError(f"There is no state in {state.absolute()}: start with `agent-feedback up --sample`.")
+    from standalone.operations.stored_report import report_from_database
+
+    with StateFolder(state) as folder:
+        async with EmbeddedPostgres(folder.path / "postgres", say) as postgres:
+            return await report_from_database(postgres.url)
 
 
 def print_report(console: Console, facts: dict[str, Any]) -> None:
@@ -44,32 +57,3 @@ def print_report(console: Console, facts: dict[str, Any]) -> None:
     console.print(table)
     kinds = ", ".join(f"{stored['by_type'][name]:,} {name}" for name in FEEDBACK_TYPES)
     console.print(f"{stored['stored']:,} records stored ({stored['cleared']:,} cleared): {kinds}.")
-
-
-def topic_rows() -> list[dict[str, Any]]:
-    """Return one row per topic, in the topic table's order."""
-    return [
-        {
-            "topic": topic.name,
-            "means": topic.meaning,
-            "key": topic.key_name,
-            "partitions": topic.partitions,
-            "retention_ms": topic.retention_ms,
-            "compacted": topic.compacted,
-            "producer": topic.producer,
-            "consumers": list(topic.consumers),
-            "dead_letters": topic.dead_letters,
-            "dead_letter_partitions": DEAD_LETTER_PARTITIONS,
-        }
-        for topic in TOPICS
-    ]
-
-
-def print_topics(console: Console) -> None:
-    """Print three lines per topic, readable at 80 columns."""
-    for topic in TOPICS:
-        console.print(Text(topic.name, "bold"), Text(f"  {topic.meaning}"), soft_wrap=True, sep="")
-        kept = "forever" if topic.retention_ms == FOREVER else f"{topic.retention_ms // DAY_MS} days"
-        kept += ", compacted" if topic.compacted else ""
-        console.print(f"    {topic.producer} -> {', '.join(topic.consumers) or 'any subscriber'}", soft_wrap=True)
-        console.print(f"    key {topic.key_name}; {topic.partitions} partitions; kept {kept}", soft_wrap=True)

@@ -53,8 +53,8 @@ def test_a_command_gives_up_on_a_database_that_does_not_answer(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("standalone.operations.log_access.ANSWER_SECONDS", 0.3)
-    for module in ("purge", "rebuild"):  # else loggers of later tests would keep this run's closed stderr
-        monkeypatch.setattr(f"standalone.cli.{module}.configure_logging", lambda **_: None)
+    # Else loggers of later tests would keep this run's closed stderr.
+    monkeypatch.setattr("servicekit.logging.configure_logging", lambda **_: None)
     place = ["--database", "postgresql://u:secret@127.0.0.1:1/db", "--state", str(tmp_path)]
     ended = CliRunner().invoke(app, [*command, *place])
     assert ended.exit_code == 3

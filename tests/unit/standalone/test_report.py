@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from servicekit.errors import StartError
 from servicekit.web.server import HttpServer
 from standalone.embedded.ports import free_port
-from standalone.operations.commands import report_of
+from standalone.operations.report import report_of
 
 
 async def test_a_run_that_cannot_report_says_where_to_look(tmp_path: Path) -> None:

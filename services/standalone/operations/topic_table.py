@@ -1,0 +1,39 @@
+"""Table of the topics for the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from contracts.topics import DAY_MS, DEAD_LETTER_PARTITIONS, FOREVER, TOPICS
+
+
+def topic_rows() -> list[dict[str, Any]]:
+    """Return one row per topic, in the topic table's order."""
+    return [
+        {
+            "topic": topic.name,
+            "means": topic.meaning,
+            "key": topic.key_name,
+            "partitions": topic.partitions,
+            "retention_ms": topic.retention_ms,
+            "compacted": topic.compacted,
+            "producer": topic.producer,
+            "consumers": list(topic.consumers),
+            "dead_letters": topic.dead_letters,
+            "dead_letter_partitions": DEAD_LETTER_PARTITIONS,
+        }
+        for topic in TOPICS
+    ]
+
+
+def print_topics(console: Console) -> None:
+    """Print three lines per topic, readable at 80 columns."""
+    for topic in TOPICS:
+        console.print(Text(topic.name, "bold"), Text(f"  {topic.meaning}"), soft_wrap=True, sep="")
+        kept = "forever" if topic.retention_ms == FOREVER else f"{topic.retention_ms // DAY_MS} days"
+        kept += ", compacted" if topic.compacted else ""
+        console.print(f"    {topic.producer} -> {', '.join(topic.consumers) or 'any subscriber'}", soft_wrap=True)
+        console.print(f"    key {topic.key_name}; {topic.partitions} partitions; kept {kept}", soft_wrap=True)
