@@ -94,6 +94,10 @@ CASES ?= 20000
 edges: $(VENV)/.dev ## Send CASES=n requests of any form (SEED=s) to our HTTP server and to uvicorn's on h11, and compare
 	@$(BIN)/python -m proofs.edges --cases $(CASES) $(if $(SEED),--seed $(SEED))
 
+.PHONY: alarms
+alarms: $(VENV)/.dev ## Simulate years of verdicts and print false alarms and reported drops of the alert rules
+	@$(BIN)/python -m proofs.alarms
+
 N ?= 60
 mutants: $(VENV)/.dev .agent-feedback/mutants/map.json ## Break the code in N=n small ways, chosen by SEED=s, one at a time, and see if the tests notice (NAME=part of a path, FULL=1 all tests)
 	@$(BIN)/python -m proofs.mutants -n $(N) $(if $(SEED),--seed $(SEED)) $(if $(NAME),--name $(NAME)) $(if $(FULL),--full)

@@ -1,0 +1,87 @@
+"""Alert rules: the table of kinds, and the settings of each kind. Pure."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from contracts.base import Id, Name
+
+JudgedBy = Literal["people", "machine"]
+"""Verdicts that a rule counts; `machine` includes the reviews that replace the machine's verdicts."""
+
+
+class RuleSettings(BaseModel):
+    """Settings of every rule. `channels` are names of channels in the file; without any, only the page shows alerts."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    name: Annotated[Name, Field(description="Name of the rule, unique in its project.", examples=["support-bot-low"])]
+    channels: Annotated[
+        tuple[Name, ...],
+        Field(max_length=10, description="Names of the channels that get its alerts.", examples=[["support-slack"]]),
+    ] = ()
+
+
+class OfShare(RuleSettings):
+    """Settings of a rule about satisfaction, tested for each agent or each version of an agent."""
+
+    agent: Annotated[Id | None, Field(description="The only agent to test; null: each of them.")] = None
+    per: Annotated[
+        Literal["agent", "version"], Field(description="Test each agent, or each version of each agent.")
+    ] = "agent"
+    verdicts: Annotated[JudgedBy, Field(description="Whose verdicts count: people's or the machine's.")] = "people"
+    days: Annotated[
+        int, Field(ge=1, le=28, description="Days of which each begins a test, and after which a test ends.")
+    ] = 7
+
+
+class SatisfactionBelow(OfShare):
+    """Satisfaction is below a level, with its whole always-valid interval."""
+
+    kind: Literal["satisfaction_below"]
+    below: Annotated[float, Field(gt=0, lt=1, description="The level, between 0 and 1.", examples=[0.8])]
+
+
+class SatisfactionDropped(OfShare):
+    """Satisfaction is significantly lower than in the 28 days before. A version is compared with its whole agent."""
+
+    kind: Literal["satisfaction_dropped"]
+
+
+class Silence(RuleSettings):
+    """There is no feedback, although there was some at the same time a week before."""
+
+    kind: Literal["silence"]
+    agent: Annotated[Id | None, Field(description="The only agent to test; null: the whole project.")] = None
+    hours: Annotated[int, Field(ge=1, le=168, description="Hours without any verdict.")] = 24
+    least: Annotated[
+        int, Field(ge=5, le=1_000_000, description="Verdicts in the same hours of the week before, at least.")
+    ] = 10
+
+
+class DeadLetters(RuleSettings):
+    """Dead letters are waiting for an operator."""
+
+    kind: Literal["dead_letters"]
+    more_than: Annotated[int, Field(ge=0, description="Letters above which it fires.")] = 0
+
+
+class Lag(RuleSettings):
+    """Records have been waiting in the log for some time."""
+
+    kind: Literal["lag"]
+    more_than: Annotated[int, Field(ge=0, description="Records above which it fires.")] = 10_000
+    minutes: Annotated[int, Field(ge=0, le=1_440, description="Minutes for which there must be so many.")] = 5
+
+
+ShareRule = SatisfactionBelow | SatisfactionDropped
+ProjectRule = ShareRule | Silence
+"""Rule about the feedback of one project."""
+PlatformRule = DeadLetters | Lag
+"""Rule about the whole platform; only a holder of all tenants may see it."""
+AlertRule = ProjectRule | PlatformRule
+KINDS: Final = {get_args(one.model_fields["kind"].annotation)[0]: one for one in get_args(AlertRule)}
+"""Class of each kind of rule. A further kind is a class here, and a row in `decisions.DECISIONS`."""
+PROJECT_RULE: Final[TypeAdapter[ProjectRule]] = TypeAdapter(Annotated[ProjectRule, Field(discriminator="kind")])

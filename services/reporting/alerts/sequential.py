@@ -1,0 +1,89 @@
+"""Sequential tests of shares, valid however often they are repeated while verdicts arrive. Pure.
+
+The test statistic is compared with the one-sided normal-mixture boundary of Howard, Ramdas, McAuliffe and Sekhon
+("Time-uniform, nonparametric, nonasymptotic confidence sequences", Annals of Statistics 49(2), 2021, section 3.2).
+Without a change, a Brownian motion ever crosses it with probability ALPHA at most. The difference of two shares times
+its information is a Brownian motion in information time (Jennison and Turnbull, "Group Sequential Methods", 1999).
+Strata, here weekdays, have independent differences, so their sum is one too. A share is treated as normal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf, log, sqrt
+from typing import Final
+
+from reporting.queries.votes import Votes
+
+ALPHA: Final = 0.02
+"""Probability that a test ever raises a false alarm. Each day begins one, so a month has at most 0.6."""
+_TUNED: Final = 30.0
+"""Parameter of the mixture, in verdicts: the boundary is narrowest at about eight times as many."""
+_PLAIN: Final = 1.959964
+"""The z-score of a 95 % confidence interval at a single look."""
+_ENOUGH: Final = 4.29
+"""Distance in standard errors at which a single look finds a difference with 99 % probability."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShareTest:
+    """Comparison of a share with a reference.
+
+    `difference` is the share minus the reference, -1 to 1. `bound` is its always-valid upper confidence bound, and
+    `plain` the upper bound of an ordinary 95 % confidence interval; both may exceed 1. `error` is its standard error.
+    """
+
+    difference: float
+    bound: float
+    plain: float
+    error: float
+
+    @property
+    def is_below(self) -> bool:
+        """Return True if the share is significantly below the reference."""
+        return self.bound < 0
+
+    def could_show(self, difference: float) -> bool:
+        """Return True if there are enough verdicts to find a `difference` of this size at a single look."""
+        return abs(difference) >= _ENOUGH * self.error
+
+
+UNKNOWN: Final = ShareTest(0.0, inf, inf, inf)
+"""Comparison without verdicts."""
+
+
+def boundary(information: float) -> float:
+    """Return the value that a Brownian motion ever exceeds with probability ALPHA at most, at a time above 0."""
+    grown = information + _TUNED
+    return sqrt(2 * grown * log(sqrt(grown / _TUNED) / (2 * ALPHA) + 1))
+
+
+def below_level(votes: Votes, level: float) -> ShareTest:
+    """Compare the satisfaction of `votes` with a given `level` between 0 and 1."""
+    if not votes.total:
+        return UNKNOWN
+    return _test(float(votes.total), votes.ok - level * votes.total, sqrt(level * (1 - level)))
+
+
+def below_before(now: Mapping[int, Votes], before: Mapping[int, Votes]) -> ShareTest:
+    """Compare satisfaction with that of an earlier period, by stratum: only strata in both periods count."""
+    information = gained = 0.0
+    pooled = Votes()
+    for stratum, votes in now.items():
+        was = before.get(stratum, Votes())
+        if votes.total and was.total:
+            weight = 1 / (1 / votes.total + 1 / was.total)
+            information += weight
+            gained += weight * (votes.ok / votes.total - was.ok / was.total)
+            pooled += votes + was
+    share = (pooled.ok + 1) / (pooled.total + 2)
+    return _test(information, gained, sqrt(share * (1 - share))) if information else UNKNOWN
+
+
+def _test(information: float, gained: float, deviation: float) -> ShareTest:
+    difference = gained / information
+    error = deviation / sqrt(information)
+    return ShareTest(
+        difference, difference + deviation * boundary(information) / information, difference + _PLAIN * error, error
+    )

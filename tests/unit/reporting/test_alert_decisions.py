@@ -1,0 +1,142 @@
+"""Alert rules decide by evidence: what fires, what is over, and what is neither."""
+
+from __future__ import annotations
+
+import random
+from math import sqrt
+
+import pytest
+
+from contracts.instants import DAY, MINUTE
+from reporting.alerts.decisions import (
+    DECISIONS,
+    AlertEvidence,
+    AlertFinding,
+    AlertStanding,
+    AlertStandings,
+    Daily,
+    Subject,
+    findings,
+)
+from reporting.alerts.rules import (
+    KINDS,
+    AlertRule,
+    DeadLetters,
+    JudgedBy,
+    Lag,
+    SatisfactionBelow,
+    SatisfactionDropped,
+    Silence,
+)
+from reporting.alerts.sequential import UNKNOWN, below_before, below_level, boundary
+from reporting.queries.votes import Votes
+
+TODAY = 20_007
+NOW = TODAY * DAY + 12 * 60 * MINUTE
+BOT = Subject("bot")
+BELOW = SatisfactionBelow(kind="satisfaction_below", name="low", below=0.8)
+DROPPED = SatisfactionDropped(kind="satisfaction_dropped", name="dropped")
+
+
+def judged(share: float, days: range, daily: int = 200) -> dict[int, Votes]:
+    ok = round(share * daily)
+    return {TODAY - ago: Votes(ok, 0, daily - ok) for ago in days}
+
+
+def found(rule: AlertRule, daily: Daily, standing: AlertStanding | None = None) -> AlertFinding | None:
+    standings: AlertStandings = {BOT: standing} if standing else {}
+    return next(iter(findings(rule, AlertEvidence(NOW, {("people", BOT): daily}), standings)), None)
+
+
+def test_boundary_is_crossed_by_at_most_two_percent_of_walks() -> None:
+    draw = random.Random(7)
+    crossed = 0
+    for _ in range(500):
+        at = 0.0
+        crossed += any((at := at + draw.gauss(0, 1)) > boundary(time) for time in range(1, 1_001))
+    assert crossed <= 14  # the 95 % quantile of a binomial with 500 walks and 2 %
+    assert boundary(250.0) < 3.3 * sqrt(250.0)  # a test that waits for more would find nothing in two days
+
+
+def test_satisfaction_fires_only_with_its_whole_interval_below_the_level() -> None:
+    fired = found(BELOW, judged(0.7, range(3)))
+    assert fired is not None and fired.share == pytest.approx(0.7) and fired.reference == pytest.approx(0.8)
+    assert (fired.since, fired.until, fired.number, fired.rejected) == ((TODAY - 2) * DAY, NOW, 600, 180)
+    assert fired.bound is not None and 0.7 < fired.bound < 0.8
+    assert found(BELOW, judged(0.79, range(3))) is None  # below, but not surely
+    assert found(BELOW, judged(0.0, range(1), daily=19)) is None  # too few
+    assert found(BELOW, judged(0.0, range(1), daily=20)) is not None
+
+
+def test_a_drop_is_measured_on_the_weekdays_before() -> None:
+    good = judged(0.85, range(2, 35))
+    fired = found(DROPPED, good | judged(0.7, range(2)))
+    assert fired is not None and fired.since == (TODAY - 1) * DAY
+    assert fired.difference == pytest.approx(-0.15) and fired.reference == pytest.approx(0.85)
+    assert found(DROPPED, good | judged(0.84, range(2))) is None
+    assert found(DROPPED, judged(0.7, range(2))) is None  # nothing before it
+    weekly = {day: Votes(*((140, 0, 60) if day % 7 == TODAY % 7 else (180, 0, 20))) for day in judged(1, range(35))}
+    assert found(DROPPED, weekly) is None  # this weekday is always worse
+
+
+def test_a_version_is_compared_with_its_whole_agent() -> None:
+    rule = DROPPED.model_copy(update={"per": "version"})
+    daily: dict[tuple[JudgedBy, Subject], Daily] = {
+        ("people", BOT): judged(0.85, range(2, 35)) | judged(0.7, range(2)),
+        ("people", Subject("bot", "2")): judged(0.7, range(2)),
+        ("machine", Subject("bot", "3")): judged(0.1, range(2)),
+    }
+    assert [one.subject for one in findings(rule, AlertEvidence(NOW, daily), {})] == [Subject("bot", "2")]
+    assert findings(rule.model_copy(update={"agent": "other"}), AlertEvidence(NOW, daily), {}) == []
+
+
+def test_an_alert_is_over_once_enough_verdicts_no_longer_show_it() -> None:
+    fired = found(BELOW, judged(0.6, range(3, 6)))
+    assert fired is not None
+    standing = AlertStanding(fired)
+    assert found(BELOW, judged(0.6, range(1, 6)) | judged(0.8, range(1), daily=10), standing) is not None
+    assert found(BELOW, judged(0.6, range(1, 6)) | judged(0.8, range(1)), standing) is None
+    assert found(BELOW, judged(0.6, range(1, 6)) | judged(0.6, range(1)), standing) is not None
+    assert found(BELOW, {}, standing) is None  # neither are there verdicts any more
+
+
+def test_an_ended_alert_does_not_report_the_same_verdicts_again() -> None:
+    daily = judged(0.6, range(1, 6)) | judged(0.8, range(1))
+    assert found(BELOW, daily) is not None
+    assert found(BELOW, daily, AlertStanding(None, ended_at=NOW - 1)) is None
+    assert found(BELOW, judged(0.6, range(2)), AlertStanding(None, ended_at=(TODAY - 1) * DAY)) is not None
+
+
+def test_silence_needs_feedback_a_week_before() -> None:
+    rule = Silence(kind="silence", name="quiet", hours=6)
+
+    def silent(now: int, before: int, standing: AlertStanding | None = None) -> list[AlertFinding]:
+        standings = {Subject(): standing} if standing else {}
+        return findings(rule, AlertEvidence(NOW, silent={"quiet": (now, before)}), standings)
+
+    [fired] = silent(0, 10)
+    assert (fired.since, fired.number) == (NOW - 6 * 60 * MINUTE, 10)
+    assert silent(1, 100) == [] and silent(0, 9) == []
+    assert silent(0, 0, AlertStanding(fired)) != []  # open until feedback arrives
+    assert silent(1, 0, AlertStanding(fired)) == []
+
+
+def test_platform_rules_compare_counts() -> None:
+    letters = DeadLetters(kind="dead_letters", name="letters", more_than=2)
+    assert [one.number for one in findings(letters, AlertEvidence(NOW, dead_letters=3), {})] == [3]
+    assert findings(letters, AlertEvidence(NOW, dead_letters=2), {}) == []
+    lag = Lag(kind="lag", name="lag", more_than=10, minutes=5)
+    since = NOW - 5 * MINUTE
+    assert [one.since for one in findings(lag, AlertEvidence(NOW, lag=11, lagging_since={"lag": since}), {})] == [since]
+    assert findings(lag, AlertEvidence(NOW, lag=11, lagging_since={"lag": since + 1}), {}) == []
+    assert findings(lag, AlertEvidence(NOW, lag=11), {}) == []
+
+
+def test_every_kind_of_rule_has_a_decision() -> None:
+    assert set(DECISIONS) == set(KINDS.values())
+
+
+def test_shares_without_verdicts_are_unknown() -> None:
+    assert below_level(Votes(), 0.8) == UNKNOWN
+    assert below_before({1: Votes(5, 0, 5)}, {2: Votes(5, 0, 5)}) == UNKNOWN
+    assert not UNKNOWN.is_below and not UNKNOWN.could_show(1.0)
