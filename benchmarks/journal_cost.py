@@ -33,6 +33,7 @@ from feedback.handlers import FeedbackHandler
 from feedback.store_postgres import PostgresStore as FeedbackStore
 from feedback.where import feedback_of
 from servicekit.clock import SystemClock
+from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.log.handler import Handler
 from servicekit.log.journal import Journal, JournalingHandler
@@ -77,7 +78,7 @@ def _bridge(pool: asyncpg.Pool, producer: Collected, journaled: bool) -> Handler
     return JournalingHandler(handler, Journal(pool)) if journaled else handler
 
 
-def _feedback(pool: asyncpg.Pool, producer: Collected, journaled: bool) -> Handler:
+def _feedback(pool: Database, producer: Collected, journaled: bool) -> Handler:
     handler = FeedbackHandler(FeedbackStore(pool), producer, DEFAULT_REWARDS)
     return JournalingHandler(handler, Journal(pool, feedback_of)) if journaled else handler
 

@@ -16,11 +16,8 @@ PUBLIC_NAMES: Final = {
         "circuit_breaker": "CircuitBreaker",
         "clock": "Clock",
         "db.database": "Database",
-        "db.erasure_ledger": "ErasureLedger",
-        "db.pools": "shown",
         "db.statements": "Statements",
         "definition": "Erases Every Keeps Reads Serves ServiceDefinition",
-        "error_kinds": "unavailable_as",
         "errors": "RequestRefused StartError Unavailable",
         "interrupts": "run_service",
         "log.handler": "Handler",
@@ -46,11 +43,8 @@ if TYPE_CHECKING:
     from servicekit.circuit_breaker import CircuitBreaker
     from servicekit.clock import Clock
     from servicekit.db.database import Database
-    from servicekit.db.erasure_ledger import ErasureLedger
-    from servicekit.db.pools import shown
     from servicekit.db.statements import Statements
     from servicekit.definition import Erases, Every, Keeps, Reads, Serves, ServiceDefinition
-    from servicekit.error_kinds import unavailable_as
     from servicekit.errors import RequestRefused, StartError, Unavailable
     from servicekit.interrupts import run_service
     from servicekit.log.handler import Handler

@@ -16,8 +16,9 @@ from fastapi import APIRouter
 from contracts.feedback import FeedbackKeeper
 from contracts.scopes import READ
 from contracts.topics import ERASURE_REQUESTED, Consumer
+from servicekit.db.erasure_ledger import Erase, LedgeredErasures
 from servicekit.db.retention import Expiry
-from servicekit.log.erasing import ErasingHandler, Erasures
+from servicekit.log.erasing import ErasingHandler
 from servicekit.log.handler import Handler
 from servicekit.log.journal import JournalingHandler
 from servicekit.log.messages import Producer
@@ -112,14 +113,14 @@ class Keeps:
 
 @dataclass(frozen=True, slots=True)
 class Erases(Generic[P]):
-    """Erasure of a person in the service: in a few words, and by the erasures around its handlers.
+    """Erasure of a person in the service: in a few words, and as the function that removes what people said.
 
-    `erasures` is None if every handler `erases_itself`. `receipts` returns the producer of confirmations, by default
-    the service's own.
+    The function is called around the handlers, with the people in the ledger of the part `pool`. `erase` is None if
+    every handler `erases_itself`. `receipts` returns the producer of confirmations, by default the service's own.
     """
 
     what: str
-    erasures: Callable[[P], Erasures] | None = None
+    erase: Callable[[P], Erase] | None = None
     receipts: Callable[[P], Producer] | None = None
 
 
@@ -184,9 +185,10 @@ class ServiceDefinition(Generic[P]):
     def _handler(self, reads: Reads[P], parts: P, service: Service) -> Handler:
         handler = reads.handler(parts)
         if reads.group in ERASURE_REQUESTED.consumers and not reads.erases_itself:
-            assert self.erases.erasures is not None, f"{reads.group} erases nothing"
+            assert self.erases.erase is not None, f"{reads.group} erases nothing"
             receipts = service.producer if self.erases.receipts is None else self.erases.receipts(parts)
-            erasing = ErasingHandler(handler, self.erases.erasures(parts), receipts, self.name)
+            erasures = LedgeredErasures(getattr(parts, "pool"), self.erases.erase(parts))  # noqa: B009 # of any parts
+            erasing = ErasingHandler(handler, erasures, receipts, self.name)
             handler = erasing if reads.around is None else reads.around(erasing, handler)
         if reads.journal == "nothing" or service.journal is None:
             return handler

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class Permanent(Exception):
     """The record can never be processed. `reason` is a short name without user text."""
@@ -34,8 +36,19 @@ class SchemaIncompatible(Unavailable):
         self.what = "the schema"
 
 
+_URL = re.compile(r"(\w+://)(?:[^\s@/]*@)?([^\s?]*)(?:\?\S*)?")
+
+
+def shown(text: str) -> str:
+    """Return `text` without the users, passwords and options of the URLs in it."""
+    return _URL.sub(r"\1\2", text)
+
+
 class StartError(Exception):
-    """The program cannot start; the message tells in one sentence what to do."""
+    """The program cannot start; the sentence tells what to do. Its URLs are shown without passwords and options."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(shown(sentence))
 
 
 class LogFull(Exception):

@@ -10,16 +10,15 @@ from chat_bridge.model import ParkedEvent, without_copy
 from chat_bridge.sql import SQL
 from chat_bridge.store import MessageStore
 from contracts.erasure import ErasedAt, author_of, is_erased
-from servicekit import ErasureLedger
 
 _AT_ONCE = 1_000
 
 
-class ChatBridgeErasures(ErasureLedger):
-    """See `servicekit.log.erasing.Erasures`."""
+class ChatBridgeErasures:
+    """Erasures in the bridge's tables."""
 
     def __init__(self, pool: asyncpg.Pool, store: MessageStore) -> None:
-        super().__init__(pool)
+        self._pool = pool
         self._store = store
 
     async def erase(self, erased: ErasedAt) -> int:

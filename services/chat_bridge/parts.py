@@ -22,6 +22,7 @@ from chat_bridge.sources.api import source_router
 from chat_bridge.sources.registry import OpenSources, open_sources
 from chat_bridge.sources.source import SourceKind
 from chat_bridge.store_postgres import PostgresMessageStore
+from contracts.erasure import ErasedAt
 from contracts.instants import DAY
 from servicekit import Service
 
@@ -58,8 +59,8 @@ class ChatBridgeParts:
             self.refused.note_set_aside,
         )
 
-    def erasures(self) -> ChatBridgeErasures:
-        return ChatBridgeErasures(self.pool, self.store)
+    def erase(self) -> Callable[[ErasedAt], Awaitable[int]]:
+        return ChatBridgeErasures(self.pool, self.store).erase
 
     def source_routes(self, kind: SourceKind) -> APIRouter:
         return source_router(kind, self.sources.get(kind.name, {}), self.intake)

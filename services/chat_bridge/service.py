@@ -43,7 +43,7 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
         Keeps("refused", "refused_days", "refused_at", "microseconds"),
     ],
     where=Where("chat", "ingest", reads="pool"),
-    erases=Erases("parked events, ids of senders, and copies of messages", ChatBridgeParts.erasures),
+    erases=Erases("parked events, ids of senders, and copies of messages", ChatBridgeParts.erase),
     body_limits={"/ingest/": INGEST_LIMIT, "/sources/": SOURCE_LIMIT},
 )
 """The bridge as it is started, alone or with the other services."""

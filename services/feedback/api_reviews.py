@@ -20,7 +20,7 @@ from feedback.api import AcceptedFeedback
 from feedback.registry import TurnKey
 from feedback.store import Store
 from feedback.submission import ExplicitIntake, Judgement, RegistryBehind, UnknownTurn
-from servicekit import Caller, RequestRefused, Routes, read_body, unavailable_as
+from servicekit import Caller, RequestRefused, Routes, read_body
 
 REVIEWS: Final = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/reviews"
 JSON: Final = "application/json"
@@ -115,9 +115,8 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
 
 
 async def _require_verdict(store: Store, key: TurnKey, verdict: UUID) -> None:
-    """Raise 404 if the machine has no such verdict on that turn, and Unavailable if the store does not answer."""
-    with unavailable_as("the feedback store"):
-        record = (await store.load([verdict])).get(verdict)
+    """Raise 404 if the machine has no such verdict on that turn."""
+    record = (await store.load([verdict])).get(verdict)
     if record is not None and record.is_verdict and record.current_entry.present and record.turn == key:
         return
     raise RequestRefused(404, "The machine has no such verdict on that turn.")

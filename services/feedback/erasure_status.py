@@ -73,8 +73,8 @@ class ErasureStatusHandler(Handler):
             for received in batch
             if isinstance(received.event, FeedbackErasureRequested)
         )
-        await self._turns.note(requests.values())
-        await self._turns.erase(await self._turns.erased_at(requests))
+        await self._turns.ledger.note(requests.values())
+        await self._turns.erase(await self._turns.ledger.erased_at(requests))
         await self._statuses.note(
             [received.event for received in batch if isinstance(received.event, FeedbackErasureRequested)],
             [

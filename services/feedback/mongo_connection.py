@@ -15,7 +15,7 @@ from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
 from feedback.mongo_errors import transient_as_unavailable
-from servicekit import StartError, Unavailable, shown
+from servicekit import StartError, Unavailable
 
 Client = AsyncMongoClient[dict[str, Any]]
 _SELECT_SECONDS = 5.0
@@ -45,7 +45,7 @@ def client_of(url: str, select_seconds: float = _SELECT_SECONDS) -> Client:
             timeoutMS=None,
         )
     except (InvalidURI, ConfigurationError, ValueError) as error:
-        raise StartError(f"{shown(url)} is not a valid MongoDB URL: {type(error).__name__}.") from None
+        raise StartError(f"{url} is not a valid MongoDB URL: {type(error).__name__}.") from None
 
 
 def database_of(client: Client) -> AsyncDatabase[dict[str, Any]]:
@@ -75,8 +75,8 @@ async def wait_until_up(client: Client, url: str, say: Callable[[str], None] = l
                 return
         except Unavailable as error:
             if isinstance(error.__cause__, OperationFailure) and error.__cause__.code in _REFUSED:
-                raise StartError(f"The MongoDB at {shown(url)} rejects the user or password.") from None
+                raise StartError(f"The MongoDB at {url} rejects the user or password.") from None
             if tries % 5 == 0:
-                say(f"Waiting for the MongoDB at {shown(url)} ({error.__cause__.__class__.__name__}) ...")
+                say(f"Waiting for the MongoDB of the feedback store ({error.__cause__.__class__.__name__}) ...")
             tries += 1
             await asyncio.sleep(1)

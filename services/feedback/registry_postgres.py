@@ -14,6 +14,8 @@ from servicekit import Database, Statements
 
 Lookup = tuple[TurnKey, str]
 """A turn and a person."""
+_NAME: Final = "the turn registry"
+"""Name in error messages."""
 _ROLE: Final = ("person_tenant", "person_project", "person_id", "user_type", "role_version")
 _ASKER: Final = ("user_id", "user_at", "user_message_id")
 _ATTRIBUTES: Final = {
@@ -36,7 +38,8 @@ class PostgresRegistry(Registry):
         self._upsert = sql.upsert_turns
         self._values_of_answer = self._upsert.reader(other={*TurnKey._fields, *_ASKER, *_ROLE}, **_ATTRIBUTES)
         self._no_answer = (None,) * (len(self._upsert.values) - len(TurnKey._fields) - len(_ASKER) - len(_ROLE))
-        self._find = pool.batched(self._find_together)
+        self._find = pool.batched(self._find_together, _NAME)
+        self._only_tenant = pool.batched(self._only_tenants, _NAME)
 
     async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
         if not turns and not roles:
@@ -67,9 +70,11 @@ class PostgresRegistry(Registry):
         return int(await self._pool.fetchval(*statement))
 
     async def only_tenant(self, conversation_id: str) -> str | None:
-        statement = SQL.only_tenant_of_conversation(conversation_id=conversation_id)
-        tenant: str | None = await self._pool.fetchval(*statement)
-        return tenant
+        return await self._only_tenant(conversation_id)
+
+    async def _only_tenants(self, conversation_ids: Sequence[str]) -> list[str | None]:
+        rows = await self._pool.fetch(*SQL.only_tenants_of_conversations(conversation_ids=conversation_ids))
+        return [row["tenant"] for row in rows]
 
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
         statement = SQL.turns_are_of_others(tenant=tenant, conversation_id=conversation_id, user_id=user_id)

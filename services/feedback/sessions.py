@@ -17,7 +17,7 @@ from contracts.ids import derived_id
 from contracts.instants import parse_instant
 from contracts.topics import SESSION_CREATED
 from feedback.sessions_postgres import StoredRating
-from servicekit import Clock, Message, Producer, Unavailable, logger, unavailable_as
+from servicekit import Clock, Message, Producer, Unavailable, logger
 
 log = logger("feedback")
 _AT_ONCE = 500
@@ -134,10 +134,9 @@ class Sessions:
         None, too, if the database does not answer in half of the time that a rating has.
         """
         try:
-            with unavailable_as("the turn registry"):
-                return await within(self._seconds / 2, self._turns.only_tenant(thread_id))
-        except Unavailable as error:
-            log.warning("thread_tenant_unknown", why=str(error))
+            return await within(self._seconds / 2, self._turns.only_tenant(thread_id))
+        except (Unavailable, TimeoutError) as error:
+            log.warning("thread_tenant_unknown", why=str(error) or "slow")
             return None
 
     async def _turn_count(self, end: SessionEnd) -> int:
@@ -149,13 +148,11 @@ class Sessions:
     async def count(self, tenant: str, thread_id: str, user_id: str | None = None) -> int:
         """Return the number of a person's ratings of a thread, or of all people's if `user_id` is None.
 
-        Ratings of incognito sessions have no user; they count only among all people's, in this process. Raises
-        Unavailable.
+        Ratings of incognito sessions have no user; they count only among all people's, in this process.
         """
         session = opaque(thread_id)
         here = await self._incognito.alist_by_session(session, tenant=tenant)
-        with unavailable_as("the database of session ratings"):
-            kept = await within(self._seconds, self._kept.alist_by_session(session, tenant=tenant))
+        kept = await within(self._seconds, self._kept.alist_by_session(session, tenant=tenant))
         return sum(user_id in (None, one.user_id_or_null) for one in (*here, *kept))
 
     async def purge(self) -> None:

@@ -14,15 +14,14 @@ from feedback.model import Key, Record
 from feedback.registry import TurnKey
 from feedback.sql import SQL
 from feedback.store import Save, Totals, sum_up
-from servicekit import ErasureLedger
+from servicekit import Database
 
 
 class PostgresStore:
     """See `store.Store`. Needs the table `feedback` on the pool's search path."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: Database) -> None:
         self.pool = pool
-        self._ledger = ErasureLedger(pool)
 
     async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:
         rows = await self.pool.fetch(*SQL.load_records(feedback_ids=list(feedback_ids)))
@@ -55,10 +54,10 @@ class PostgresStore:
             yield [_record(row) for row in rows]
 
     async def note_erasures(self, erasures: Collection[Erasure]) -> set[Person]:
-        return await self._ledger.note(erasures)
+        return await self.pool.ledger.note(erasures)
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        return await self._ledger.erased_at(people)
+        return await self.pool.ledger.erased_at(people)
 
     async def totals(self) -> Totals:
         return sum_up([dict(row) for row in await self.pool.fetch(*SQL.count_records())])

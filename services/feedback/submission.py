@@ -14,7 +14,7 @@ from contracts.log_time import at_log_time
 from contracts.sources import REVIEW
 from contracts.topics import EXPLICIT_RECEIVED
 from feedback.registry import AgentAnswer, Registry, TurnKey
-from servicekit import Clock, Message, Producer, unavailable_as
+from servicekit import Clock, Message, Producer
 
 
 class UnknownTurn(Exception):
@@ -119,9 +119,8 @@ class ExplicitIntake:
         raise UnknownTurn if passed else RegistryBehind
 
     async def _known(self, key: TurnKey, user_id: str) -> KnownAnswer | None:
-        """None where no agent has answered yet. Raises Unavailable where the registry's database does not answer."""
-        with unavailable_as("the turn registry"):
-            turn, user_type = await self._registry.find(key, user_id)
+        """Return None if no agent has answered yet. Raises Unavailable if the registry's database does not answer."""
+        turn, user_type = await self._registry.find(key, user_id)
         if turn is None or turn.answer is None:
             return None
         return KnownAnswer(turn.answer, turn.question_message_id, user_type)

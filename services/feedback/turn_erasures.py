@@ -8,21 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Final
 
-import asyncpg
-
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Person
 from feedback.sql import SQL
-from servicekit import ErasureLedger
+from servicekit import Database
 
 _AT_ONCE: Final = 2_000
 """Turns changed by one statement, so that none runs into the statement limit."""
 
 
-class TurnErasures(ErasureLedger):
-    """The ledger of the turn registry's database. `erase` runs after an entry, and again after each racing write."""
+class TurnErasures:
+    """Erasures in the turn registry's database. `erase` runs after an entry in its ledger and after a racing write."""
 
-    def __init__(self, pool: asyncpg.Pool, pseudonym_of: Callable[[Person], str]) -> None:
-        super().__init__(pool)
+    def __init__(self, pool: Database, pseudonym_of: Callable[[Person], str]) -> None:
+        self._pool = pool
+        self.ledger = pool.ledger
         self._pseudonym_of = pseudonym_of
 
     async def erase(self, erased: ErasedAt) -> None:
@@ -43,7 +42,7 @@ class TurnErasures(ErasureLedger):
 
     async def erase_since(self, people: Collection[Person], before: ErasedAt) -> None:
         """Erase those of `people` who were erased after the ledger was read as `before`."""
-        after = await self.erased_at(people)
+        after = await self.ledger.erased_at(people)
         await self.erase({person: at for person, at in after.items() if before.get(person) != at})
 
     def name_of(self, person: Person) -> str:

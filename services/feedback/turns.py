@@ -35,7 +35,7 @@ class TurnHandler(Handler):
 
     async def handle(self, batch: Sequence[Received[MessageEvent]]) -> Sequence[Outcome]:
         people = {person for received in batch if (person := author_of(received.event)) is not None}
-        erased = await self._erasures.erased_at(people)
+        erased = await self._erasures.ledger.erased_at(people)
         facts = [self._facts(received, erased) for received in batch]
         roles = newest_roles(one.role for one in facts)
         changed = await self._registry.add(collapse(one.turn for one in facts if one.turn is not None), roles)

@@ -10,17 +10,16 @@ import asyncpg
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Person
 from inference.sql import SQL
 from inference.turns.store import TurnIndex
-from servicekit import ErasureLedger
 
 _AT_ONCE: Final = 2_000
 """Maximum number of rows per statement, which keeps each below the statement timeout."""
 
 
-class InferenceErasures(ErasureLedger):
-    """See `servicekit.log.erasing.Erasures`."""
+class InferenceErasures:
+    """Erasures in the indexes of conversations and of turns."""
 
     def __init__(self, pool: asyncpg.Pool, turns: TurnIndex, pseudonym_of: Callable[[Person], str]) -> None:
-        super().__init__(pool)
+        self._pool = pool
         self._turns = turns
         self._pseudonym_of = pseudonym_of
 

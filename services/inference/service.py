@@ -47,7 +47,7 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
     ],
     where=Where("inference", "inference", verdicts=lambda parts: partial(judged, parts.reads)),
     erases=Erases(
-        "texts and ids of messages, questions with their vectors, and reactions", lambda parts: parts.erasures
+        "texts and ids of messages, questions with their vectors, and reactions", lambda parts: parts.erasures.erase
     ),
 )
 """Inference as it is started, alone or with the other services."""

@@ -99,7 +99,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     where=Where("reports", "reporting", feedback_of=feedback_of, states=lambda parts: partial(states_of, parts.reads)),
     erases=Erases(
         "texts and senders of messages, feedback, and webhook deliveries",
-        lambda parts: parts.erasures,
+        lambda parts: parts.erasures.erase,
         receipts=lambda parts: parts.receipts,
     ),
     refused_pages=REFUSED_PAGES,

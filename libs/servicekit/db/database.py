@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeVar
 
+from servicekit.db.erasure_ledger import ErasureLedger
 from servicekit.db.inline_release_pool import InlineReleasePool, connection_usage
 from servicekit.db.row_security import tenant_in_sight
+from servicekit.error_kinds import unavailable_as
 from servicekit.request_batcher import RequestBatcher
 
 Question = TypeVar("Question")
@@ -28,17 +30,22 @@ class Database(InlineReleasePool):
 
     __slots__ = ()
 
+    @property
+    def ledger(self) -> ErasureLedger:
+        """The schema's ledger of erased people."""
+        return ErasureLedger(self)
+
     async def plan_freely(self, connection: Any) -> None:
         """Plan the transaction's following statements for many rows, on a pool with the plan `indexed`."""
         await connection.execute(_FREELY)
 
     def batched(
-        self, ask: Callable[[Sequence[Question]], Awaitable[Sequence[Reply]]]
+        self, ask: Callable[[Sequence[Question]], Awaitable[Sequence[Reply]]], what: str = "the database"
     ) -> Callable[[Question], Awaitable[Reply]]:
         """Return a look-up that joins concurrent calls: `ask` replies to all that wait, in their order.
 
         Calls with different tenants in sight are asked separately, so row-level security applies to each. A waiting
-        call counts as a use of a connection.
+        call counts as a use of a connection. Raises Unavailable, named `what`, instead of transient errors.
         """
 
         async def ask_by_tenant(asked: Sequence[tuple[str, Question]]) -> Sequence[Reply]:
@@ -53,7 +60,7 @@ class Database(InlineReleasePool):
         batcher = RequestBatcher(ask_by_tenant)
 
         async def look_up(question: Question) -> Reply:
-            with connection_usage.get():
+            with connection_usage.get(), unavailable_as(what):
                 return await batcher((tenant_in_sight.get(), question))
 
         return look_up

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 
 import asyncpg
 
 from contracts.erasure import ErasedAt, Erasure, Person
 from servicekit.db.sql import SQL
 
+Erase = Callable[[ErasedAt], Awaitable[int]]
+"""Removes everything that people said up to their erasure. Returns the rows changed. Committed on return."""
+
 
 class ErasureLedger:
-    """Ledger of erased people and the times of their erasures. A service's `Erasures` adds the deletion of its rows."""
+    """Ledger of erased people and the times of their erasures."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
@@ -31,3 +34,14 @@ class ErasureLedger:
             return {}
         found = await self._pool.fetch(*SQL.erased_at.bulk([*people]))
         return {Person(row["tenant"], row["user_id"]): row["erased_at"] for row in found}
+
+
+class LedgeredErasures(ErasureLedger):
+    """Erasures of a service: the ledger in its schema, and `erase`, the deletion of its rows (see `log.erasing`)."""
+
+    def __init__(self, pool: asyncpg.Pool, erase: Erase) -> None:
+        super().__init__(pool)
+        self._erase = erase
+
+    async def erase(self, erased: ErasedAt) -> int:
+        return await self._erase(erased)

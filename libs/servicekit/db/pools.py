@@ -14,7 +14,7 @@ from asyncpg.protocol import protocol as asyncpg_protocol
 from servicekit.db.database import INDEXED, Database
 from servicekit.db.migrations import migrate
 from servicekit.db.row_security import ReadingConnection, keep_to_tenant, secure
-from servicekit.errors import StartError
+from servicekit.errors import StartError, shown
 from servicekit.settings import ReadSettings
 
 Say = Callable[[str], None]
@@ -133,7 +133,7 @@ def _check_arrays_by_type() -> None:
 async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connection:
     """Return a connection when the database accepts one. Raises StartError if it can never do so."""
     if not url.startswith(("postgresql://", "postgres://")):
-        raise StartError(f"{shown(url)} is not an address of PostgreSQL: it must begin with postgresql://.")
+        raise StartError(f"{url} is not an address of PostgreSQL: it must begin with postgresql://.")
     tries = 0
     while True:
         try:
@@ -143,11 +143,11 @@ async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connect
             asyncpg.InvalidCatalogNameError,
             asyncpg.InvalidAuthorizationSpecificationError,
         ):
-            raise StartError(f"The database at {shown(url)} rejects the user, password or database name.") from None
+            raise StartError(f"The database at {url} rejects the user, password or database name.") from None
         except asyncpg.ClientConfigurationError:  # such as a certificate authority whose file is missing
-            raise StartError(f"The TLS options of the address {shown(url)} name files that cannot be used.") from None
+            raise StartError(f"The TLS options of the address {url} name files that cannot be used.") from None
         except ValueError:  # such as a port in letters or half a pair of brackets
-            raise StartError(f"{shown(url)} is not an address of PostgreSQL: its host or port is invalid.") from None
+            raise StartError(f"{url} is not an address of PostgreSQL: its host or port is invalid.") from None
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             if tries == 0:
                 say(f"Waiting for the database at {shown(url)} ({type(error).__name__}) ...")
@@ -158,8 +158,3 @@ async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connect
                 )
             tries += 1
             await asyncio.sleep(1)
-
-
-def shown(url: str) -> str:
-    """Return a URL without user, password and options, for messages."""
-    return re.sub(r"//[^@/]*@", "//", url.split("?", 1)[0])

@@ -47,5 +47,12 @@ select count(*) from turns where tenant = :tenant and conversation_id = :convers
 select coalesce(bool_and(user_id is not null and user_id <> :user_id), false) from turns
 where tenant = :tenant and conversation_id = :conversation_id
 
--- name: only_tenant_of_conversation
-select min(tenant) from turns where conversation_id = :conversation_id having min(tenant) = max(tenant)
+-- name: only_tenants_of_conversations
+-- Null for a conversation that several tenants have, or none.
+select owner.tenant
+from unnest(:conversation_ids::text[]) with ordinality as wanted (conversation_id, n)
+cross join lateral (
+    select case when min(tenant) = max(tenant) then min(tenant) end as tenant
+    from turns where conversation_id = wanted.conversation_id
+) owner
+order by wanted.n

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+import asyncpg
+
 from contracts.erasure import ERASURE_MARGIN, ErasedAt
 from reporting.read_models.store_postgres import IS_LIVE
 from reporting.sql import SQL
-from servicekit import ErasureLedger
 
 _AT_ONCE: Final = 5_000
 """Maximum number of rows that one statement changes, to stay under the statement timeout."""
@@ -16,11 +17,11 @@ _DELETE_FEEDBACKS: Final = [
 ]
 
 
-class ReportingErasures(ErasureLedger):
-    """Erasures in the read models (see `servicekit.log.erasing.Erasures`).
+class ReportingErasures:
+    """Erasures in the read models. Messages stay without text and sender, so that turns keep their positions."""
 
-    Messages stay without text and sender, so that turns keep their positions.
-    """
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
 
     async def erase(self, erased: ErasedAt) -> int:
         """Blank these people's messages; delete their feedback, its reason counts and its webhook deliveries.

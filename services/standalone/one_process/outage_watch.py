@@ -14,7 +14,7 @@ import asyncpg
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
-from servicekit.db.pools import shown
+from servicekit.errors import shown
 from servicekit.log.cluster import Bootstrap, client_options
 from standalone.errors import DependencyLost
 

@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
 from servicekit.clock import SystemClock
-from servicekit.db.pools import shown, wait_for_database
-from servicekit.errors import StartError
+from servicekit.db.pools import wait_for_database
+from servicekit.errors import StartError, shown
 from servicekit.garbage_collection import tune_gc
 from servicekit.service import ServiceContext
 from servicekit.settings import read_settings

@@ -14,7 +14,8 @@ from contracts.topics import Consumer
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
 from feedback.store_choice import open_store
-from servicekit.db.pools import shown, wait_for_database
+from servicekit.db.pools import wait_for_database
+from servicekit.errors import shown
 from servicekit.log.cluster import Bootstrap, cluster_at
 from servicekit.log.messages import Producer
 from servicekit.log.producer import BatchProducer

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import asyncpg
 import pytest
 import pytest_asyncio
 
@@ -17,6 +16,7 @@ from feedback.sessions_postgres import PostgresSessions
 from feedback.store_choice import MIGRATIONS
 from feedback.turn_erasures import TurnErasures
 from servicekit.clock import SystemClock
+from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 
@@ -29,18 +29,18 @@ AHEAD, BEHIND = timedelta(hours=1), timedelta(hours=-1)
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def pool(own_database: str) -> AsyncIterator[asyncpg.Pool]:
+async def pool(own_database: str) -> AsyncIterator[Database]:
     pool = await open_pool(own_database, "feedback", MIGRATIONS, size=4)
     yield pool
     await pool.close()
 
 
 @pytest.fixture
-def erasures(pool: asyncpg.Pool) -> TurnErasures:
+def erasures(pool: Database) -> TurnErasures:
     return TurnErasures(pool, Pseudonyms(ErasureSettings()))
 
 
-async def rate(pool: asyncpg.Pool, thread: str, off: timedelta, person: Person = EVE) -> None:
+async def rate(pool: Database, thread: str, off: timedelta, person: Person = EVE) -> None:
     """Store a rating of a process whose clock is wrong."""
     at = format_time(datetime.now(UTC) + off)
     record = SessionFeedbackRecord(opaque(thread), "positive", 1, "api_end", person.user_id, thread, recorded_at=at)
@@ -48,18 +48,18 @@ async def rate(pool: asyncpg.Pool, thread: str, off: timedelta, person: Person =
 
 
 async def erase(erasures: TurnErasures, erasure: Erasure) -> None:
-    await erasures.note([erasure])
-    await erasures.erase(await erasures.erased_at([EVE]))
+    await erasures.ledger.note([erasure])
+    await erasures.erase(await erasures.ledger.erased_at([EVE]))
 
 
-async def names(pool: asyncpg.Pool) -> list[tuple[str | None, str | None]]:
+async def names(pool: Database) -> list[tuple[str | None, str | None]]:
     """Return names and keys of all ratings in the order of storage."""
     rows = await pool.fetch("select user_id_or_null, idempotency_key from session_feedback order by stored_at")
     return [tuple(row) for row in rows]
 
 
 async def test_a_rating_before_the_erasure_loses_its_name_and_a_later_one_keeps_it(
-    pool: asyncpg.Pool, erasures: TurnErasures
+    pool: Database, erasures: TurnErasures
 ) -> None:
     await rate(pool, "t1", AHEAD)
     await rate(pool, "t2", AHEAD, Person("acme", "bob"))
@@ -76,7 +76,7 @@ async def test_a_rating_before_the_erasure_loses_its_name_and_a_later_one_keeps_
 
 
 async def test_a_rating_that_is_being_stored_during_the_erasure_loses_its_name(
-    pool: asyncpg.Pool, erasures: TurnErasures
+    pool: Database, erasures: TurnErasures
 ) -> None:
     async with pool.acquire() as connection:
         transaction = connection.transaction()
@@ -93,7 +93,7 @@ async def test_a_rating_that_is_being_stored_during_the_erasure_loses_its_name(
 
 
 async def test_a_process_of_an_older_release_stores_ratings_in_the_same_order(
-    pool: asyncpg.Pool, erasures: TurnErasures
+    pool: Database, erasures: TurnErasures
 ) -> None:
     """The older release writes neither of the new columns, even for a second erasure."""
     note = (
@@ -103,5 +103,5 @@ async def test_a_process_of_an_older_release_stores_ratings_in_the_same_order(
     await pool.execute(note, "r-1", SystemClock().now())
     await rate(pool, "t1", AHEAD)
     await pool.execute(note, "r-2", SystemClock().now())
-    await erasures.erase(await erasures.erased_at([EVE]))
+    await erasures.erase(await erasures.ledger.erased_at([EVE]))
     assert await names(pool) == [(None, None)]

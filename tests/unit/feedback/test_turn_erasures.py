@@ -70,8 +70,8 @@ async def kept(pool: Database) -> tuple[list[str], list[str]]:
 
 
 async def erase(erasures: TurnErasures) -> None:
-    await erasures.note([ERASURE])
-    await erasures.erase(await erasures.erased_at([EVE]))
+    await erasures.ledger.note([ERASURE])
+    await erasures.erase(await erasures.ledger.erased_at([EVE]))
 
 
 @pytest.mark.parametrize("moment", ["first", "before the write", "after the write", "last", "first and last"])

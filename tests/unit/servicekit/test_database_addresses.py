@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from servicekit.db.pools import open_pool, shown
-from servicekit.errors import StartError
+from servicekit.db.pools import open_pool
+from servicekit.errors import StartError, shown
 
 
 def test_neither_password_nor_options_show() -> None:

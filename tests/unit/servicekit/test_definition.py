@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from contracts.erasure import ErasedAt, Erasure, Person
+from contracts.erasure import ErasedAt
 from contracts.feedback import FeedbackErasureRequested
 from contracts.topics import Consumer
 from servicekit.definition import Erases, Every, Keeps, Reads, ServiceDefinition
@@ -28,15 +28,13 @@ class Counting(NoWork):
         return [STORED] * len(batch)
 
 
-class NoLedger:
-    async def note(self, erasures: Collection[Erasure]) -> set[Person]:
-        return {one.person for one in erasures}
+class EmptyTables:
+    async def fetch(self, *_: object) -> list[object]:
+        return []
 
-    async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        return {}
 
-    async def erase(self, erased: ErasedAt) -> int:
-        return 0
+async def no_rows(erased: ErasedAt) -> int:
+    return 0
 
 
 @dataclass
@@ -49,7 +47,7 @@ class SomeSettings:
 @dataclass
 class Parts:
     receipts: RecordingLog = field(default_factory=RecordingLog)
-    pool: object = None
+    pool: object = field(default_factory=EmptyTables)
 
     def counting(self) -> Counting:
         return Counting()
@@ -72,7 +70,7 @@ async def built(monkeypatch: pytest.MonkeyPatch, settings: SomeSettings, **lines
     async def opens(_: SomeSettings, __: Service) -> Parts:
         return result.parts
 
-    erases: Erases[Parts] = Erases("nothing", lambda _: NoLedger(), receipts=lambda parts: parts.receipts)
+    erases: Erases[Parts] = Erases("nothing", lambda _: no_rows, receipts=lambda parts: parts.receipts)
     definition = ServiceDefinition("reporting", SomeSettings, opens, erases, **lines)
     await definition.build(settings, ServiceContext("localhost:1"))
     return result

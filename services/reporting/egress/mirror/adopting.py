@@ -8,7 +8,7 @@ import asyncpg
 
 from reporting.read_models.database import Connection
 from reporting.sql import SQL
-from servicekit import StartError, shown
+from servicekit import StartError
 
 _SECONDS: Final = 3_600.0
 _CONVERSATION: Final = ("tenant", "project", "conversation_id")
@@ -33,7 +33,7 @@ async def _adopt(connection: Connection, url: str | None, turn_logs: bool) -> No
             return
         if held is not None and held["url"] != url and await connection.fetchval(*SQL.has_hosted()):
             raise StartError(
-                f"There are artifacts in {shown(held['url'])}: set ARTIFACT_STORE_URL to that store, so that erasures "
+                f"There are artifacts in {held['url']}: set ARTIFACT_STORE_URL to that store, so that erasures "
                 "delete them; or delete them there and run `delete from reporting.hosted_artifacts`."
             )
         # Concurrent writers do not know yet that they must mark turns. Wait for them: `mark_more` will find their rows.
