@@ -37,7 +37,7 @@ def record(event: Any, offset: int = 0, topic: str = "feedback.reaction.received
     return Received(event, RawRecord(Coordinates(topic, 0, offset), None, b"", named, event.occurred_at))
 
 
-def unreadable(value: bytes, **headers: str) -> Unreadable:
+def unreadable(value: bytes | None, **headers: str) -> Unreadable:
     named = tuple((name, text.encode()) for name, text in headers.items())
     raw = RawRecord(Coordinates("chat.message.ingested", 2, 7), None, value, named, 0)
     return Unreadable(raw, "invalid_event", "content: field required")
@@ -112,9 +112,11 @@ async def test_what_waited_is_settled_in_its_own_project(pool: asyncpg.Pool) -> 
     neighbour = message("m1", tenant="globex").model_copy(update={"event_id": event.event_id})
     journal = Journal(pool)
     await journal.note([record(event), record(neighbour)], [Parked("original_unknown")] * 2)
+    await pool.execute("update journal set noted_at = noted_at - interval '1 day'")
     await journal.settle([(event, "feedback.reaction.received:0:0", STORED)])
     [own], [other] = [await found(pool, tenant=tenant, messages=["m1"]) for tenant in ("acme", "globex")]
     assert ((own["outcome"], own["reason"]), other["outcome"]) == (("stored", ""), "parked")
+    assert own["noted_at"] - other["noted_at"] >= 24 * 3600 * 1_000_000, "it is settled at its own time"
 
 
 async def test_each_dead_letter_that_names_its_tenant_is_noted_with_the_ids_it_has(pool: asyncpg.Pool) -> None:
@@ -131,7 +133,7 @@ async def test_each_dead_letter_that_names_its_tenant_is_noted_with_the_ids_it_h
         whole | {"tenant": "a" * 65}, [whole], "text", None,
     ]  # fmt: skip
     values = [json.dumps(one).encode() for one in (*(sent for sent, _ in kept), *dropped)]
-    hostile = [b"", b"{", b"\xff", b"[" * 100_000]
+    hostile = [None, b"", b"{", b"\xff", b"[" * 100_000]
     await Journal(pool).note_refused([unreadable(value) for value in (*values, *hostile)])
     rows = await pool.fetch("select event_id, conversation_id, message_id from journal")
     assert sorted(map(tuple, rows), key=str) == sorted((ids for _, ids in kept), key=str)

@@ -23,7 +23,7 @@ class SlowDetector:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self.now = 0.0
+        self.now = 1_000.0
         self.pieces: list[int] = []
 
     def judge(self, items: Sequence[Any]) -> list[Any]:
@@ -40,7 +40,7 @@ async def test_judging_lets_others_run_several_times_in_a_session(
     monkeypatch.setattr(judging, "monotonic", lambda: detector.now)
     others: Any = None
     judged = Judging(others, others, others, detector)  # type: ignore[arg-type]
-    ran_at = [0.0]
+    ran_at = [detector.now]
 
     async def heartbeat() -> None:
         while True:

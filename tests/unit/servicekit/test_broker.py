@@ -16,7 +16,7 @@ from servicekit.clock import FixedClock
 from servicekit.log.broker import build_broker
 from servicekit.log.delivery import Delivery
 from servicekit.log.settings import SUBSCRIBER_SETTINGS
-from servicekit.log.subscriber import Subscription
+from servicekit.log.subscriber import DRAIN_SECONDS, Subscription
 from tests.support.logs import NOW, RecordingLog
 from tests.support.unit_handlers import NoWork
 
@@ -56,6 +56,8 @@ def test_every_subscriber_has_exactly_these_settings(group: Consumer) -> None:
         passed_on
     )
     assert connection["enable_auto_commit"] is False
+    # The framework must not close a consumer whose subscription still finishes its batch.
+    assert (broker.config.graceful_timeout or 0) > DRAIN_SECONDS
 
 
 class Empty:

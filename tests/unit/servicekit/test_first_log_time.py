@@ -23,11 +23,28 @@ def test_an_earlier_time_is_believed_and_changes_no_other() -> None:
 
 
 @pytest.mark.parametrize(
-    "claim", [None, b"", b"soon", b"-5", b"1.5", b"\xff", b"9" * 19, str(OWN).encode(), str(OWN + 1).encode()]
+    "claim",
+    [
+        None,
+        b"",
+        b"soon",
+        b"-5",
+        b"1.5",
+        b"\xff",
+        b"9" * 19,
+        b"0" * 18 + b"1",
+        b"9" * 10_000,
+        str(OWN).encode(),
+        str(OWN + 1).encode(),
+    ],
 )
 def test_any_other_claim_is_passed_over(claim: bytes | None) -> None:
     raw = raw_record(fetched(claim), now=5)
     assert (raw.first_log_time, raw.replay_of) == (OWN, None)
+
+
+def test_a_claim_may_have_18_digits() -> None:
+    assert raw_record(fetched(b"0" * 17 + b"1"), now=5).first_log_time == 1
 
 
 def test_without_a_time_of_the_logs_the_readers_counts() -> None:

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 
 from servicekit import metrics
 from servicekit.errors import Unavailable
+from servicekit.web.answering import DeadlineMiddleware
 from servicekit.web.application import Surface, add_routes, application, guarded
 from servicekit.web.auth import AccessToken
 from servicekit.web.guard import STARTING
@@ -48,11 +49,17 @@ async def test_a_route_that_hangs_gets_503_in_time_even_if_it_cannot_be_cancelle
             except asyncio.CancelledError:
                 continue  # as a connection that waits for a frozen server to confirm the cancellation
 
-    async with served(app, "/frozen", seconds=0.1) as http:
+    guard = guarded(app, AccessToken("t"), Surface({("GET", "/frozen"): PUBLIC}), seconds=0.1)
+    assert isinstance(guard, DeadlineMiddleware)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
         began = monotonic()
         answer = await http.get("/frozen")
         assert monotonic() - began < 5
+    assert len(guard._abandoned) == 1
     release.set()
+    async with asyncio.timeout(5):
+        while guard._abandoned:
+            await asyncio.sleep(0)
     assert answer.status_code == 503
     assert answer.json() == {"detail": "There was no answer within 0.1 s; send this again later."}
     assert (answer.headers["retry-after"], answer.headers["connection"]) == ("5", "close")

@@ -14,6 +14,7 @@ from aiokafka.record import MemoryRecords
 from contracts.ids import partition_of
 from servicekit.errors import LogUnavailable
 from servicekit.log import producer as producing
+from servicekit.log.fetched import LOG_APPEND_TIME
 from servicekit.log.messages import Message, Written
 from servicekit.log.producer import BatchProducer
 from servicekit.log.settings import MESSAGE_LIMIT
@@ -31,6 +32,7 @@ class Broker:
         self.batches: list[int] = []
         self.clients: list[Client] = []
         self.fails: list[BaseException] = []
+        self.times: dict[str, Any] = {}
         self.starts: list[Exception] = []
 
     def client(self, **settings: Any) -> Client:
@@ -74,7 +76,7 @@ class Client:
         records = MemoryRecords(written)
         while (part := records.next_batch()) is not None:
             lane += list(part)
-        acknowledged.set_result(type("Metadata", (), {"offset": base})())
+        acknowledged.set_result(type("Metadata", (), {"offset": base, **self.broker.times})())
         return acknowledged
 
 
@@ -113,11 +115,45 @@ async def test_each_message_gets_its_own_place(broker: Broker, producer: BatchPr
     assert producer.produced == {TOPIC: 40}
 
 
+@pytest.mark.parametrize(
+    ("kind", "milliseconds", "log_time"),
+    [
+        (LOG_APPEND_TIME, 1_790_000_000_000, 1_790_000_000_000_000),
+        (0, 1_790_000_000_000, None),  # the producer's own time
+        (None, 1_790_000_000_000, None),
+        (LOG_APPEND_TIME, None, None),
+        (LOG_APPEND_TIME, 1_234, None),  # librdkafka's in-memory cluster
+        (LOG_APPEND_TIME, -1, None),
+    ],
+)
+async def test_only_the_log_s_own_time_is_returned(
+    broker: Broker, producer: BatchProducer, kind: int | None, milliseconds: int | None, log_time: int | None
+) -> None:
+    broker.times = {"timestamp": milliseconds, "timestamp_type": kind}
+    assert [one.log_time for one in await producer.send([message(1), message(2)])] == [log_time] * 2
+
+
 async def test_without_a_partition_the_key_decides(broker: Broker, producer: BatchProducer) -> None:
     messages = [message(number, partition=None) for number in range(30)]
     written = await producer.send(messages)
     assert [place.partition for place in written] == [partition_of(one.key or "", 6) for one in messages]
     assert len({place.partition for place in written}) > 3
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        Message(TOPIC, None, None),
+        Message(TOPIC, "🙂" * 200, b""),
+        Message(TOPIC, "k", "né".encode() * 1_000),
+        Message(TOPIC, "k", b"", [("name" * 100, b"value" * 200), ("none", None)] * 3),  # type: ignore[list-item]
+    ],
+)
+def test_a_size_is_at_least_what_the_record_takes_in_a_batch(one: Message) -> None:
+    batch = BatchBuilder(MESSAGE_LIMIT, 0)
+    key = None if one.key is None else one.key.encode()
+    assert batch.append(key=key, value=one.value, timestamp=1, headers=list(one.headers)) is not None
+    assert len(bytes(batch._build())) <= one.size
 
 
 async def test_a_message_keeps_its_headers_and_a_tombstone_its_missing_value(
