@@ -21,7 +21,7 @@ from typing import Literal
 from proofs.mutants.coverage_map import EVERYWHERE, MAP, CoverageMap, function_of, record
 from proofs.mutants.mutant import ROOT, Mutant
 from proofs.mutants.sampling import package_of, sample
-from proofs.mutants.tree import Tree
+from proofs.mutants.tree import Run, Tree
 from proofs.mutants.typescript_mutants import TESTS as TYPESCRIPT
 from proofs.mutants.typescript_mutants import install
 
@@ -98,18 +98,26 @@ def _run(mutants: Sequence[Mutant], trees: Sequence[Tree], covered: CoverageMap,
         tests = covered.tests_of(mutant.file, mutant.line, BUDGET_SECONDS)
         if not tests:
             return Result(mutant, "survived", "no test runs its file", 0, 0.0)
-        tree, began = free.get(), time.monotonic()
+        tree = free.get()
         try:
-            run = tree.test(tests, mutant, seconds)
+            return tried(tree, mutant, tests, seconds)
         finally:
             free.put(tree)
-        outcome: Outcome = "error" if run.error else "noticed" if run.failed else "survived"
-        return Result(mutant, outcome, run.error or run.first, len(tests), round(time.monotonic() - began, 1))
 
     with ThreadPoolExecutor(len(trees)) as pool:
         futures: list[Future[Result]] = [pool.submit(one, mutant) for mutant in mutants]
         for future in as_completed(futures):
             yield future.result()
+
+
+def tried(tree: Tree, mutant: Mutant, tests: Sequence[str], seconds: int) -> Result:
+    """Run `tests` on a mutant. Tests that have no end with it alone have noticed it."""
+    began = time.monotonic()
+    run = tree.test(tests, mutant, seconds)
+    if not run.has_ended and not tree.run(["-x", *tests], seconds).error:
+        run = Run(True)
+    outcome: Outcome = "error" if run.error else "noticed" if run.failed else "survived"
+    return Result(mutant, outcome, run.error or run.first, len(tests), round(time.monotonic() - began, 1))
 
 
 def confirmed(results: Sequence[Result], tree: Tree, seconds: int) -> list[Result]:

@@ -19,6 +19,14 @@ from proofs.mutants.typescript_mutants import TESTS as TYPESCRIPT
 FOLDER = ROOT / ".agent-feedback" / "mutants"
 MAP = FOLDER / "map.json"
 EVERYWHERE = ("-m", "not real and not browser and not bridges")
+_OF_SCHEMAS = ("tests/tables/test_schema_keys.py",)
+"""Tests that compare the result of all migrations with a table."""
+_OF_DECLARATIONS = (
+    "tests/contracts/test_contracts.py::test_what_is_exported_from_the_models_is_up_to_date",
+    "tests/tables/test_documented_defaults.py",
+    "tests/tables/test_time_limits.py",
+)
+"""Tests that compare the models' and settings' limits and defaults with the documents; they run few lines of each."""
 _FILE_SECONDS = {"flow": 8.0, "ports": 3.0, "simulation": 3.0, "clients": 10.0, "tables": 6.0}
 """Start-up of the servers that a folder's tests share, in seconds."""
 
@@ -58,7 +66,8 @@ class CoverageMap:
     def tests_of(self, file: str, line: int, budget: float) -> list[str]:
         """Return the tests to run for a line, the most specific first, of about `budget` seconds in total.
 
-        For a line that runs at import, these are the tests of the file, because others read a table's rows.
+        For a line that runs at import, these are the tests of the file, because others read a table's rows, and those
+        that compare declarations with documents.
         """
         if file in TYPESCRIPT:
             return list(TYPESCRIPT[file])
@@ -84,7 +93,7 @@ class CoverageMap:
             chosen.append(test)
             files.add(file_of_test)
             left -= cost
-        return chosen
+        return [*chosen, *(test for test in _of_tables(file, chosen, is_run=bool(running)) if test not in chosen)]
 
     def _cost(self, test: str) -> float:
         return self._seconds.get(test, 0.1) + self._start_up(test.partition("::")[0])
@@ -92,6 +101,13 @@ class CoverageMap:
     @staticmethod
     def _start_up(file: str) -> float:
         return _FILE_SECONDS.get(Path(file).parts[1], 0.5)
+
+
+def _of_tables(file: str, chosen: Sequence[str], *, is_run: bool) -> Sequence[str]:
+    """Return the tests to add for a line of a migration, or for a line of Python that runs at import only."""
+    if "/migrations/" in file:
+        return _OF_SCHEMAS
+    return _OF_DECLARATIONS if chosen and not is_run and file.endswith(".py") else ()
 
 
 def _places(file: str, line: int) -> Sequence[Place]:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from proofs.mutants.__main__ import Result, confirmed, report
-from proofs.mutants.coverage_map import CoverageMap, write_map
+from proofs.mutants.__main__ import Result, confirmed, report, tried
+from proofs.mutants.coverage_map import _OF_DECLARATIONS, _OF_SCHEMAS, CoverageMap, write_map
 from proofs.mutants.mutant import ROOT, Mutant
 from proofs.mutants.python_mutants import python_mutants
 from proofs.mutants.sampling import equivalents, mutants_of, package_of, product_files, sample, unobservable
@@ -192,9 +192,13 @@ def test_the_most_specific_tests_are_chosen_within_their_time() -> None:
     lines = {"x.py": {1: [wide, near, slow], 2: [near]}, "y.py": {number: [wide] for number in range(50)}}
     covered = CoverageMap(lines, {wide: 1.0, near: 1.0, slow: 90.0})
     assert covered.tests_of("x.py", 1, 20) == [near, wide]
-    assert covered.tests_of("x.py", 9, 20) == [near, wide]
+    assert covered.tests_of("x.py", 9, 20) == [near, wide, *_OF_DECLARATIONS], "it runs at import"
     assert covered.tests_of("x.py", 1, 2) == [near]
     assert covered.tests_of("z.py", 1, 20) == []
+    assert covered.tests_of("services/feedback/migrations/0001_schema.sql", 1, 20) == [*_OF_SCHEMAS]
+    for test in (*_OF_DECLARATIONS, *_OF_SCHEMAS):
+        file, _, function = test.partition("::")
+        assert function in (ROOT / file).read_text("utf-8")
 
 
 def of(before: str, after: str) -> Mutant:
@@ -257,6 +261,15 @@ def test_a_test_that_fails_without_the_mutant_notices_nothing(tree: Tree) -> Non
     outcomes = [one.outcome for one in confirmed(list(results.values()), tree, 120)]
     assert outcomes == ["noticed", "error", "error"]
     assert tree.run(["tests/unit/servicekit/test_hangs.py"], 1).error == "no end after 2 s"
+
+
+def test_a_mutant_without_end_is_noticed_if_its_tests_end_without_it(tree: Tree) -> None:
+    text = (ROOT / CAUSE).read_text("utf-8")
+    start = text.index("from __future__")
+    start = text.index("\n", start) + 1
+    endless = Mutant(CAUSE, start, start, "while True: pass\n", "by hand", text.count("\n", 0, start) + 1, "")
+    one = tried(tree, endless, TESTS, 10)
+    assert (one.outcome, one.detail) == ("noticed", "")
 
 
 def test_a_process_that_ends_is_an_error_and_starts_again(tree: Tree) -> None:

@@ -27,6 +27,7 @@ class Run:
     failed: bool
     which: tuple[str, ...] = ()
     error: str = ""
+    has_ended: bool = True
 
     @property
     def first(self) -> str:
@@ -75,7 +76,7 @@ class Tree:
         options = ["-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", f"--timeout={seconds}"]
         status, output = self._pytest.run([*options, *arguments], 2 * seconds)
         if status is None:
-            return Run(False, error=f"no end after {2 * seconds} s")
+            return Run(False, error=f"no end after {2 * seconds} s", has_ended=False)
         lines = output.splitlines()
         failed = (
             line.split(" ", 1)[1] for line in lines if line.startswith(("FAILED ", "ERROR tests/", "ERROR proofs/"))

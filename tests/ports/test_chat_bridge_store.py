@@ -54,7 +54,8 @@ def message(
 
 
 def waiting(event_id: str = "e1", original: str = "m1", conversation: str = "c1", **fields: Any) -> ParkedEvent:
-    key = ParkedKey(fields.pop("tenant", "acme"), "p", "chat.message.reply.ingested", event_id)
+    place = fields.pop("tenant", "acme"), fields.pop("project", "p")
+    key = ParkedKey(*place, fields.pop("topic", "chat.message.reply.ingested"), event_id)
     values: dict[str, Any] = {"cause": f"{key.topic}:0:{event_id[1:]}", "log_time": 5, "parked_at": 10} | fields
     about = named(original, key.tenant, conversation)
     return ParkedEvent(key, about, None, b"\x00\xff", traceparent=None, **values)
@@ -259,3 +260,15 @@ async def test_a_tenants_parked_events_are_read_page_by_page(store: MessageStore
     assert [len(page) for page in pages] == [2, 2, 1]
     assert [event for page in pages for event in page] == theirs
     assert [page async for page in store.scan_parked("nobody", 2)] == []
+
+
+async def test_pages_of_parked_events_cross_projects_and_topics(store: MessageStore) -> None:
+    topics = ("chat.message.reaction.ingested", "chat.message.reply.ingested")
+    parked = [
+        waiting(event, project=project, topic=topic) for project in "pq" for topic in topics for event in ("e1", "e2")
+    ]
+    await store.park(parked[::-1])
+    for size in (1, 3, 8):
+        assert [event.key async for page in store.scan_parked("acme", size) for event in page] == [
+            one.key for one in parked
+        ]

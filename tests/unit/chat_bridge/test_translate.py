@@ -11,6 +11,7 @@ import pytest
 
 from chat_bridge.model import IndexedMessage, indexed
 from chat_bridge.translate import translate
+from contracts.base import TEXT_LIMIT
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
 from contracts.versions import version_of
@@ -72,6 +73,21 @@ def test_a_reaction_keeps_its_emoji_as_it_was_written() -> None:
     event = translate(reaction(action="removed"), original())
     assert isinstance(event, FeedbackReactionReceived)
     assert (event.emoji, event.action, event.reaction_user_id) == ("👍🏽", "removed", "user-42")
+
+
+@pytest.mark.parametrize(("given", "taken"), [(None, "human"), ("agent", "agent")])
+def test_a_reaction_without_the_kind_of_its_user_is_a_persons(given: str | None, taken: str) -> None:
+    event = translate(reaction(userType=given), original())
+    assert isinstance(event, FeedbackReactionReceived) and event.reaction_user_type == taken
+
+
+@pytest.mark.parametrize("own", ["truncated", "content"])
+def test_a_reply_says_if_it_or_the_answer_is_shortened(own: str) -> None:
+    at_limit, longer = reply(content="x" * TEXT_LIMIT), reply(content="x" * (TEXT_LIMIT + 1))
+    answer = replace(original(), truncated=own == "truncated")
+    events = [translate(one, answer) for one in (at_limit, longer)]
+    assert [isinstance(one, FeedbackReplyReceived) and one.truncated for one in events] == [own == "truncated", True]
+    assert [isinstance(one, FeedbackReplyReceived) and len(one.reply_content) for one in events] == [TEXT_LIMIT] * 2
 
 
 def test_translating_twice_gives_one_event() -> None:

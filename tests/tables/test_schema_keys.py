@@ -1,0 +1,102 @@
+"""The unique keys of every table, after all migrations.
+
+Without one of its columns, a key lets a row of another tenant, project, conversation or person replace this one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import asyncpg
+import pytest
+import pytest_asyncio
+
+import chat_bridge.service
+import feedback.service
+import inference.service
+import reporting.service
+from servicekit.db.pools import open_pool
+
+SERVICES = {
+    "chat_bridge": chat_bridge.service,
+    "feedback": feedback.service,
+    "inference": inference.service,
+    "reporting": reporting.service,
+}
+MESSAGE = {"tenant", "project", "conversation_id", "message_id"}
+TURN = {"tenant", "project", "conversation_id", "turn_id"}
+PERSON = {"tenant", "user_id"}
+EVENT = {"tenant", "project", "topic", "event_id"}
+REQUEST = {"tenant", "request_id"}
+KEYS: Mapping[str, list[set[str]]] = {
+    "chat_bridge.erasures": [PERSON],
+    "chat_bridge.messages": [MESSAGE],
+    "chat_bridge.parked": [EVENT],
+    "chat_bridge.refused": [EVENT | {"rule", "field"}],
+    "feedback.erasure_receipts": [REQUEST | {"service"}],
+    "feedback.erasure_requests": [REQUEST],
+    "feedback.erasures": [PERSON],
+    "feedback.people": [PERSON | {"project"}],
+    "feedback.session_feedback": [{"tenant", "id"}, {"tenant", "idempotency_key"}],
+    "feedback.turns": [TURN],
+    "inference.erasures": [PERSON],
+    "inference.messages": [MESSAGE],
+    "inference.turns": [TURN],
+    "inference.verdicts": [MESSAGE],
+    "reporting.audit_draws": [TURN, {"id"}],
+    "reporting.erasures": [PERSON],
+    "reporting.messages": [MESSAGE],
+    "reporting.sessions": [{"tenant", "id"}],
+}
+OF_ALL_TENANTS = {
+    "feedback.feedback": "feedback_id",
+    "inference.detectors": "version",
+    "inference.gate_answers": "digest",
+    "inference.rejudgements": "epoch",
+    "inference.user_reactions": "feedback_id",
+    "reporting.deliveries": "endpoint subject",
+    "reporting.feedbacks": "feedback_id",
+    "reporting.forgotten": "feedback_id",
+    "reporting.held_receipts": "id",
+    "reporting.hosted_artifacts": "name",
+    "reporting.replies": "feedback_id",
+    "reporting.stale_turns": "id",
+}
+"""Keys of ids that are derived from tenant and project, of random ids, and of data without a tenant."""
+_UNIQUE = """
+select nspname || '.' || relname as name, array_agg(attname::text) as columns
+from pg_index join pg_class t on t.oid = indrelid join pg_namespace n on n.oid = relnamespace
+join pg_attribute on attrelid = indrelid and attnum = any(indkey)
+where indisunique and nspname = any($1) and relname <> 'migrations' group by indexrelid, 1
+"""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def keys(postgres_url: str) -> AsyncIterator[Mapping[str, list[set[str]]]]:
+    connection = await asyncpg.connect(postgres_url)
+    for service, module in SERVICES.items():
+        await connection.execute(f"drop schema if exists {service} cascade")
+        migrations = Path(module.__file__ or "").parent / "migrations"
+        await (await open_pool(postgres_url, service, migrations, size=1)).close()
+    found: defaultdict[str, list[set[str]]] = defaultdict(list)
+    for row in await connection.fetch(_UNIQUE, list(SERVICES)):
+        found[row["name"]].append(set(row["columns"]))
+    await connection.close()
+    yield found
+
+
+@pytest.mark.parametrize("table", KEYS)
+def test_a_table_has_its_keys(keys: Mapping[str, list[set[str]]], table: str) -> None:
+    assert sorted(map(sorted, keys[table])) == sorted(map(sorted, KEYS[table]))
+
+
+@pytest.mark.parametrize("table", OF_ALL_TENANTS)
+def test_a_key_of_all_tenants_has_its_columns(keys: Mapping[str, list[set[str]]], table: str) -> None:
+    assert [" ".join(sorted(key)) for key in keys[table]] == [OF_ALL_TENANTS[table]]
+
+
+def test_every_other_key_names_the_tenant(keys: Mapping[str, list[set[str]]]) -> None:
+    others = {table: found for table, found in keys.items() if table not in KEYS and table not in OF_ALL_TENANTS}
+    assert {table for table, found in others.items() if not all("tenant" in key for key in found)} == set()
