@@ -62,9 +62,10 @@ class JudgedMessage(BaseModel):
     announced: bool = Field(default=False, description="The verdict is announced on `feedback.inferred.received`.")
     held_back: str | None = Field(
         default=None,
-        description="Why it is not: `no_feedback` (it judges no answer), `no_answer` (no answer is found that it is"
-        " about), `topic_change` or `follow_up` (it accepts the answer silently), `below_threshold` (its confidence is"
-        " below 0.70).",
+        description="Why it is not: `machine_text` (a client program wrote the message), `language` (the detector does"
+        " not read it), `no_feedback` (it judges no answer), `no_answer` (no answer is found that it is about),"
+        " `topic_change` or `follow_up` (it accepts the answer silently), `below_threshold` (its confidence is below"
+        " 0.70).",
     )
     noted_at: str = Field(description="Time of the verdict, RFC 3339; of the message if there is none.")
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
 from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
+from detector import cues
 from detector import vocabulary as v
 from detector.evidence import Evidence
 from detector.model import CorrectionType
@@ -39,7 +40,9 @@ def asks_for_other_detail(e: Evidence) -> bool:
 
 def is_order(e: Evidence) -> bool:
     """Return True for an order without a complaint: probably the next step, not a correction."""
-    return not v.ORDERS.isdisjoint(e.message.words[:1]) and v.COMPLAINT.isdisjoint(e.kinds)
+    if not v.ORDERS.isdisjoint(e.message.words[:1]) and v.COMPLAINT.isdisjoint(e.kinds):
+        return True
+    return cues.begins_with_task(e.message.said) and v.CORRECTING.isdisjoint(e.kinds)
 
 
 def is_about_subject(e: Evidence) -> bool:
@@ -62,9 +65,12 @@ def has_final_question(e: Evidence) -> bool:
 def has_contradiction(e: Evidence) -> bool:
     """Return True if the message may contradict its approval: it mentions a failure, negates, or is ironic."""
     said = v.HARMLESS.sub(" ", e.message.text)
+    for veto in e.found:
+        if veto.kind == "veto":
+            said = veto.regex.sub(" ", said)
     if e.message.failed or v.HARM.search(said) or v.STATUS_CODE.search(said) or v.IRONY.search(said):
         return True
-    return "veto" not in e.kinds and v.NEGATION.search(said) is not None
+    return v.NEGATION.search(said) is not None
 
 
 class Cap(NamedTuple):

@@ -8,6 +8,8 @@ from __future__ import annotations
 from detector import vocabulary as v
 from detector.evidence import Evidence
 from detector.language import UNREAD
+from detector.patterns import human_hits
+from detector.text import prepare
 
 
 def names(e: Evidence, kinds: v.Kinds) -> tuple[str, ...]:
@@ -70,6 +72,36 @@ def is_puzzled(e: Evidence) -> bool:
 def asks_about_agent(e: Evidence) -> bool:
     """Return True for a question about the agent itself. Such small talk is not feedback."""
     return "ask_agent" in e.kinds and "agent_asks" not in e.answer_kinds and not {"thanks", "cue_want"} & e.kinds
+
+
+def begins_with_task(text: str) -> bool:
+    """Return True for an order with an object, such as "ok, now add a map", but not for "stop, it is the other one"."""
+    first = text.split(maxsplit=v.LEAD_WORDS + 1)[: v.LEAD_WORDS + 1]
+    return next((word for word in first if word.rstrip(",.!:") not in v.LEADS), "") in v.TASKS
+
+
+def praises_and_goes_on(e: Evidence) -> bool:
+    """Return True for praise in the first sentence, and only requests or more praise in the others. English only."""
+    if "thanks" not in e.kinds or e.language != "en" or e.asks_only or "cue_no" in e.kinds:
+        return False
+    praise, *rest = v.SENTENCE_END.split(e.message.text)
+    opening = _praises(praise)
+    if not opening or v.HEARSAY.search(praise):
+        return False
+    if len(praise.split()) < v.PRAISE_WORDS and v.SUCCESS.isdisjoint(opening):
+        return False
+    asked = [_asks_or_orders(sentence) for sentence in rest]
+    return any(asked) and all(asks or _praises(one) for asks, one in zip(asked, rest, strict=True))
+
+
+def _praises(sentence: str) -> tuple[str, ...]:
+    """Return the names of the patterns of thanks and praise in a sentence."""
+    return tuple(pattern.name for pattern in human_hits(prepare(sentence)) if pattern.kind == "thanks")
+
+
+def _asks_or_orders(sentence: str) -> bool:
+    """Return True for a question, a wish, or an order that begins with its verb."""
+    return sentence.endswith("?") or bool(v.REQUEST.search(sentence)) or begins_with_task(sentence)
 
 
 def has_surrender(e: Evidence) -> bool:
@@ -145,7 +177,8 @@ def rejections(e: Evidence) -> tuple[str, ...]:
 def is_taste_of_answer(e: Evidence) -> bool:
     """Return True if a dislike concerns the answer: the answer recommends something, or a pronoun refers to it."""
     recommended = {"agent_suggests", "agent_offers"} & e.answer_kinds
-    return bool(recommended) or not (v.PRONOUNS | v.DEMONSTRATIVES).isdisjoint(e.message.words)
+    pronouns = not (v.PRONOUNS | v.DEMONSTRATIVES).isdisjoint(e.message.words)
+    return bool(recommended) or (pronouns and not v.OF_OTHERS.search(e.message.text))
 
 
 def is_correction_of_detail(e: Evidence) -> bool:
@@ -157,7 +190,8 @@ def is_correction_of_detail(e: Evidence) -> bool:
 
 def is_bare_no(e: Evidence) -> bool:
     """Return True for a "no" to an answer without a question."""
-    bare = "cue_no" in e.kinds and len(e.message.words) <= 2 and not {"veto", "postpone", "thanks"} & e.kinds
+    few = len(e.message.words) <= 2 and (e.language != "zh" or len(e.message.text) <= v.BARE_CHARACTERS)
+    bare = few and "cue_no" in e.kinds and not {"veto", "postpone", "thanks"} & e.kinds
     return bare and not v.QUESTIONS & e.answer_kinds
 
 

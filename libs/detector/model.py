@@ -21,9 +21,14 @@ CorrectionType = Literal["explicit", "rephrased", "abandonment"]
 #: channel, or words that only an older answer has.
 TargetRule = Literal["named", "thread", "own_latest", "older_named"]
 
-#: Reason for which a verdict is not announced: the message judges no answer; no answer is found that it is about; a
-#: new topic or a follow-up accepts the answer silently; the confidence is below `ANNOUNCEMENT_THRESHOLD`.
-HeldBack = Literal["no_feedback", "no_answer", "topic_change", "follow_up", "below_threshold"]
+#: Reason for which a verdict is not announced: a client program wrote the message; its language is not read; it
+#: judges no answer; no answer is found that it is about; a new topic or a follow-up accepts the answer silently; the
+#: confidence is below `ANNOUNCEMENT_THRESHOLD`.
+HeldBack = Literal[
+    "machine_text", "language", "no_feedback", "no_answer", "topic_change", "follow_up", "below_threshold"
+]
+#: Row of `detector.rules.RULES` -> reason of its own for which it announces nothing.
+_ABSTAINED: Final[Mapping[str, HeldBack]] = {"rule.machine_text": "machine_text", "abstained.language": "language"}
 
 #: Maximum number of earlier messages of a conversation that a verdict depends on.
 NEIGHBOURHOOD: Final = 24
@@ -113,7 +118,7 @@ class Verdict:
     def held_back(self) -> HeldBack | None:
         """Return the reason for which the verdict is not announced; None if it is."""
         if self.feedback == "neutral":
-            return "no_feedback"
+            return _ABSTAINED.get(self.rule, "no_feedback")
         if self.target is None:
             return "no_answer"
         if self.status_only:

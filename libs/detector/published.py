@@ -15,9 +15,9 @@ class CheckedVerdicts(NamedTuple):
     checked: int
 
 
-PUBLISHED: Final[Mapping[Reaction, CheckedVerdicts]] = {"not_ok": CheckedVerdicts(27, 37), "ok": CheckedVerdicts(6, 6)}
+PUBLISHED: Final[Mapping[Reaction, CheckedVerdicts]] = {"not_ok": CheckedVerdicts(27, 35), "ok": CheckedVerdicts(6, 6)}
 """By verdict, on talk with coding agents: `agent-feedback evaluate agents_dev2.jsonl` (docs/evaluation.md).
 
-A language model assigned the labels. The rules and the learned layer share a figure: theirs (10 of 11 and 17 of 26
+A language model assigned the labels. The rules and the learned layer share a figure: theirs (10 of 11 and 17 of 24
 rejections) do not differ by more than noise.
 """

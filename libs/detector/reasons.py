@@ -67,6 +67,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "is read this way by the learned layer": "learned",
     "is not satisfied": "en.not_satisfied",
     "needs nothing else": "rule.closes",
+    "praises it, and asks for the next step": "rule.praises_and_goes_on",
     "puts it off": "de.spaeter en.later es.luego fr.plus_tard it.dopo learned.postpone pt.depois zh.yihou",
     "rejects a suggestion, or dislikes the answer": "rule.rejects_finally",
     "rejects and approves at once": "rule.for_and_against",

@@ -174,6 +174,7 @@ RULES: Final = (
     VerdictRule("rule.asks_agent", (cues.asks_about_agent,), NEUTRAL, NEVER),
     VerdictRule("rule.acknowledges", (cues.is_acknowledgement,), NEUTRAL, NEVER),
     VerdictRule("rule.new_topic", (cues.is_new_topic,), STATUS_ONLY, UNLESS_UNSURE),
+    VerdictRule("rule.praises_and_goes_on", (cues.praises_and_goes_on,), APPROVED, BY_REJECTION, _approving),
     VerdictRule("rule.thanks_in_answer", (cues.is_plain_approval, _asks_openly), ACCEPTED, NEVER, _approving),
     VerdictRule("rule.thanks", (cues.is_plain_approval,), APPROVED, BY_REJECTION, _approving),
     VerdictRule("rule.approves_in_answer", (cues.has_approval, _asks_openly), ACCEPTED, ALWAYS, _approving),

@@ -22,6 +22,8 @@ SESSION_TIMEOUT_US: Final = 30 * 60 * 1_000_000
 #: Maximum number of words of an approval that decides alone, and of a yes or no to the agent's question.
 APPROVAL_WORDS: Final = 10
 REPLY_WORDS: Final = 8
+#: Maximum number of characters of a Chinese "no", which is one word without spaces.
+BARE_CHARACTERS: Final = 4
 #: Maximum number of words of a request that was typed again; a longer identical one was sent again.
 TYPED_WORDS: Final = 6
 #: Maximum number of words of an agent's message that is its question. A longer one ends with a courtesy.
@@ -65,12 +67,34 @@ TASTE: Final = "en.not_my_taste"
 
 #: Pronouns for something in the request or the answer.
 PRONOUNS: Final = frozenset({"it", "they", "them", "he", "she", "him", "her"})
+#: Dislike of the way in which somebody else does something: "I don't like how they show it".
+OF_OTHERS: Final = re.compile(r"\b(?:like|hate|stand) (?:how|the way) (?!(?:you|it|this|that|these|those)\b)")
 DEMONSTRATIVES: Final = frozenset({"this", "that", "these", "those"})
 YOU: Final = frozenset({"you", "your", "you're", "you've"})
 #: Words that, near the beginning, make a message a sentence instead of a few search words.
 SENTENCE_WORDS: Final = frozenset({"i", "it", "that", "this", "you", "they"})
 #: First words of an order.
 ORDERS: Final = frozenset({"please", "feel", "go", "continue", "proceed", "let's", "lets"})
+_TASKS: Final = """
+add allow answer append apply archive ask attach build bump call check clean clear close collect combine commit compare
+configure convert copy create cut define delete deploy describe disable display document download draft draw drop edit
+enable ensure expand explain export extract fetch fill filter format generate group handle hide implement import improve
+include increase insert install keep leave let limit link list load log lower make mark merge mention migrate move name
+note open order organize pack paste pick plan prepare print publish push put raise read record reduce refactor release
+remove rename reorder replace report rerun reset resolve restart restrict return review rewrite roll run save schedule
+send separate set shorten shrink sign simplify skip sort split start stop store style submit summarize summarise test
+throw translate treat trim turn update upload use validate verify view warn wire wrap write
+"""
+#: Verbs that begin the order of a next step, after at most `LEAD_WORDS` of the words in `LEADS`. An object follows.
+TASKS: Final = frozenset(_TASKS.split())
+LEADS: Final = frozenset(
+    {"please", "now", "next", "then", "also", "and", "so", "ok", "okay", "great", "first", "finally"}
+)
+LEAD_WORDS: Final = 3
+#: Kinds that make an order a correction. A "not", a "but" or "the others" in it belong to the task.
+CORRECTING: Final[Kinds] = frozenset(
+    {"reject", "reject_stated", "abandon", "cue_no", "cue_repeat", "cue_clarify", "cue_taste", "cue_want", "restate"}
+)
 #: Words that ask to repeat something.
 ONCE_MORE: Final = frozenset({"again", "please", "once", "more"})
 #: Last characters of a complete answer.
@@ -90,6 +114,18 @@ REGRET: Final = re.compile(
     r"^(?:(?:oh|ah|aw+|damn|well)[,.! ]+)*(?:too bad|oh no|no[,.!]+ i (?:hate|hated|wanted)|bummer"
     r"|(?:what|such|that's|that is)(?: a| so| really| too)* (?:pity|shame|bummer|sad|bad news))\b"
 )
+#: End of a sentence or of one of its parts, and words that praise what is only offered, or ask if it is good.
+SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+| - ")
+HEARSAY: Final = re.compile(r"\b(?:sounds?|seems?|fine|would|will)\b|\?$")
+#: Minimum number of words of a sentence of praise, unless it is of `SUCCESS`. A shorter one is a courtesy.
+PRAISE_WORDS: Final = 3
+SUCCESS: Final = frozenset({"en.that_works", "en.fixed"})
+#: Beginning of a request that is no question.
+REQUEST: Final = re.compile(
+    r"^(?:(?:and|but|so|ok|okay|now|next|then|also|please|just),? )*(?:(?:can|could|would|will) (?:you|we|i)\b"
+    r"|let'?s\b|let us\b|i need\b|i want\b|i(?:'d| would) like\b|we need\b|go (?:on|ahead)\b|on to\b|next\b|do\b"
+    r"|find\b|help\b|fix\b|give\b|show\b|tell\b|book\b|suggest\b|recommend\b|try\b|proceed\b|continue\b|keep\b)"
+)
 ASIDE: Final = re.compile(r"\b(?:by the way|btw|fyi)\b")
 #: Requests for time ("no, let me check first"). They change no detail of a confirmation.
 ASKS_FOR_TIME: Final = re.compile(
@@ -100,10 +136,13 @@ ASKS_FOR_TIME: Final = re.compile(
 HARM: Final = re.compile(
     r"\b(?:error\w*|errors?|fail(?:s|ed|ing|ures?)?|crash(?:es|ed|ing)?|exceptions?|broken?|breaks|breaking|bugs?"
     r"|traceback|timeouts?|wrong|missing|worse|useless|delet(?:ed|ing)|lost|losing|wip(?:ed|ing)|ruin(?:ed|ing)"
-    r"|destroy(?:ed|ing)|ignor(?:ed|ing)|overwr(?:ote|iting|itten)|for(?:got|gotten|getting)|wast(?:ed|ing)|instead)\b"
+    r"|destroy(?:ed|ing)|ignor(?:ed|ing)|overwr(?:ote|iting|itten)|for(?:got|gotten|getting)|wast(?:ed|ing)|instead"
+    r"|slower|blank|burnt|took down|nonsense|closed since)\b"
 )
 STATUS_CODE: Final = re.compile(
-    r"\b(?:http |status |code |an? |returns? |gives? |gets? )[45]\d\d\b|\bexit(?:s|ed)? [1-9]"
+    r"(?<![\d.,#$€£])\b(?:40[013489]|41[035]|42[29]|50[0234])"  # a number with a unit is no status
+    r"(?=[.!?;:)]?$|[,.!?;] | (?:now|again|errors?|when|if|on|from|for|response|page|but|and)\b)"
+    r"|\b(?:http |status |code |an? |returns? |gives? |gets? )[45]\d\d\b|\bexit(?:s|ed)? [1-9]"
 )
 NEGATION: Final = re.compile(r"\b(?:not|never|nothing|nobody|cannot|\w+n't|dont|doesnt|didnt|isnt|cant|wont)\b")
 #: Negations that are praise, and failures that have been repaired.
@@ -116,7 +155,11 @@ HARMLESS: Final = re.compile(
     r"|exception|problem)s?)\b"
 )
 IRONY: Final = re.compile(
-    r"\bthanks? (?:a lot )?for nothing\b|^(?:oh|wow|gee|well)[,.! ]+(?:great|wonderful|perfect|brilliant|fantastic"
+    r"\b(?:out(?:did|done) yourself|never fails? to|what could (?:possibly |ever )?go wrong|big surprise|shocker"
+    r"|how original|who would have (?:thought|guessed)|like the (?:last|previous) (?:\w+ )?times?"
+    r"|(?:detective|sherlock|einstein|shakespeare|michelin|picasso|mozart|captain obvious)|would be (?:jealous|proud)"
+    r"|my favou?rite (?:part|step)|oh (?:joy|goody|boy)|good luck with that|congrat(?:ulation)?s,? you)\b"
+    r"|\bthanks? (?:a lot )?for nothing\b|^(?:oh|wow|gee|well)[,.! ]+(?:great|wonderful|perfect|brilliant|fantastic"
     r"|lovely|super|nice|thanks)\b|\b(?:just|simply) (?:great|perfect|wonderful|brilliant|what i (?:needed|wanted))[.!]"
     r"|\b(?:slow clap|how (?:nice|lovely|helpful|convenient)|love how|what a surprise|bravo|genius|real(?:ly)? smart"
     r"|yet another|as (?:always|usual|expected))\b|(?:^|\s)/s\b|🙄|👏|🤡|🙃|😒"

@@ -18,6 +18,8 @@ the response."""
 Facts = Mapping[str, Any]
 _MESSAGE_TOPICS: Final = (CHAT_MESSAGE.name, CHAT_REPLY.name)
 _HELD_BACK: Final = {
+    "machine_text": "a client program wrote the message",
+    "language": "the detector does not read its language",
     "no_feedback": "it judges no answer",
     "no_answer": "no answer is found that it is about",
     "topic_change": "a new topic accepts the answer silently",

@@ -89,12 +89,13 @@ async def test_a_verdict_is_found_by_its_message_and_by_the_messages_event(stack
         ("And when does it close?", "accepted", "follow_up"),
         ("No, that is wrong.", "rejected", None),
         ("", "neutral", "no_feedback"),
+        ("[Request interrupted by user]", "neutral", "machine_text"),
     ],
 )
 async def test_a_verdict_says_why_it_is_not_announced(
     stack: RunningStack, content: str, verdict: str, held_back: str | None
 ) -> None:
-    said = message("w-v-m", f"w-v-{verdict}", turn="t2", content=content, occurredAt="2026-01-01T10:00:09Z")
+    said = message("w-v-m", f"w-v-{held_back}", turn="t2", content=content, occurredAt="2026-01-01T10:00:09Z")
     await stack.publish(*exchange(said["conversationId"], "t1"), said)
     await stack.quiet()
     found = await way(stack, said["eventId"])

@@ -222,7 +222,8 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         (
             r"\bno (?:problem|worries|need|rush|doubt|thanks?\b|thank you|preference|more|other|further|idea|big deal"
             r"|limit|budget|questions?|thats? (?:is |'s )?(?:all|it))|\bnot (?:bad|at all|a problem|only|yet|to worry"
-            r"|sure if)\b|\bnothing (?:wrong|else|more|at all)\b|\bcan'?t (?:wait|complain|go wrong|beat)\b"
+            r"|sure if)\b"
+            r"|\b(?<!does )(?<!did )nothing (?:wrong|else|more|at all)\b|\bcan'?t (?:wait|complain|go wrong|beat)\b"
             r"|\bdon'?t (?:worry|mind|need anything|need any (?:more|other|further)|think so|need to)"
             r"|\bno,? (?:that's|that is|that'll|that will|that would|thats|it's|i'm|im|i am) (?:all|it|fine|good|ok"
             r"|okay|everything|be all|perfect|great|set|done|be it)\b|\bwhat'?s wrong with\b"

@@ -44,6 +44,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         "reject",
         "is_wrong",
         (
+            r"(?<!with )(?<!of )(?<!for )(?<!in )(?<!about )"  # not "the cable that came with it was wrong"
             r"<it>(?:'s| is| are| was| were| looks?| seems?| sounds?| can't be| cannot be)(?: just| still| all| also"
             r"| totally| completely| absolutely| clearly| simply| very| quite| plain| obviously| actually| factually"
             r"| partly| so)? (?:wrong|incorrect|false|inaccurate|untrue|nonsense|rubbish|garbage|bs|useless"

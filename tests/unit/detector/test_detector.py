@@ -104,6 +104,8 @@ def test_a_batch_is_judged_as_its_items_would_be_alone(detector: Detector) -> No
     [
         ({}, None),
         ({"feedback": "neutral"}, "no_feedback"),
+        ({"feedback": "neutral", "rule": "rule.machine_text"}, "machine_text"),
+        ({"feedback": "neutral", "rule": "abstained.language"}, "language"),
         ({"target": None}, "no_answer"),
         ({"feedback": "accepted", "gate": "ok", "status_only": True}, "topic_change"),
         ({"feedback": "accepted", "gate": "neutral"}, "follow_up"),

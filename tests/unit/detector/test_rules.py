@@ -58,6 +58,7 @@ DECIDED: Sequence[tuple[str, Evidence]] = (
     ("rule.asks_agent", evidence("so, do you have any pets?")),
     ("rule.acknowledges", evidence("ok")),
     ("rule.new_topic", evidence("how do magnets work?", similarity=0.05)),
+    ("rule.praises_and_goes_on", evidence("that works now. can you add a map?")),
     ("rule.thanks_in_answer", evidence("thanks a lot", COLOUR)),
     ("rule.thanks", evidence("thanks a lot")),
     ("rule.approves_in_answer", evidence("thanks, but is it open?", COLOUR)),
