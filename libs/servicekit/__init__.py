@@ -27,8 +27,7 @@ PUBLIC_NAMES: Final = {
         "logging": "logger",
         "service": "Service",
         "settings": "ReadSettings Settings read_toml secret_of",
-        "web.answering": "failure_id",
-        "web.auth": "Authenticator COOKIE Caller",
+        "web.auth": "Caller",
         "web.bodies": "read_body",
         "web.journal": "Where",
         "web.permissions": "needs",
@@ -54,8 +53,7 @@ if TYPE_CHECKING:
     from servicekit.logging import logger
     from servicekit.service import Service
     from servicekit.settings import ReadSettings, Settings, read_toml, secret_of
-    from servicekit.web.answering import failure_id
-    from servicekit.web.auth import COOKIE, Authenticator, Caller
+    from servicekit.web.auth import Caller
     from servicekit.web.bodies import read_body
     from servicekit.web.journal import Where
     from servicekit.web.permissions import needs

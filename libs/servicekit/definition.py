@@ -26,8 +26,8 @@ from servicekit.log.outcome import Outcome
 from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.web.application import Surface
 from servicekit.web.journal import Where, where_router
-from servicekit.web.permissions import Permissions, merged, needs
-from servicekit.web.refusals import RefusedPage
+from servicekit.web.permissions import PUBLIC, Permissions, merged, needs
+from servicekit.web.sign_in import SIGN_IN, refused_page, sign_in_router
 
 P = TypeVar("P")
 """The parts of a service."""
@@ -66,10 +66,14 @@ class Reads(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Serves(Generic[P]):
-    """A router's routes with the permission of each."""
+    """A router's routes with the permission of each.
+
+    People open `pages` in a browser: a refusal or failure is a page, and whoever has no token gets the sign-in form.
+    """
 
     router: Callable[[P], APIRouter]
     routes: Permissions
+    pages: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,18 +143,23 @@ class ServiceDefinition(Generic[P]):
     where: Where[P] | None = None
     body_limits: Mapping[str, int] = field(default_factory=dict)
     """Limits of bodies in bytes by path prefix, where a prefix takes more than the usual body."""
-    refused_pages: Mapping[str, RefusedPage] = field(default_factory=dict)
 
     @property
     def permissions(self) -> Permissions:
         """The permissions of all routes."""
         where: Permissions = {} if self.where is None else {("GET", self.where.path): needs(READ)}
-        return merged(*(one.routes for one in self.serves), where)
+        sign_in: Permissions = {("POST", SIGN_IN): PUBLIC} if self._has_pages else {}
+        return merged(*(one.routes for one in self.serves), sign_in, where)
+
+    @property
+    def _has_pages(self) -> bool:
+        return any(one.pages for one in self.serves)
 
     @property
     def surface(self) -> Surface:
         """The parts of the routes that the HTTP application uses."""
-        return Surface(self.permissions, self.body_limits, self.refused_pages)
+        pages = {path: refused_page for one in self.serves if one.pages for _, path in one.routes}
+        return Surface(self.permissions, self.body_limits, pages)
 
     def expiries(self, settings: Any, pool: str = "pool") -> list[Expiry]:
         """Return the expiry rules of the tables on `pool` under `settings`."""
@@ -177,6 +186,8 @@ class ServiceDefinition(Generic[P]):
                 for name, work in _named(every.name, every.work(parts)):
                     service.every(Periodic(name, seconds, work, every.delay))
         service.routers += [one.router(parts) for one in self.serves]
+        if self._has_pages:
+            service.routers.append(sign_in_router())
         if self.where is not None:
             lookup = service.lookups[f"where {self.where.name}"] = self.where.lookup(parts)
             service.routers.append(where_router(self.where, lookup))

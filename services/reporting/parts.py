@@ -9,6 +9,7 @@ from pathlib import Path
 
 import asyncpg
 
+from contracts.where import FeedbackState
 from reporting.dashboard.routes import Health, Where
 from reporting.egress.mirror.adopting import set_store
 from reporting.egress.mirror.mirror import ArtifactReplicator
@@ -23,6 +24,7 @@ from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
+from reporting.read_models.where import states_of
 from reporting.settings import ReportingSettings
 from servicekit import Producer, Service
 
@@ -61,6 +63,9 @@ class ReportingParts:
     def replicate_artifacts(self) -> Callable[[], Awaitable[object]]:
         assert self.mirror is not None
         return self.mirror.catch_up
+
+    def states(self) -> Callable[..., Awaitable[Sequence[FeedbackState]]]:
+        return partial(states_of, self.reads)
 
     def couriers(self) -> Mapping[str, Callable[[], Awaitable[object]]]:
         """Return the delivery to each webhook endpoint by the endpoint's name."""

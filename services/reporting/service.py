@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from contracts.scopes import ADMIN, DETECT, READ, REVIEW
 from reporting.api.audit.routes import AUDIT, DRAWS, audit_router
 from reporting.api.conversations import CONVERSATION, PROJECT, conversations_router
 from reporting.api.exports import EXPORT, exports_router
 from reporting.api.figures import SESSIONS, figures_router
 from reporting.api.webhooks import REPLAY, WEBHOOKS, webhooks_router
-from reporting.dashboard.routes import PAGES, REFUSED_PAGES, pages_router
-from reporting.dashboard.session import SIGN_IN
+from reporting.dashboard.routes import PAGES, pages_router
 from reporting.egress.webhooks.handlers import ErasureRequestHandler
 from reporting.parts import ReportingParts, open_parts
-from reporting.read_models.where import feedback_of, is_noted, states_of
+from reporting.read_models.where import feedback_of, is_noted
 from reporting.settings import ReportingSettings
 from servicekit import (
     Erases,
@@ -77,7 +74,8 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             lambda parts: pages_router(
                 parts.reads, parts.service.context.clock, parts.health, parts.settings.trace_url_template, parts.where
             ),
-            {("GET", path): needs(READ) for path in PAGES} | {("POST", SIGN_IN): needs(token=False)},
+            {("GET", path): needs(READ) for path in PAGES},
+            pages=True,
         ),
     ],
     every=[
@@ -96,12 +94,11 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         # topics' retention has removed those announcements. Revisions are log times in milliseconds.
         Keeps("forgotten", "tombstone_days", "revision", "milliseconds"),
     ],
-    where=Where("reports", "reporting", feedback_of=feedback_of, states=lambda parts: partial(states_of, parts.reads)),
+    where=Where("reports", "reporting", feedback_of=feedback_of, states=ReportingParts.states),
     erases=Erases(
         "texts and senders of messages, feedback, and webhook deliveries",
         lambda parts: parts.erasures.erase,
         receipts=lambda parts: parts.receipts,
     ),
-    refused_pages=REFUSED_PAGES,
 )
 """Reporting as it is started, alone or with the other services."""

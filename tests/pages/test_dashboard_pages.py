@@ -14,9 +14,9 @@ from reporting.dashboard.health import Health
 from reporting.dashboard.routes import pages_router
 from reporting.service import PROGRAM
 from servicekit.clock import FixedClock, SystemClock
-from servicekit.web.answering import REQUEST_SECONDS
 from servicekit.web.application import application, guarded
 from servicekit.web.auth import COOKIE
+from servicekit.web.failures import REQUEST_SECONDS
 from servicekit.web.jwks import KeySet
 from servicekit.web.jwt import JwtAuthenticator
 from tests.support.issuer import AUDIENCE, ISSUER, Issuer, issuer
@@ -195,7 +195,7 @@ async def test_without_its_database_the_page_says_so_and_can_be_asked_again(read
         await read_models.close()
         answer = await http.get("/")
     assert answer.status_code == 503
-    assert "does not answer" in answer.text
+    assert "The database is not available" in answer.text
 
 
 @pytest.mark.parametrize("name", ["dashboard.css", "dashboard.js", "theme.js", "icon.svg"])

@@ -13,6 +13,7 @@ from reporting.service import PROGRAM
 from servicekit.web.application import application as servicekit_application
 from servicekit.web.application import guarded
 from servicekit.web.auth import Caller
+from servicekit.web.sign_in import sign_in_router
 
 CALLERS = {
     "all": Caller("local", scopes=ALL_SCOPES),
@@ -30,7 +31,7 @@ class Tokens:
 def application(routers: Sequence[APIRouter]) -> ASGIApp:
     """Return an application with `routers` behind the guard, as the service mounts them."""
     app = servicekit_application(_ready)
-    for router in routers:
+    for router in (*routers, sign_in_router()):
         app.include_router(router)
     return guarded(app, Tokens(), PROGRAM.surface)
 

@@ -26,9 +26,9 @@ from servicekit.log.outcome import Observation
 from servicekit.log.settings import SUBSCRIBER_SETTINGS
 from servicekit.log.topics import partitions_by_topic
 from servicekit.service import ServiceContext
-from servicekit.web.answering import REQUEST_SECONDS
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import Authenticator, Caller
+from servicekit.web.failures import REQUEST_SECONDS
 from standalone.embedded.backpressure import Backpressure
 from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.memory_broker import MemoryBroker

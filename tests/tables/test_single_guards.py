@@ -16,6 +16,7 @@ import reporting.service
 from reporting.dashboard.exports import _cell
 from servicekit.db.pools import open_pool
 from servicekit.web.application import application, guarded
+from servicekit.web.sign_in import sign_in_router
 from standalone.one_process.api import SURFACE
 from tests.support.running_stack import Tokens
 
@@ -45,16 +46,14 @@ def test_a_spreadsheet_runs_no_text(text: str) -> None:
 
 @pytest.mark.parametrize(("scheme", "is_secure"), [("https", True), ("http", False)])
 async def test_a_sign_in_cookie_is_for_this_site_alone(scheme: str, is_secure: bool) -> None:
-    from reporting.dashboard.session import SIGN_IN, signed_in
-
     async def not_ready() -> None:
         return None
 
     app = application(not_ready)
-    app.post(SIGN_IN)(signed_in)
+    app.include_router(sign_in_router())
     transport = httpx.ASGITransport(guarded(app, Tokens(), SURFACE))
     async with httpx.AsyncClient(transport=transport, base_url=f"{scheme}://stack") as http:
-        answer = await http.post(SIGN_IN, content="token=all", headers={"Origin": f"{scheme}://stack"})
+        answer = await http.post("/sign-in", content="token=all", headers={"Origin": f"{scheme}://stack"})
     assert answer.status_code == 303, answer.text
     flags = {flag.strip().lower() for flag in answer.headers["set-cookie"].split(";")[1:]}
     assert flags == {"httponly", "path=/", "samesite=strict"} | ({"secure"} if is_secure else set())

@@ -21,12 +21,12 @@ from contracts.asyncapi import asyncapi
 from contracts.scopes import ADMIN
 from servicekit.errors import RequestRefused
 from servicekit.request_batcher import RequestBatcher
-from servicekit.web.answering import REQUEST_SECONDS, DeadlineMiddleware
 from servicekit.web.auth import Authenticator
 from servicekit.web.body_limit import BodyLimit
 from servicekit.web.descriptions import described
 from servicekit.web.direct import DirectCalls, DirectRoute
 from servicekit.web.documents import Document
+from servicekit.web.failures import REQUEST_SECONDS, DeadlineMiddleware
 from servicekit.web.guard import Guard
 from servicekit.web.paths import template_of
 from servicekit.web.permissions import PUBLIC, Need, Permissions, PermissionTable, merged

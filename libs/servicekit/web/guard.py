@@ -14,6 +14,7 @@ from servicekit.web.auth import COOKIE, Authenticator, Caller
 from servicekit.web.paths import UnreadablePath, raw_path, segments_of, template_of
 from servicekit.web.permissions import PermissionTable
 from servicekit.web.refusals import RefusedPage, refused, unavailable
+from servicekit.web.sign_in import is_sign_in
 from servicekit.web.trace import enter_trace
 
 NO_TOKEN = "A valid access token is needed."  # noqa: S105 # a sentence
@@ -90,6 +91,8 @@ class Guard:
             return await refused(request, 403, why)
         if self._to_come(row.template):
             return await refused(request, 503, STARTING)
+        if request.state.page is not None and is_sign_in(request):
+            return await refused(request, 401, NO_TOKEN)  # a token in the address replaces the one in the cookie
         request.state.caller = caller
         tenant_in_sight.set(row.place.get("tenant") or caller.tenant or EVERY_TENANT)
         return None

@@ -18,12 +18,13 @@ from detector.reasons import reason_in_words
 from reporting.api.audit.kinds import VerdictKind
 from reporting.dashboard import charts
 from reporting.dashboard.markdown import rendered
-from reporting.dashboard.session import PRIVATE
 from reporting.dashboard.view import ORIGINS, PERIODS
 from reporting.dashboard.zones import local, offset_text, zone_of
 
 _FOLDER: Final = Path(__file__).parent
 ASSETS_AT: Final = "/dashboard/assets"
+PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
+"""Response headers of pages and files with a person's text."""
 _POLICY: Final = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _REACTIONS: Final = {"ok": "OK", "not_ok": "Not OK", "neutral": "Neutral"}

@@ -19,8 +19,7 @@ from reporting.api.audit.routes import PAGE as AUDIT
 from reporting.dashboard import exports, reading
 from reporting.dashboard.health import Health, HealthFacts, SharedHealth
 from reporting.dashboard.overview import live, overview
-from reporting.dashboard.rendering import ASSETS, ASSETS_AT, error_page, page
-from reporting.dashboard.session import PRIVATE, SIGN_IN, refused_page, sign_in, signed_in
+from reporting.dashboard.rendering import ASSETS, ASSETS_AT, PRIVATE, error_page, page
 from reporting.dashboard.view import View, address, chosen
 from reporting.dashboard.zones import known_zones
 from reporting.queries.calibration import calibration
@@ -29,17 +28,15 @@ from reporting.queries.projects import agent_ids, first_reaction, projects
 from reporting.queries.search import SCANNED_LIMIT, every, found, with_answers
 from reporting.queries.selection import ALWAYS, Project, TimeSpan
 from reporting.queries.sessions import RatingsOfLength, session_ratings
-from servicekit import Caller, Clock, failure_id, logger
+from servicekit import Caller, Clock
 
 __all__ = ["Health", "pages_router"]
-log = logger("reporting")
 FRONT, LIVE, CONVERSATION, ASSET = "/", "/dashboard/live", "/dashboard/conversation", ASSETS_AT + "/{name:segment}"
 LIST, AGENT, CALIBRATION = "/dashboard/feedback", "/dashboard/agent", "/dashboard/calibration"
 SESSIONS: Final = "/dashboard/sessions"
 WHERE: Final = "/dashboard/where"
 CSV, JSONL = LIST + ".csv", LIST + ".jsonl"
 PAGES: Final = (FRONT, LIVE, CONVERSATION, LIST, CSV, JSONL, AGENT, CALIBRATION, AUDIT, SESSIONS, WHERE, ASSET)
-REFUSED_PAGES = dict.fromkeys(PAGES, refused_page)
 ZONE_COOKIE: Final = "agent_feedback_zone"
 _NO_PROJECT: Final = ("There is nothing here", "The project does not exist, or this token is not valid for it.")
 _PAGE: Final = 50
@@ -50,7 +47,7 @@ Where = Callable[[str, str, str, bool], Awaitable[list[dict[str, str]]]]
 
 
 class PageRoute(APIRoute):
-    """Route that renders failures as error pages."""
+    """Route that renders invalid filters as an error page."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
@@ -60,15 +57,6 @@ class PageRoute(APIRoute):
                 return await handler(request)
             except (ValidationError, BadCursor):
                 return error_page(400, "This address does not work", "One of its filters is not valid.")
-            except Exception as error:
-                id_ = failure_id(error, request.scope)
-                if id_ is None:
-                    return error_page(
-                        503, "The database does not answer", "Reload in a moment. If this continues, check PostgreSQL."
-                    )
-                return error_page(
-                    500, "This page failed", f"This is an error in the service; its log has the details under {id_}."
-                )
 
         return guarded
 
@@ -108,7 +96,7 @@ def pages_router(
     trace_url_template: str | None = None,
     where: Where | None = None,
 ) -> APIRouter:
-    """Return the routes of all pages and assets. Each of them requires a token, except the sign-in form."""
+    """Return the routes of all pages and assets. Each of them requires a token."""
     router = APIRouter(include_in_schema=False, route_class=PageRoute)
     shared = SharedHealth(health, clock)
 
@@ -138,13 +126,6 @@ def pages_router(
     async def span_of(visit: Visit) -> TimeSpan:
         first = await first_reaction(pool, visit.at) if visit.view.period == "all" else None
         return visit.view.span(clock.now(), first)
-
-    async def front(request: Request) -> Response:
-        token = request.query_params.get("token")
-        if token is not None:
-            target = request.url.remove_query_params("token")
-            return await sign_in(request, token, f"/?{target.query}" if target.query else "/")
-        return await visited(show_overview)(request)
 
     async def show_overview(visit: Visit) -> Response:
         figures = await overview(pool, visit.at, visit.view, clock.now(), visit.link)
@@ -250,7 +231,7 @@ def pages_router(
         return _file(lines, "application/x-ndjson", "feedback.jsonl")
 
     for path, handler in (
-        (FRONT, front),
+        (FRONT, visited(show_overview)),
         (LIVE, visited(show_live)),
         (LIST, visited(show_list)),
         (CSV, visited(as_csv)),
@@ -263,7 +244,6 @@ def pages_router(
         (CONVERSATION, show_conversation),
     ):
         router.add_api_route(path, handler, methods=["GET"], response_model=None)
-    router.add_api_route(SIGN_IN, signed_in, methods=["POST"], response_model=None)
 
     @router.get(ASSET)
     async def asset(name: str) -> Response:

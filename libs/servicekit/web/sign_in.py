@@ -1,4 +1,4 @@
-"""Sign-in to the dashboard: a token in the URL or the form is exchanged for a cookie."""
+"""Sign-in to pages: a token in the URL or the form is exchanged for a cookie."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from html import escape
 from typing import Final
 from urllib.parse import parse_qs
 
-from fastapi import Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from servicekit import COOKIE, Authenticator, Unavailable
+from servicekit.errors import Unavailable
+from servicekit.web.auth import COOKIE, Authenticator
 
 _STYLE: Final = (
     ":root{color-scheme:light dark}"
@@ -38,8 +39,9 @@ folder (<code>.agent-feedback/token</code>). If you use your own token issuer, e
 <code>read</code>.</p>
 <p>If you are signed in already and followed a link from another site, <a href="%s">open the page</a>: browsers do not
 send the sign-in cookie with such a link.</p>"""
-_WRONG: Final = '<p role="alert">This token does not work: it is wrong, has expired, or may not read reports.</p>'
+_WRONG: Final = '<p role="alert">This token does not work: it is wrong, has expired, or may not read these pages.</p>'
 _TO_OVERVIEW: Final = '<p><a href="/">To the overview</a></p>'
+_FAILURES: Final = {500: "This page failed", 503: "This page is not available at the moment"}
 _MOST_BYTES: Final = 16_384
 _POLICY: Final = (
     "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; style-src 'sha256-"
@@ -48,18 +50,18 @@ _POLICY: Final = (
 )
 _OWN_PATH: Final = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+")
-PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
+_PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
 
 
 async def refused_page(request: Request, status: int, why: str) -> Response:
     """Return the page for a request without access: a sign-in with the URL's token, the sign-in form, or an error.
 
-    With status 503 the token is not tried: that may call the issuer, which may be the part that is unavailable.
+    After a failure the token is not tried: that may call the issuer, which may be the part that is unavailable.
     """
-    if status == 503:
-        return small_page(503, "This page is not available at the moment", why)
-    if request.url.path == "/" and (token := request.query_params.get("token")) is not None:
-        return await sign_in(request, token, _without_token(request))
+    if status in _FAILURES:
+        return small_page(status, _FAILURES[status], why)
+    if is_sign_in(request):
+        return await sign_in(request, request.query_params["token"], _without_token(request))
     if status == 404:
         return small_page(404, "There is nothing here", why, _TO_OVERVIEW)
     if status == 422:
@@ -67,6 +69,11 @@ async def refused_page(request: Request, status: int, why: str) -> Response:
     if status != 401:
         return small_page(status, "This token does not open this page", why)
     return sign_in_page(_without_token(request), wrong=COOKIE in request.cookies)
+
+
+def is_sign_in(request: Request) -> bool:
+    """Return True for the address with a token that the program prints at its start."""
+    return request.url.path == "/" and "token" in request.query_params
 
 
 async def signed_in(request: Request) -> Response:
@@ -77,6 +84,13 @@ async def signed_in(request: Request) -> Response:
     except ValueError:
         said = {}
     return await sign_in(request, said.get("token", [""])[0].strip(), said.get("next", ["/"])[0], refused=422)
+
+
+def sign_in_router() -> APIRouter:
+    """Return the route of the sign-in form."""
+    router = APIRouter(include_in_schema=False)
+    router.add_api_route(SIGN_IN, signed_in, methods=["POST"], response_model=None)
+    return router
 
 
 async def sign_in(request: Request, token: str, target: str, refused: int = 401) -> HTMLResponse | RedirectResponse:
@@ -94,7 +108,7 @@ async def sign_in(request: Request, token: str, target: str, refused: int = 401)
         return small_page(503, "Sign-in is not available at the moment", "The issuer of tokens does not answer.")
     if not known or not _TOKEN.fullmatch(token):
         return sign_in_page(target, wrong=True, status=refused)
-    answer = RedirectResponse(target, 303, PRIVATE)
+    answer = RedirectResponse(target, 303, _PRIVATE)
     answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=request.url.scheme == "https", path="/")
     return answer
 
@@ -116,4 +130,4 @@ def small_page(status: int, title: str, text: str, more: str = "") -> HTMLRespon
 
 
 def _page(status: int, title: str, body: str) -> HTMLResponse:
-    return HTMLResponse(_PAGE % (title, body), status, {**PRIVATE, "Content-Security-Policy": _POLICY})
+    return HTMLResponse(_PAGE % (title, body), status, {**_PRIVATE, "Content-Security-Policy": _POLICY})

@@ -1,4 +1,4 @@
-"""Responses to requests that are late, that an unavailable dependency fails, or that our own code fails."""
+"""Responses to requests that fail: late, by an unavailable dependency, or by an error of our own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from servicekit.db.inline_release_pool import ConnectionUsage, connection_usage
 from servicekit.error_kinds import in_words, is_transient
 from servicekit.errors import LogFull, Unavailable
 from servicekit.logging import frames, logger
-from servicekit.web.refusals import RETRY_SECONDS, refused, unavailable
+from servicekit.web.refusals import refused, unavailable
 
 REQUEST_SECONDS = 10.0
 """The default deadline."""
@@ -26,9 +26,9 @@ log = logger("http")
 class DeadlineMiddleware:
     """Returns 503 if `app` has not started its response after `seconds`, or raised a transient error.
 
-    Returns 429 if the log is full, and 500 for any other error. The body is one sentence as JSON; for a late page it
-    is a page. The sentence names the database if the request waits for it. An error behind a 500 is logged under the
-    id in the sentence. A response that has started has no deadline.
+    Returns 429 if the log is full, and 500 for any other error. The body is one sentence, as JSON or, for a page, as a
+    page. The sentence names the database if the request waits for it. An error behind a 500 is logged under the id in
+    the sentence. A response that has started has no deadline.
     """
 
     def __init__(self, app: ASGIApp, seconds: float = REQUEST_SECONDS) -> None:
@@ -63,7 +63,7 @@ class DeadlineMiddleware:
             work.cancel()
             raise
         except Exception as error:
-            answer = answer_to(error, scope)
+            answer = await answer_to(error, Request(scope, receive))
             if begun:
                 return  # closes the connection: the response is incomplete
         finally:
@@ -100,29 +100,18 @@ async def _within(seconds: float, work: asyncio.Future[None]) -> None:
         late.cancel()
 
 
-def answer_to(error: Exception, scope: Scope) -> JSONResponse:
+async def answer_to(error: Exception, request: Request) -> Response:
     """Return the response for an `error` of a route: 429 for a full log, 503 for a transient error, otherwise 500."""
     if isinstance(error, LogFull):
         return JSONResponse({"detail": str(error)}, 429, {"Retry-After": str(error.retry_after)})
+    route = _route(request.scope)
     if is_transient(error):
-        log.warning("request_unavailable", route=_route(scope), error=type(error).__name__)
-        return JSONResponse({"detail": unavailable(_as_unavailable(error))}, 503, {"Retry-After": str(RETRY_SECONDS)})
-    return JSONResponse({"detail": f"This request failed on our side; the log names it {_failed(error, scope)}."}, 500)
-
-
-def failure_id(error: Exception, scope: Scope) -> str | None:
-    """Log the error that failed a request. Return the id in the log; None if the error is transient."""
-    if is_transient(error):
-        log.warning("request_unavailable", route=_route(scope), error=type(error).__name__)
-        return None
-    return _failed(error, scope)
-
-
-def _failed(error: Exception, scope: Scope) -> str:
+        log.warning("request_unavailable", route=route, error=type(error).__name__)
+        return await refused(request, 503, unavailable(_as_unavailable(error)))
     name = uuid4().hex[:12]
-    metrics.HTTP_FAILURES.labels(_route(scope)).inc()
-    log.error("request_failed", id=name, route=_route(scope), error=type(error).__name__, where=frames(error))
-    return name
+    metrics.HTTP_FAILURES.labels(route).inc()
+    log.error("request_failed", id=name, route=route, error=type(error).__name__, where=frames(error))
+    return await refused(request, 500, f"This request failed on our side; the log names it {name}.")
 
 
 def _as_unavailable(error: Exception) -> Unavailable:

@@ -83,6 +83,35 @@ async def test_a_page_that_hangs_gets_a_page_in_time() -> None:
     assert answer.text == "page: There was no answer within 0.1 s; send this again later."
 
 
+@pytest.mark.parametrize(
+    ("error", "status", "why"),
+    [
+        (
+            OSError("secret"),
+            503,
+            "The database is not available: the database cannot be reached; ",
+        ),
+        (KeyError("secret"), 500, "This request failed on our side; the log names it "),
+    ],
+)
+async def test_a_page_that_fails_gets_a_page(error: Exception, status: int, why: str) -> None:
+    app = application(ready)
+
+    @app.get("/page")
+    async def fails() -> None:
+        raise error
+
+    async def page(_: Request, status: int, why: str) -> Response:
+        return Response(f"page: {why}", status)
+
+    surface = Surface({("GET", "/page"): ANY_TOKEN}, refused_pages={"/page": page})
+    guard = guarded(app, AccessToken("t"), surface)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
+        answer = await http.get("/page", headers={"Authorization": "Bearer t"})
+    assert answer.status_code == status
+    assert answer.text.startswith(f"page: {why}")
+
+
 async def test_an_answer_that_has_begun_may_take_its_time() -> None:
     app = application(ready)
 
@@ -115,7 +144,7 @@ async def test_a_failure_of_our_own_leaves_a_trace_without_anybodys_words(
     assert detail.startswith("This request failed on our side; the log names it ")
     log = "".join(capsys.readouterr())
     assert detail.rstrip(".").split()[-1] in log
-    assert "test_http_answering.py" in log and "broken" in log and "KeyError" in log
+    assert "test_http_failures.py" in log and "broken" in log and "KeyError" in log
     assert SECRET not in log + answer.text and "secret-id" not in log
     assert metrics.HTTP_FAILURES.labels("/broken/{name}")._value.get() == 1
 
