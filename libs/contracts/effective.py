@@ -1,7 +1,7 @@
 """Choice of the reactions that count on a turn. Pure.
 
-The views `effective` of reporting and inference, and of the reference consumer, state the same rule in SQL. A test
-compares all of them with this module.
+The views `effective` of reporting and inference, and of the reference consumer, state the same rule in SQL, and
+`best_first` in reporting's statements the order of `rank`. A test compares all of them with this module.
 """
 
 from __future__ import annotations
@@ -53,8 +53,13 @@ class TurnReaction(NamedTuple):
 
     @property
     def place(self) -> tuple[int, UUID]:
-        """Sort key; the newest candidate counts, and the greater feedback id of two at the same time."""
+        """Sort key by time, then by feedback id."""
         return self.occurred_at, self.feedback_id
+
+    @property
+    def rank(self) -> tuple[bool, int, UUID]:
+        """Sort key of competing records: the greatest stands. It is the newest candidate, if there is one."""
+        return self.is_candidate, *self.place
 
 
 def reaction_to_turn(event: FeedbackCreated) -> TurnReaction | None:
@@ -77,12 +82,12 @@ def reaction_to_turn(event: FeedbackCreated) -> TurnReaction | None:
 
 def effective(reactions: Iterable[TurnReaction]) -> list[TurnReaction]:
     """Return the reactions that count, at most one per feedback id given, in no particular order."""
-    newest: dict[Hashable, TurnReaction] = {}
+    first: dict[Hashable, TurnReaction] = {}
     for one in reactions:
-        held = newest.get(one.competes_in)
-        if one.is_candidate and (held is None or one.place > held.place):
-            newest[one.competes_in] = one
-    return [one for one in newest.values() if one.reaction is not None]
+        held = first.get(one.competes_in)
+        if held is None or one.rank > held.rank:
+            first[one.competes_in] = one
+    return [one for one in first.values() if one.reaction is not None]
 
 
 def status_of_turns(reactions: Iterable[TurnReaction]) -> dict[TurnId, TurnReaction]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Hashable, Iterable, Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest_asyncio
 from aiokafka import ConsumerRecord
 
 import inference.service
-from contracts.effective import TurnReaction, effective, reaction_to_turn, status_of_turns
+from contracts.effective import TurnId, TurnReaction, effective, reaction_to_turn, status_of_turns
 from contracts.feedback import FeedbackCreated
 from detector.encoders.embedder import WordLlamaEmbedder
 from inference.turns.rules import status_of
@@ -24,6 +25,7 @@ from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
+from reporting.sql import SQL
 from servicekit.db.pools import open_pool
 from tests.support.reporting_events import batch, feedback
 
@@ -58,16 +60,18 @@ def announced(choose: random.Random) -> list[FeedbackCreated]:
         for revision in choose.sample(range(1, 9), choose.randrange(1, 4)):
             reaction = choose.choice(["ok", "not_ok", "neutral", None, None])
             at = choose.randrange(TIMES)
+            fields["recorded"] = choose.randrange(TIMES)
             found.append(feedback(f"{kind}-{number}", revision=revision, reaction=reaction, at=at, **fields))
     choose.shuffle(found)
     return found + choose.sample(found, 20)
 
 
+def at_highest_revision(events: Iterable[FeedbackCreated]) -> Iterable[FeedbackCreated]:
+    return {event.feedback_id: event for event in sorted(events, key=lambda one: one.revision)}.values()
+
+
 def latest(events: Iterable[FeedbackCreated]) -> list[TurnReaction]:
-    newest: dict[UUID, FeedbackCreated] = {}
-    for event in sorted(events, key=lambda one: one.revision):
-        newest[event.feedback_id] = event
-    return [one for event in newest.values() if (one := reaction_to_turn(event)) is not None]
+    return [one for event in at_highest_revision(events) if (one := reaction_to_turn(event)) is not None]
 
 
 def batches(events: Sequence[FeedbackCreated], choose: random.Random) -> Iterable[Sequence[FeedbackCreated]]:
@@ -131,6 +135,43 @@ async def test_reports_index_and_reference_consumer_count_what_the_rule_counts(
     assert {tuple(row) for row in rows} == {
         (*turn, one.feedback_id, status_of(str(one.reaction))) for turn, one in status_of_turns(expected).items()
     }
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_the_latest_of_a_turn_stands_in_the_slot_that_changed_last(read_models: Any, seed: int) -> None:
+    choose = random.Random(seed)
+    events = announced(choose)
+    projector = ProjectionHandler(PostgresReadModels(read_models))
+    for some in batches(events, choose):
+        await projector.handle(batch(*some))
+    slots: defaultdict[Hashable, list[TurnReaction]] = defaultdict(list)
+    changed_at: defaultdict[Hashable, int] = defaultdict(int)
+    for event in at_highest_revision(events):
+        if (one := reaction_to_turn(event)) is not None:
+            slot = one.competes_in if one.origin == "user" else one.feedback_id  # each review has a slot of its own
+            slots[slot].append(one)
+            changed_at[slot] = max(changed_at[slot], event.recorded_at)
+    expected: dict[TurnId, tuple[int, TurnReaction]] = {}
+    for slot, records in slots.items():
+        stands = max(records, key=lambda one: one.rank)
+        found = (changed_at[slot], stands)
+        held = expected.setdefault(stands.turn, found)
+        expected[stands.turn] = max(held, found, key=lambda one: (one[0], one[1].place))
+    for tenant in ("acme", "globex"):
+        statement = SQL.latest_of_turns(
+            tenant=tenant,
+            project="support",
+            conversation_id="c1",
+            turn_ids=None,
+            since=-1,
+            after=None,
+            after_turn=None,
+            limit=100,
+        )
+        rows = await read_models.fetch(*statement)
+        assert {(row["turn_id"], row["feedback_id"], row["changed_at"]) for row in rows} == {
+            (turn[3], one.feedback_id, at) for turn, (at, one) in expected.items() if turn[0] == tenant
+        }
 
 
 def given(name: str, reaction: str | None, at: int, kind: str = "reaction", **fields: Any) -> TurnReaction:

@@ -65,21 +65,21 @@ select * from (
 where used <= {item_bytes}
 order by occurred_at, feedback_id
 
--- fragment: standing_of_slots
--- Select per slot the newest record that is explicit (even null) or has a reaction; if there is none, the newest cleared
--- record. A change of any record changes its slot: removing an emoji makes the previous one effective again.
-select distinct on (f.slot) f.turn_id, f.feedback_id, f.user_id, f.occurred_at, f.reaction, f.text, f.confidence,
-           f.origin, f.rn, max(f.recorded_at) over (partition by f.slot) as changed_at
-    from feedbacks f
-    where f.tenant = :tenant and f.project = :project and f.conversation_id = :conversation_id
-      and (:turn_ids::text[] is null or f.turn_id = any(:turn_ids::text[]))
+-- fragment: best_first
+-- The order of `TurnReaction.rank` in `contracts/effective.py`: candidates first, the newest of them first.
+(reaction is not null or origin = 'user' and feedback_type = 'explicit') desc, occurred_at desc, feedback_id desc
 
--- fragment: effective_first
-order by f.slot, (f.feedback_type = 'explicit' or f.reaction is not null) desc,
-             f.occurred_at desc, f.feedback_id desc
-
--- fragment: latest_of_standing
-select distinct on (turn_id) *, coalesce(octet_length(text), 0) + {overhead} as size
+-- fragment: latest_of_slots(slots)
+with standing as (
+    -- The record that stands in each slot, also if it is cleared. It is listed after a change of any record of its slot,
+    -- because a removed emoji makes the one before it effective again.
+    select distinct on (slot) turn_id, feedback_id, user_id, occurred_at, reaction, text, confidence, origin, rn,
+           max(recorded_at) over (partition by slot) as changed_at
+    from feedbacks
+    where {is_here} and (:turn_ids::text[] is null or turn_id = any(:turn_ids::text[])) and {slots}
+    order by slot, {best_first}
+), latest as (
+    select distinct on (turn_id) *, coalesce(octet_length(text), 0) + {overhead} as size
     from standing
     where changed_at > :since
     order by turn_id, changed_at desc, occurred_at desc, feedback_id desc
@@ -90,31 +90,23 @@ select distinct on (turn_id) *, coalesce(octet_length(text), 0) + {overhead} as 
     order by changed_at, turn_id
     limit :limit
 )
-select turn_id, feedback_id, user_id, occurred_at, reaction, case when size_before < {page_bytes} then text end as text,
-       confidence, origin, rn, changed_at, size, (
-    select min(m.occurred_at) from messages m
-    where m.tenant = :tenant and m.project = :project and m.conversation_id = :conversation_id
-      and m.turn_id = listed.turn_id
-) as turn_ts
+select turn_id, feedback_id, user_id, occurred_at, reaction, confidence, origin, rn, changed_at, size,
+       case when size_before < {page_bytes} then text end as text,
+       (select min(occurred_at) from messages m where {is_here} and m.turn_id = listed.turn_id) as turn_ts
 from listed
 order by changed_at, turn_id
 
+-- fragment: all_slots
+true
+
+-- fragment: slots_with_unseen_changes
+slot in (select slot from feedbacks f where {is_here} and {is_unseen(f)})
+
 -- name: latest_of_turns
-with standing as (
-    {standing_of_slots}
-    {effective_first}
-), latest as (
-    {latest_of_standing}
+{latest_of_slots(all_slots)}
 
 -- name: latest_of_changed_turns
-with standing as (
-    {standing_of_slots}
-      and f.slot in (select f.slot from feedbacks f
-          where f.tenant = :tenant and f.project = :project and f.conversation_id = :conversation_id
-            and {is_unseen(f)})
-    {effective_first}
-), latest as (
-    {latest_of_standing}
+{latest_of_slots(slots_with_unseen_changes)}
 
 -- name: own_feedback
 select * from effective
