@@ -38,9 +38,10 @@ m.tenant = {row}.tenant and m.project = {row}.project and m.conversation_id = {r
     and m.thread = {place}.thread
 
 -- name: messages_around
--- One row per conversation, and all else lateral to it: a join of two common table expressions has no index, so the work
--- would grow with the square of their rows. Messages are read between each place and the next, none for two places.
+-- The messages around each place `n`: :reach before it, and the place itself with :reach after it.
 with conversations as (
+    -- One row per conversation, and all else lateral to it: a join of two common table expressions has no index, so the
+    -- work would grow with the square of their rows.
     select tenant, project, conversation_id, array_agg(n) as numbers, array_agg(thread) as threads,
         array_agg(at) as times, array_agg(message_id) as messages
     from unnest(:n::int[], :tenant::text[], :project::text[], :conversation_id::text[], :at::bigint[],
@@ -55,6 +56,7 @@ cross join lateral (
 ) version_count
 cross join lateral (
     with places as (
+        -- Each place with its neighbours, so that no message is read for two places.
         select *, lag(at, 1, -1::bigint) over by_time as place_before, lag(message_id, 1, '') over by_time as id_before,
             lead(at, 1, 9223372036854775807) over by_time as place_after, lead(message_id, 1, '') over by_time as id_after
         from unnest(conversation.numbers, conversation.threads, conversation.times, conversation.messages)
@@ -62,6 +64,7 @@ cross join lateral (
         window by_time as (partition by n order by at, message_id)
     ), around_places as (
         select place.n, near.* from places place cross join lateral (
+            -- From the place back to the place before it, and from the place on to the place after it.
             (select {indexed_message} from messages m
              where {is_in_thread(conversation, place)} and (m.at, m.message_id) < (place.at, place.message_id)
                 and (m.at, m.message_id) > (place.place_before, place.id_before)
@@ -73,6 +76,7 @@ cross join lateral (
              order by m.at, m.message_id limit :reach + 1)
         ) near
     ), thread_roots as (
+        -- A thread's first message may be in the channel outside of the thread.
         select in_thread.n, root.*
         from (select distinct * from unnest(conversation.numbers, conversation.threads)) as in_thread (n, thread)
         cross join lateral (

@@ -41,23 +41,30 @@ select {turn_columns} from (
     order by t.at desc, t.turn_id desc limit :limit) t {with_feedback}
 order by t.at desc, t.turn_id desc
 
+-- fragment: cosine_of_answer(row)
+-- Null if another encoder made the answer's vector.
+case when {row}.assistant_embedder = :made_by
+        then likeness({row}.assistant_vector, (select vector from question)) end
+
 -- name: nearby_turns
--- The index alone answers the scan of a person's turns. Turns of the same time are equally recent.
-with question as materialized (select turn_vector(:vector) as vector), own as materialized (
-    select at, rank() over (order by at desc) as turns_back, case when assistant_embedder = :made_by
-        then likeness(assistant_vector, (select vector from question)) end as cosine
+-- The person's turns that are nearest to the question, and the latest ones.
+with question as materialized (
+    select turn_vector(:vector) as vector
+), own as materialized (
+    -- The index alone answers this scan. Turns of the same time are equally recent.
+    select at, rank() over (order by at desc) as turns_back, {cosine_of_answer(latest)} as cosine
     from (
         select at, assistant_embedder, assistant_vector from turns
         where tenant = :tenant and project = :project and user_id = :user_id and at >= :since and at < :until
           and assistant_text is not null
-        order by at desc limit :looked_at) latest
+        order by at desc limit :looked_at
+    ) latest
 ), picked as (
     (select at, turns_back from own order by cosine desc nulls last, at desc limit :nearest)
     union (select at, turns_back from own order by at desc limit :latest)
 )
 select t.tenant, t.project, t.conversation_id, t.turn_id, t.agent_message_id, t.agent_id, t.assistant_text as text,
-    p.turns_back, case when t.assistant_embedder = :made_by
-        then likeness(t.assistant_vector, (select vector from question)) end as cosine
+    p.turns_back, {cosine_of_answer(t)} as cosine
 from picked p join turns t on t.tenant = :tenant and t.project = :project and t.user_id = :user_id and t.at = p.at
     and t.assistant_text is not null
 order by cosine desc nulls last, t.at desc, t.conversation_id, t.turn_id limit :nearest + :latest

@@ -1,7 +1,19 @@
+-- fragment: is_verdict(row)
+{row}.origin = 'machine' and ({row}.reaction is not null or {row}.overruled_reaction is not null)
+
+-- fragment: review_of(row)
+(
+    select r.reaction from effective r
+    where r.conversation_id = {row}.conversation_id and r.turn_id = {row}.turn_id and r.origin = 'reviewer'
+      and r.tenant = :tenant and r.project = :project
+    limit 1
+)
+
 -- fragment: population
--- The newest 50,000 answers of the window at most. A turn has one verdict of the machine at most, except if several
--- messages were judged: then the newest one counts. Joins of sets: one look-up per answer takes five times as long.
+-- The answers that a review may be drawn from, with the machine's verdict, or '' if a message after the answer got none.
+-- Joins of sets: one look-up per answer takes five times as long.
 with answers as materialized (
+    -- The newest 50,000 answers of the window at most.
     select conversation_id, turn_id, min(coalesce(agent_id, sender_id)) as agent_id, min(occurred_at) as occurred_at
     from (
         select conversation_id, turn_id, agent_id, sender_id, occurred_at from messages
@@ -12,10 +24,10 @@ with answers as materialized (
     where turn_id is not null
     group by conversation_id, turn_id
 ), judged as materialized (
+    -- A turn has several verdicts if several messages were judged: the newest one counts.
     select distinct on (a.conversation_id, a.turn_id) a.*, coalesce(f.reaction, f.overruled_reaction) as machine
     from answers a join feedbacks f on f.conversation_id = a.conversation_id and f.turn_id = a.turn_id
-    where f.tenant = :tenant and f.project = :project and f.origin = 'machine'
-      and (f.reaction is not null or f.overruled_reaction is not null)
+    where f.tenant = :tenant and f.project = :project and {is_verdict(f)}
     order by a.conversation_id, a.turn_id, f.occurred_at desc, f.feedback_id desc
 ), population as (
     select * from judged
@@ -45,12 +57,7 @@ order by random()
 on conflict do nothing
 
 -- fragment: pending_draws
-audit_draws d left join lateral (
-    select r.reaction from effective r
-    where r.conversation_id = d.conversation_id and r.turn_id = d.turn_id and r.origin = 'reviewer'
-      and r.tenant = :tenant and r.project = :project
-    limit 1
-) review on true
+audit_draws d left join lateral {review_of(d)} review on true
 where d.tenant = :tenant and d.project = :project and review.reaction is null
   and exists (select from messages m
       where m.tenant = :tenant and m.project = :project and m.conversation_id = d.conversation_id
@@ -73,12 +80,7 @@ select p.agent_id, p.machine, count(*)::int as size,
 from population p
 left join audit_draws d
     on d.conversation_id = p.conversation_id and d.turn_id = p.turn_id and d.tenant = :tenant and d.project = :project
-left join lateral (
-    select r.reaction from effective r
-    where d.id is not null and r.conversation_id = p.conversation_id and r.turn_id = p.turn_id
-      and r.origin = 'reviewer' and r.tenant = :tenant and r.project = :project
-    limit 1
-) review on true
+left join lateral {review_of(d)} review on true
 group by p.agent_id, p.machine
 
 -- name: count_reviewed_kinds
@@ -93,14 +95,8 @@ from (
 cross join lateral (
     select coalesce(f.reaction, f.overruled_reaction) as reaction, f.decided_by from feedbacks f
     where f.tenant = :tenant and f.project = :project
-      and f.conversation_id = d.conversation_id and f.turn_id = d.turn_id and f.origin = 'machine'
-      and (f.reaction is not null or f.overruled_reaction is not null)
+      and f.conversation_id = d.conversation_id and f.turn_id = d.turn_id and {is_verdict(f)}
     order by f.occurred_at desc, f.feedback_id desc limit 1
 ) machine
-cross join lateral (
-    select r.reaction from effective r
-    where r.tenant = :tenant and r.project = :project
-      and r.conversation_id = d.conversation_id and r.turn_id = d.turn_id and r.origin = 'reviewer'
-    limit 1
-) review
+cross join lateral {review_of(d)} review
 group by machine.reaction, machine.decided_by

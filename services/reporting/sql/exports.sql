@@ -27,26 +27,28 @@ m.thread = {row}.thread and hashtextextended(m.thread, 0) = hashtextextended({ro
 order by m.occurred_at desc, m.sequence desc, m.sender_type limit 1
 
 -- fragment: request_of_answer
--- The request of the answer `a`, in this order of preference: the last message before `a` in its turn; the last message
--- before `a` among the message that `a` replies to and other replies to that; if `a` replies to nothing, the message
--- directly before it, or its thread's root. None if an agent wrote that message. A message that is found only by its
--- position must have no turn id and be earlier than `a`.
+-- The request of the answer `a`: the message that the first of four ways finds, unless an agent wrote it.
 cross join lateral (
     select * from (
-        (select *, 2 as sure from messages m where {is_before_answer} and m.turn_id = a.turn_id {last_first})
+        -- 1. The last message of the same turn.
+        (select *, 1 as way from messages m where {is_before_answer} and m.turn_id = a.turn_id {last_first})
         union all
-        (select *, 1 from messages m
+        -- 2. The message that `a` replies to, or a later reply to that.
+        (select *, 2 from messages m
          where {is_before_answer} and (m.message_id = a.reply_to or m.reply_to = a.reply_to)
            and (m.thread = a.thread or m.message_id = a.thread) {last_first})
         union all
-        (select *, 0 from messages m
+        -- 3. If `a` replies to nothing: the message directly before it.
+        (select *, 3 from messages m
          where {is_before_answer} and a.reply_to is null and {is_in_thread(a)} {last_first})
         union all
-        (select *, -1 from messages m where {is_before_answer} and a.reply_to is null and m.message_id = a.thread)
-    ) p order by sure desc limit 1
+        -- 4. If `a` replies to nothing and begins its thread: the thread's root.
+        (select *, 4 from messages m where {is_before_answer} and a.reply_to is null and m.message_id = a.thread)
+    ) found order by way limit 1
 ) r
 where r.sender_type = 'human'
-  and (r.sure > 0 or r.turn_id is null and (r.occurred_at, r.sequence) < (a.occurred_at, a.sequence))
+  -- The last two ways know the position only, so the message must have no turn and be earlier than `a`.
+  and (r.way <= 2 or r.turn_id is null and (r.occurred_at, r.sequence) < (a.occurred_at, a.sequence))
 
 -- name: requests_of_answers
 select a.n, r.message_id, r.occurred_at, r.sequence, {text_until(r, a.occurred_at)} as content

@@ -1,27 +1,25 @@
--- name: list_projects
+-- fragment: each_project_once(found, rows)
 -- Each step jumps to the next pair in the index, so the cost is one probe per project instead of one per row.
-with recursive chatting as (
-    (select tenant, project from messages order by tenant, project limit 1)
+(select tenant, project from {rows} order by tenant, project limit 1)
     union all
-    select next.* from chatting last cross join lateral (
-        select tenant, project from messages m where (m.tenant, m.project) > (last.tenant, last.project)
-        order by tenant, project limit 1
+    select next.* from {found} last cross join lateral (
+        select r.tenant, r.project from {rows} r where (r.tenant, r.project) > (last.tenant, last.project)
+        order by r.tenant, r.project limit 1
     ) next
-), judging as (
-    (select tenant, project from feedbacks order by tenant, project limit 1)
-    union all
-    select next.* from judging last cross join lateral (
-        select tenant, project from feedbacks f where (f.tenant, f.project) > (last.tenant, last.project)
-        order by tenant, project limit 1
-    ) next
+
+-- name: list_projects
+with recursive with_messages as (
+    {each_project_once(with_messages, messages)}
+), with_feedback as (
+    {each_project_once(with_feedback, feedbacks)}
 ), known as (
-    select * from chatting union select * from judging
+    select * from with_messages union select * from with_feedback
 )
 select tenant, project, (
-    select f.written_by from feedbacks f where f.tenant = k.tenant and f.project = k.project
+    select f.written_by from feedbacks f where f.tenant = known.tenant and f.project = known.project
     order by f.written_by desc limit 1
 ) as written_by
-from known k
+from known
 where (:tenant::text is null or tenant = :tenant) and (:project::text is null or project = :project)
 order by written_by desc nulls last, tenant, project
 limit :limit
