@@ -19,7 +19,7 @@ WEBHOOKS = "/tenants/{tenant}/webhooks"
 REPLAY = WEBHOOKS + "/{endpoint:segment}/replay"
 
 
-class Standing(BaseModel):
+class WebhookStatus(BaseModel):
     """Delivery state of one webhook endpoint."""
 
     name: str = Field(description="The endpoint's name in the webhooks file.", examples=["learner"])
@@ -34,10 +34,10 @@ class Standing(BaseModel):
     )
 
 
-class Standings(BaseModel):
+class WebhookStatuses(BaseModel):
     """Delivery states of the tenant's webhook endpoints."""
 
-    endpoints: list[Standing] = Field(description="One for each endpoint of the tenant, in the file's order.")
+    endpoints: list[WebhookStatus] = Field(description="One for each endpoint of the tenant, in the file's order.")
 
 
 class Replayed(BaseModel):
@@ -51,7 +51,7 @@ def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries
     router = Routes("webhooks", FAILURES)
 
     @router.at("GET", WEBHOOKS, summary="Delivery state of the webhook endpoints")
-    async def standings(tenant: Name) -> Standings:
+    async def webhook_statuses(tenant: Name) -> WebhookStatuses:
         """Count waiting and dead events for each endpoint of the tenant."""
         counts = await deliveries.counts(tenant)
         found = []
@@ -59,7 +59,7 @@ def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries
             if endpoint.settings.tenant == tenant:
                 count = counts.get(endpoint.name)
                 found.append(
-                    Standing(
+                    WebhookStatus(
                         name=endpoint.name,
                         waiting=count.waiting if count else 0,
                         dead=count.dead if count else 0,
@@ -67,7 +67,7 @@ def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries
                         last_answer=count.last_answer if count else None,
                     )
                 )
-        return Standings(endpoints=found)
+        return WebhookStatuses(endpoints=found)
 
     @router.at(
         "POST",
