@@ -106,7 +106,7 @@ class FeedbackResult(BaseModel):
 
 
 class KnownTurn(BaseModel):
-    """Known facts of a turn."""
+    """Facts about a turn; null if no event has given them."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 

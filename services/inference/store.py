@@ -57,7 +57,7 @@ class IndexedMessage:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """Fields that a verdict and its announcement depend on."""
+        """The fields that affect a verdict or its announcement."""
         return self.message, self.provenance, self.user_type
 
     def merged(self, other: IndexedMessage) -> IndexedMessage:

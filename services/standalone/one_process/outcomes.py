@@ -1,4 +1,4 @@
-"""The outcome of every replayed line, from the outcome stream. Pure except for writing the file."""
+"""Assigns an outcome to every replayed line, from the observed outcomes. Pure, except for writing the file."""
 
 from __future__ import annotations
 

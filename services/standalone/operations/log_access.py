@@ -31,7 +31,10 @@ from standalone.waiting import within
 
 @dataclass(frozen=True)
 class LogTarget:
-    """Kafka and its feedback store. `groups` are the readers to wait for if the log is in memory."""
+    """Addresses of a Kafka and of the feedback store of its services.
+
+    `groups` are the consumer groups that a writer waits for if the log is in memory.
+    """
 
     bootstrap: Bootstrap
     store_url: str

@@ -1,4 +1,4 @@
-"""Writes to the in-process log of another process: polls its readers' offsets, and waits for them."""
+"""Backpressure for writes to the in-process log of another process: waits until its consumer groups have caught up."""
 
 from __future__ import annotations
 
