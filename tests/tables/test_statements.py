@@ -204,7 +204,7 @@ def test_every_fragment_is_inserted(folder: Folder) -> None:
     text = "".join(path.read_text("utf-8") for path in sorted((ROOT / folder.path / "sql").glob("*.sql")))
     code = [path.read_text("utf-8") for path in (ROOT / folder.path).rglob("*.py")]
     named = re.findall(r"""["'](\w+)["']""", "".join(one for one in code if "SQL.part" in one))
-    inserted = {*re.findall(r"\{(\w+)", text), *named}
+    inserted = {*re.findall(r"[{(](\w+)(?=[^{}]*\})", text), *named}  # as it is, or as the argument of another
     assert set(re.findall(r"^-- fragment: (\w+)", text, re.MULTILINE)) - inserted == set()
 
 

@@ -1048,26 +1048,6 @@ export interface SourceOutcome {
   outcome: string;
 }
 
-/** Delivery state of one webhook endpoint. */
-export interface Standing {
-  /** The endpoint's name in the webhooks file. */
-  name: string;
-  /** Events not delivered yet that will be retried. */
-  waiting: number;
-  /** Events that are not retried until a replay. */
-  dead: number;
-  /** Arrival time of the oldest undelivered event, in UTC; null if there is none. */
-  oldest: string | null;
-  /** Last failed attempt of these events: a status, `timeout`, `private_address` or an error's name. */
-  last_answer: string | null;
-}
-
-/** Delivery states of the tenant's webhook endpoints. */
-export interface Standings {
-  /** One for each endpoint of the tenant, in the file's order. */
-  endpoints: Standing[];
-}
-
 /** Satisfaction in a time window. Lists are sorted by most feedback and have at most 1,000 names each. */
 export interface Summary {
   /** As in the path. */
@@ -1265,6 +1245,26 @@ export interface VerdictKind {
   low: number;
   /** Upper bound of the share, 0 to 1. */
   high: number;
+}
+
+/** Delivery state of one webhook endpoint. */
+export interface WebhookStatus {
+  /** The endpoint's name in the webhooks file. */
+  name: string;
+  /** Events not delivered yet that will be retried. */
+  waiting: number;
+  /** Events that are not retried until a replay. */
+  dead: number;
+  /** Arrival time of the oldest undelivered event, in UTC; null if there is none. */
+  oldest: string | null;
+  /** Last failed attempt of these events: a status, `timeout`, `private_address` or an error's name. */
+  last_answer: string | null;
+}
+
+/** Delivery states of the tenant's webhook endpoints. */
+export interface WebhookStatuses {
+  /** One for each endpoint of the tenant, in the file's order. */
+  endpoints: WebhookStatus[];
 }
 
 /** A service's records of an event or a message, without content. */
@@ -1599,7 +1599,7 @@ export interface Operations {
   "GET /tenants/{tenant}/webhooks": {
     query: Record<string, unknown>;
     body: undefined;
-    answer: Standings;
+    answer: WebhookStatuses;
   };
   "POST /tenants/{tenant}/webhooks/{endpoint}/replay": {
     query: Record<string, unknown>;

@@ -18,9 +18,9 @@ from starlette.types import ASGIApp
 
 from servicekit import metrics
 from servicekit.errors import Unavailable
-from servicekit.web.answering import DeadlineMiddleware
 from servicekit.web.application import Surface, add_routes, application, guarded
 from servicekit.web.auth import AccessToken
+from servicekit.web.failures import DeadlineMiddleware
 from servicekit.web.guard import STARTING
 from servicekit.web.permissions import ANY_TOKEN, PUBLIC
 
