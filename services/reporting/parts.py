@@ -19,6 +19,7 @@ from reporting.egress.webhooks.courier import Courier
 from reporting.egress.webhooks.endpoints import WebhookEndpoint, read_endpoints
 from reporting.egress.webhooks.handlers import WebhookHandler
 from reporting.egress.webhooks.store import Deliveries
+from reporting.issues.job import IssueJob, issue_encoder
 from reporting.queries.counts import totals
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
@@ -46,6 +47,7 @@ class ReportingParts:
     store: PostgresReadModels
     erasures: ReportingErasures
     rollups: Rollups
+    issues: IssueJob
     mirror: ArtifactReplicator | None
     receipts: Producer
     """Producer of erasure receipts. With an object store, receipts are held until the store has deleted the objects."""
@@ -98,6 +100,7 @@ async def open_parts(
         store=store,
         erasures=ReportingErasures(pool),
         rollups=rollups,
+        issues=IssueJob(pool, service.context.clock, partial(issue_encoder, settings.sentence_encoder)),
         mirror=mirror,
         receipts=receipts,
         deliveries=Deliveries(pool),

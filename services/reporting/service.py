@@ -7,6 +7,7 @@ from reporting.api.audit.routes import AUDIT, DRAWS, audit_router
 from reporting.api.conversations import CONVERSATION, PROJECT, conversations_router
 from reporting.api.exports import EXPORT, exports_router
 from reporting.api.figures import SESSIONS, figures_router
+from reporting.api.issues import CHANGE, ISSUE, ISSUES, MERGE, SPLIT, issues_router
 from reporting.api.webhooks import REPLAY, WEBHOOKS, webhooks_router
 from reporting.dashboard.routes import PAGES, pages_router
 from reporting.egress.webhooks.handlers import ErasureRequestHandler
@@ -67,6 +68,16 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             {("GET", AUDIT): needs(READ), ("GET", DRAWS): needs(REVIEW), ("POST", DRAWS): needs(REVIEW)},
         ),
         Serves(
+            lambda parts: issues_router(parts.reads, parts.pool, parts.service.context.clock),
+            {
+                ("GET", ISSUES): needs(READ),
+                ("GET", ISSUE): needs(READ),
+                ("POST", CHANGE): needs(REVIEW),
+                ("POST", MERGE): needs(REVIEW),
+                ("POST", SPLIT): needs(REVIEW),
+            },
+        ),
+        Serves(
             lambda parts: webhooks_router(parts.endpoints, parts.deliveries, parts.service.context.clock),
             {("GET", WEBHOOKS): needs(ADMIN), ("POST", REPLAY): needs(ADMIN)},
         ),
@@ -80,6 +91,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     ],
     every=[
         Every("rollups", 5, lambda parts: parts.rollups.catch_up),
+        Every("issues", 10, lambda parts: parts.issues.catch_up, delay=10),
         Every("artifacts", 2, ReportingParts.replicate_artifacts, if_set="artifact_store_url"),
         Every("webhook", 1, ReportingParts.couriers, if_set="webhooks"),
     ],
@@ -87,6 +99,8 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("messages", "message_days", "occurred_at", "microseconds"),
         Keeps("feedbacks", "feedback_days", "occurred_at", "microseconds"),
         Keeps("replies", "feedback_days", "occurred_at", "microseconds"),
+        # The retention of feedback removes these rows as well: each deletion is a changed rejection.
+        Keeps("issue_turns", "message_days", "asked_at", "microseconds"),
         Keeps("sessions", "feedback_days", "recorded_at", "microseconds"),
         Keeps("deliveries", "webhook_days", "created_at", "microseconds"),
         Keeps("journal", "journal_days", "noted_at"),

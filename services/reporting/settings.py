@@ -19,6 +19,8 @@ class ReportingSettings(ReadSettings):
     """Kafka bootstrap servers, `host:port` separated by commas."""
     pool_size: int = Field(default=4, ge=2, le=100)
     """Maximum number of the consumer's database connections."""
+    sentence_encoder: str = "auto"
+    """Encoder of rejected turns, as INFERENCE_SENTENCE_ENCODER; word vectors if it is `none` or not on this machine."""
     message_days: float = Field(default=0, ge=0)
     """Retention of messages, which transcripts show, in days since they were written; 0 keeps all."""
     feedback_days: float = Field(default=0, ge=0)

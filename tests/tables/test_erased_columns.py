@@ -51,7 +51,11 @@ HOLD_WORDS = {
     "reporting.rollups.reason",  # tags, counted
 }
 """Columns that contain the texts of a person who gives every kind of feedback."""
-MADE_OF_WORDS = {"inference.turns.user_vector", "inference.turns.user_embedder"}
+MADE_OF_WORDS = {
+    "inference.turns.user_vector",
+    "inference.turns.user_embedder",
+    *(f"reporting.issue_turns.{name}" for name in ("vector", "question", "words", "user_id", "asker_id")),
+}
 """Columns derived from a person's question; those of an answer come from the agent's text."""
 
 EVE_ID = "eve@example.org"
@@ -118,9 +122,9 @@ async def filled_for_question(stack: RunningStack, conversation: str) -> set[str
     """Return the columns of MADE_OF_WORDS that are not null in the conversation."""
     found = set()
     for column in MADE_OF_WORDS:
-        _, table, name = column.split(".")
+        schema, table, name = column.split(".")
         rows = await stack.rows(
-            f"select from inference.{table} where {name} is not null and conversation_id = '{conversation}'"
+            f"select from {schema}.{table} where {name} is not null and conversation_id = '{conversation}'"
         )
         found |= {column} if rows else set()
     return found
@@ -150,7 +154,7 @@ async def eve_says_everything(stack: RunningStack) -> list[dict[str, Any]]:
     await stack.quiet()
     # Hours are counted when they have not changed for some time.
     await stack.rows("update reporting.stale_hours set marked_at = marked_at - interval '1 hour'")
-    for name in ("rollups", "artifacts"):
+    for name in ("rollups", "artifacts", "issues"):
         await _run_now(stack, name)
     return said
 
@@ -178,7 +182,7 @@ async def test_no_column_holds_an_erased_persons_words(own_database: str, tmp_pa
 
         status = await erased(stack, EVE_ID)
         await stack.quiet()
-        for name in ("rollups", "artifacts"):
+        for name in ("rollups", "artifacts", "issues"):
             await _run_now(stack, name)
         assert await columns_holding(stack, SECRET) == set()
         assert await filled_for_question(stack, "e1") == set()

@@ -99,6 +99,7 @@ LIMITS = [
     Limit("reporting", "messages", "occurred_at", 40, "microseconds"),
     Limit("reporting", "feedbacks", "occurred_at", 50, "microseconds"),
     Limit("reporting", "replies", "occurred_at", 50, "microseconds"),
+    Limit("reporting", "issue_turns", "asked_at", 40, "microseconds"),
     Limit("reporting", "sessions", "recorded_at", 50, "microseconds"),
     Limit("reporting", "deliveries", "created_at", 7, "microseconds"),
     Limit("reporting", "journal", "noted_at", 7),

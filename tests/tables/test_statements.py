@@ -37,7 +37,9 @@ from servicekit.db.statements import Statement, Statements
 
 ROOT = Path(__file__).parents[2]
 AT, SPAN = Project("acme", "support"), TimeSpan(DAY // 2, 40 * DAY)
-EVERY = Filters("a", "1", "m", "ok", ("user",), "verdict", "intent", 0.5, None, "u", "c", "d", "rules", "person")
+EVERY = Filters(
+    "a", "1", "m", "ok", ("user",), "verdict", "intent", 0.5, None, "u", "c", "d", "rules", "person", False, 1
+)
 WHERE = where(AT, SPAN, replace(EVERY, text="x"))[0]
 FEEDBACK_SLOTS = [{"table": table, "is_live": is_live} for table, is_live in IS_LIVE.items()]
 Parts = Sequence[Mapping[str, str]]

@@ -1011,6 +1011,8 @@ export interface SearchBody {
   decided_by?: "rules" | "learned" | "llm" | null;
   /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
   given_by?: "person" | "agent" | null;
+  /** Only verdicts on the turns of this issue. */
+  issue?: number | null;
   /** Earliest time of the reaction, inclusive. */
   start?: string | null;
   /** Latest time of the reaction, inclusive. */
@@ -1552,6 +1554,8 @@ export interface Operations {
       decided_by?: "rules" | "learned" | "llm" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
+      /** Only verdicts on the turns of this issue. */
+      issue?: number | null;
       /** Earliest time of the reaction, inclusive. */
       start?: string | null;
       /** Latest time of the reaction, inclusive. */

@@ -135,6 +135,9 @@ class FilterBody(RequestBody):
     given_by: GivenBy | None = Field(
         default=None, description="`person`, or `agent` for AI critics: feedback whose user type is `agent`."
     )
+    issue: Annotated[int, Field(ge=1, lt=2**63)] | None = Field(
+        default=None, description="Only verdicts on the turns of this issue."
+    )
     start: Moment | None = Field(default=None, description="Earliest time of the reaction, inclusive.")
     end: Moment | None = Field(default=None, description="Latest time of the reaction, inclusive.")
 
@@ -165,6 +168,7 @@ class FilterBody(RequestBody):
             detector=self.detector,
             decided_by=self.decided_by,
             given_by=self.given_by,
+            issue=self.issue,
         )
 
 

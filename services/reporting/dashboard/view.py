@@ -73,6 +73,8 @@ class View(BaseModel):
     q: Annotated[Annotated[str, Field(max_length=200, pattern=r"^[^\x00]+$")] | None, Empty] = None
     """Part of a text or correction to search for."""
     user: Annotated[Id | None, Empty] = None
+    issue: Annotated[Annotated[int, Field(ge=1, lt=2**63)] | None, Empty] = None
+    """Only verdicts on the turns of this issue; its page: the issue."""
     conversation: Annotated[Id | None, Empty] = None
     reviewed: Annotated[UUID | None, Empty] = None
     """Transcript: id of the review that was just submitted."""
@@ -114,6 +116,7 @@ class View(BaseModel):
             user_id=self.user,
             conversation_id=self.conversation,
             given_by=self.by,
+            issue=self.issue,
         )
 
     @property

@@ -47,7 +47,7 @@ class Filters:
 
     `reason` is a tag, or a machine verdict's correction type. `text` is part of a text or correction; case is ignored.
     `given_by` "agent" selects AI critics: agents that judge other agents. `overruled` adds the machine verdicts that
-    reviews have overruled, with the machine's reaction.
+    reviews have overruled, with the machine's reaction. `issue` selects the verdicts on the turns of an issue.
     """
 
     agent_id: str | None = None
@@ -65,6 +65,7 @@ class Filters:
     decided_by: DecidedBy | None = None
     given_by: GivenBy | None = None
     overruled: bool = False
+    issue: int | None = None
 
     @property
     def view(self) -> str:
@@ -79,7 +80,9 @@ class Filters:
     @property
     def has_replies(self) -> bool:
         """Return True if replies may match these filters. They have no verdict, reason or detector."""
-        of_verdicts = self.reaction or self.reason or self.detector or self.decided_by or self.overruled
+        of_verdicts = (
+            self.reaction or self.reason or self.detector or self.decided_by or self.overruled or self.issue is not None
+        )
         by_people = self.origins is None or "user" in self.origins
         return self.feedback_type in (None, "implicit") and by_people and not of_verdicts
 
@@ -102,6 +105,10 @@ _CLAUSES: Final = {
     "detector": "e.detector = :detector",
     "decided_by": "e.decided_by = :decided_by",
     "given_by": "(e.user_type = 'agent') = (:given_by::text = 'agent')",
+    "issue": """exists (
+        select from issue_turns i
+        where i.conversation_id = e.conversation_id and i.turn_id = e.turn_id and i.issue_id = :issue
+          and i.tenant = :tenant and i.project = :project)""",
 }
 
 

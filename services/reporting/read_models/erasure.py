@@ -12,9 +12,12 @@ from reporting.sql import SQL
 
 _AT_ONCE: Final = 5_000
 """Maximum number of rows that one statement changes, to stay under the statement timeout."""
-_DELETE_FEEDBACKS: Final = [
-    SQL.delete_feedbacks_of_person.filled(table=table, is_live=is_live) for table, is_live in IS_LIVE.items()
-]
+_STATEMENTS: Final = (
+    SQL.blank_messages,
+    SQL.delete_issue_turns_of_person,
+    *(SQL.delete_feedbacks_of_person.filled(table=table, is_live=is_live) for table, is_live in IS_LIVE.items()),
+    SQL.delete_deliveries_of_person,
+)
 
 
 class ReportingErasures:
@@ -24,14 +27,14 @@ class ReportingErasures:
         self._pool = pool
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Blank these people's messages; delete their feedback, its reason counts and its webhook deliveries.
+        """Blank these people's messages; delete their feedback, its reason counts, webhook deliveries, and issue turns.
 
-        Returns the number of messages, feedback records and deliveries changed.
+        Returns the number of messages, feedback records, turns of issues and deliveries changed.
         """
         changed = 0
         for (tenant, user_id), at in sorted(erased.items()):
             covered = {"tenant": tenant, "user_id": user_id, "until": at + ERASURE_MARGIN, "limit": _AT_ONCE}
-            for statement in (SQL.blank_messages, *_DELETE_FEEDBACKS, SQL.delete_deliveries_of_person):
+            for statement in _STATEMENTS:
                 changed += await self._repeated(*statement(**covered))
         for tenant in {tenant for tenant, _ in erased}:
             async with self._pool.acquire() as connection, connection.transaction():

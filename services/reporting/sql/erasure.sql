@@ -14,6 +14,22 @@ delete from deliveries where (endpoint, subject) in (
     select endpoint, subject from deliveries
     where tenant = :tenant and user_id = :user_id and occurred_at <= :until limit :limit)
 
+-- name: delete_issue_turns_of_person
+-- What issues derive from the texts goes as well; it is computed again from the turns that are left.
+with gone as materialized (
+    select conversation_id, turn_id, tenant, project, issue_id from issue_turns
+    where tenant = :tenant and (user_id = :user_id and occurred_at <= :until or asker_id = :user_id and asked_at <= :until)
+    limit :limit
+), blanked as (
+    update issues set centre = null, topic = null, words = '{}'
+    where coalesce(merged_into, id) in (select issue_id from gone)
+), marked as (
+    insert into rejection_changes (tenant, project, conversation_id, turn_id)
+    select tenant, project, conversation_id, turn_id from gone
+)
+delete from issue_turns t using gone g
+where t.conversation_id = g.conversation_id and t.turn_id = g.turn_id and t.tenant = g.tenant and t.project = g.project
+
 -- name: delete_reason_counts
 -- A roll-up may contain a tag that the person wrote. The deletion of their feedback has marked the hour stale, so this
 -- roll-up is no longer read.

@@ -51,7 +51,8 @@ where r.sender_type = 'human'
   and (r.way <= 2 or r.turn_id is null and (r.occurred_at, r.sequence) < (a.occurred_at, a.sequence))
 
 -- name: requests_of_answers
-select a.n, r.message_id, r.occurred_at, r.sequence, {text_until(r, a.occurred_at)} as content
+select a.n, r.message_id, r.occurred_at, r.sequence, nullif(r.sender_id, '') as sender_id,
+    {text_until(r, a.occurred_at)} as content
 from unnest(:n::int[], :conversation_id::text[], :turn_id::text[], :message_id::text[], :reply_to::text[],
     :thread::text[], :occurred_at::bigint[], :sequence::bigint[])
     as a (n, conversation_id, turn_id, message_id, reply_to, thread, occurred_at, sequence)

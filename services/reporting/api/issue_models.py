@@ -1,0 +1,181 @@
+"""Bodies and responses of the HTTP API of issues."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from contracts.base import Id, Label
+from contracts.instants import format_instant
+from reporting.api.bodies import RequestBody
+from reporting.issues.reading import Issue, IssuePage
+from reporting.issues.resolution import Share
+from reporting.issues.store import IssueState
+from reporting.queries.answers import ResponseModel, Time
+
+
+class IssuesQuestion(RequestBody):
+    agent_id: Id | None = Field(default=None, description="Only issues of this agent.")
+    state: IssueState | None = Field(default=None, description="Only issues in this state.")
+    limit: Annotated[int, Field(ge=1, le=500, description="How many at most.")] = 100
+
+
+class IssueBody(RequestBody):
+    """The state of an issue as it is to be; omitted fields are emptied."""
+
+    state: Literal["open", "resolved", "muted"] = Field(
+        description="`resolved` becomes `regressed` when rejections return."
+    )
+    resolved_in: Label | None = Field(
+        default=None, description="The agent's version that resolves it; null: resolved from now on."
+    )
+    assignee: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        default=None, description="Who works on it."
+    )
+    note: Annotated[str, Field(min_length=1, max_length=4_000)] | None = Field(default=None, description="Free text.")
+
+
+class MergeBody(RequestBody):
+    into: Annotated[int, Field(ge=1, lt=2**63, description="Issue of the same agent that gets all turns.")]
+
+
+class TurnBody(BaseModel):
+    conversation_id: Id = Field(description="The conversation.")
+    turn_id: Id = Field(description="The turn.")
+
+
+class SplitBody(RequestBody):
+    turns: Annotated[list[TurnBody], Field(min_length=1, max_length=1_000, description="Turns of the new issue.")]
+
+
+class TopicShare(ResponseModel):
+    """Share of a topic's answered turns that were rejected, with its 95 % confidence interval (Wilson)."""
+
+    turns: Annotated[int, Field(description="Answered turns on the topic, of the newest answers compared.")]
+    rejected: Annotated[int, Field(description="Rejected turns of the issue among them.")]
+    share: Annotated[float | None, Field(description="rejected / turns, 0 to 1; null without turns.")]
+    low: Annotated[float, Field(description="Lower bound.")]
+    high: Annotated[float, Field(description="Upper bound.")]
+
+
+class IssueItem(ResponseModel):
+    """Rejected turns of an agent on one topic."""
+
+    id: Annotated[int, Field(description="Stays the same while the issue grows.")]
+    agent_id: Annotated[str, Field(description="The agent.")]
+    words: Annotated[list[str], Field(description="Distinctive words of its questions, most distinctive first.")]
+    state: Annotated[IssueState, Field(description="open, resolved, muted or regressed.")]
+    resolved_in: Annotated[str | None, Field(description="The version that resolved it.")]
+    state_at: Annotated[Time, Field(description="Time of the last change of its state.")]
+    assignee: Annotated[str | None, Field(description="Who works on it.")]
+    note: Annotated[str | None, Field(description="Free text.")]
+    merged_into: Annotated[int | None, Field(description="The issue that has its turns since it was merged.")]
+    turns: Annotated[int, Field(description="Rejected turns.")]
+    people: Annotated[int, Field(description="Different people who rejected.")]
+    first_at: Annotated[Time | None, Field(description="Time of the first rejection; null without turns.")]
+    last_at: Annotated[Time | None, Field(description="Time of the last rejection.")]
+    versions: Annotated[list[str], Field(description="The agent's versions that gave the answers.")]
+    topic: Annotated[TopicShare, Field(description="As of the last daily count.")]
+    days: Annotated[list[int], Field(description="Rejected turns of the last 14 UTC days; empty for an issue alone.")]
+
+
+class IssueList(ResponseModel):
+    available: Annotated[bool, Field(description="False if the server lacks agent-feedback[issues].")]
+    waiting: Annotated[int, Field(description="Rejected turns that belong to no issue yet.")]
+    items: Annotated[list[IssueItem], Field(description="Most turns first.")]
+
+
+class IssueTurnItem(ResponseModel):
+    """Rejected turn of an issue with the beginnings of its texts; null for unknown ones."""
+
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    user_id: Annotated[str, Field(description="The person.")]
+    by_person: Annotated[bool, Field(description="False if only the machine calls it rejected.")]
+    ts: Annotated[Time, Field(description="Time of the rejection.")]
+    agent_version: Annotated[str | None, Field(description="The agent's version.")]
+    question: Annotated[str | None, Field(description="The person's question.")]
+    answer: Annotated[str | None, Field(description="The agent's answer.")]
+    complaint: Annotated[str | None, Field(description="The text of the rejection.")]
+
+
+class ResolutionFigures(ResponseModel):
+    """Shares rejected before and after the resolution."""
+
+    before: Annotated[TopicShare, Field(description="Turns of earlier versions.")]
+    after: Annotated[TopicShare, Field(description="Turns of the resolving version and later ones.")]
+    low: Annotated[float, Field(description="Lower bound of after minus before, -1 to 1 (Newcombe, 95 %).")]
+    high: Annotated[float, Field(description="Upper bound.")]
+    proved: Annotated[bool, Field(description="True if the share is significantly lower after the resolution.")]
+
+
+class IssueDetail(ResponseModel):
+    issue: Annotated[IssueItem, Field(description="The issue.")]
+    resolution: Annotated[ResolutionFigures | None, Field(description="Null unless resolved or regressed.")]
+    turns: Annotated[list[IssueTurnItem], Field(description="At most 100, most typical first.")]
+
+
+class IssueId(ResponseModel):
+    id: Annotated[int, Field(description="The issue.")]
+
+
+def _share(one: Share) -> TopicShare:
+    return TopicShare(turns=one.turns, rejected=one.rejected, share=one.share, low=one.sure.low, high=one.sure.high)
+
+
+def _time(moment: int | None) -> str | None:
+    return None if moment is None else format_instant(moment)
+
+
+def item_of(one: Issue) -> IssueItem:
+    """Return an issue as the API shows it."""
+    return IssueItem(
+        id=one.id,
+        agent_id=one.agent_id,
+        words=list(one.words),
+        state=one.state,
+        resolved_in=one.resolved_in,
+        state_at=format_instant(one.state_at),
+        assignee=one.assignee,
+        note=one.note,
+        merged_into=one.merged_into,
+        turns=one.turns,
+        people=one.people,
+        first_at=_time(one.first_at),
+        last_at=_time(one.last_at),
+        versions=list(one.versions),
+        topic=_share(one.topic),
+        days=list(one.days),
+    )
+
+
+def detail_of(page: IssuePage) -> IssueDetail:
+    """Return an issue with its turns as the API shows it."""
+    proof = page.resolution
+    return IssueDetail(
+        issue=item_of(page.issue),
+        resolution=None
+        if proof is None
+        else ResolutionFigures(
+            before=_share(proof.before),
+            after=_share(proof.after),
+            low=proof.difference.low,
+            high=proof.difference.high,
+            proved=proof.is_proved,
+        ),
+        turns=[
+            IssueTurnItem(
+                conversation_id=one.conversation_id,
+                turn_id=one.turn_id,
+                user_id=one.user_id,
+                by_person=one.by_person,
+                ts=format_instant(one.occurred_at),
+                agent_version=one.agent_version,
+                question=one.question,
+                answer=one.answer,
+                complaint=one.complaint,
+            )
+            for one in page.turns
+        ],
+    )

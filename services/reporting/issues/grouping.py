@@ -1,0 +1,127 @@
+"""Vectors of rejected turns, and their grouping by topic. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.cluster import HDBSCAN
+from sklearn.decomposition import PCA
+
+from detector.encoders.embedder import Vectors, unit_rows
+
+SMALLEST: Final = 3
+"""Minimum number of turns of a new issue."""
+MOST: Final = 5_000
+"""Maximum number of turns that are clustered at once; the time of the clustering grows with its square."""
+_DIMENSIONS: Final = 20
+_NEIGHBOURS: Final = 2
+_SPREAD: Final = 2
+_CLOSEST: Final = 0.8
+_ANSWER: Final = 0.2
+"""Weight of the answer beside the question's 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Centre:
+    """Mean vector of a group, of length 1, and the minimum similarity to it at which another turn belongs to it."""
+
+    vector: Vectors
+    radius: float
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Decision on turns without issue: `joined` gives the known issue of a turn, `new` the turns of each new issue.
+
+    Turns are row numbers.
+    """
+
+    joined: Mapping[int, int]
+    new: Sequence[Sequence[int]]
+
+
+def turn_vectors(questions: Vectors, answers: Vectors, complaints: Vectors) -> Vectors:
+    """Return one vector of length 1 for each turn, from the vectors of its three texts, each of shape (turns, width).
+
+    A complaint weighs as much as it resembles the question, so that "that's wrong" does not gather turns of all topics.
+    It stands alone if the question is unknown. A turn without any text gets a zero vector.
+    """
+    alike = np.clip((questions * complaints).sum(axis=1, keepdims=True), 0, 1)
+    asked = np.linalg.norm(questions, axis=1, keepdims=True) > 0
+    return unit_rows(questions + _ANSWER * answers + np.where(asked, alike, 1) * complaints)
+
+
+def centre_of(vectors: Vectors) -> Centre:
+    """Return the centre of a group of at least one turn.
+
+    Its radius is two standard deviations below the mean similarity of the turns, and not above 0.8, so that other words
+    for the same join a group of turns that are almost equal.
+    """
+    mean = unit_rows(vectors.mean(axis=0, keepdims=True))[0]
+    near = vectors @ mean
+    return Centre(mean, min(_CLOSEST, float(near.mean() - _SPREAD * near.std())))
+
+
+def nearest(vectors: Vectors, centres: Sequence[Centre]) -> list[int | None]:
+    """Return for each turn the number of the most similar centre within whose radius it is; None if there is none."""
+    if not centres or not len(vectors):
+        return [None] * len(vectors)
+    near = vectors @ np.stack([one.vector for one in centres]).T
+    near = np.where(near >= np.array([one.radius for one in centres], dtype=np.float32), near, -2)
+    best = near.argmax(axis=1)
+    return [int(number) if near[row, number] > -2 else None for row, number in enumerate(best)]
+
+
+def grouped(vectors: Vectors, issues: Sequence[int | None]) -> Groups:
+    """Cluster all turns of an agent, at most MOST, and decide on those without issue.
+
+    `issues` has the issue of each turn. A turn never leaves its issue, so what people merged or split stays. If at
+    least half of a cluster have an issue, its other turns join the most frequent one; else they become a new issue.
+    Turns that no cluster holds join a new issue within whose radius they are, or wait.
+    """
+    joined: dict[int, int] = {}
+    new: list[list[int]] = []
+    labels = _labels(vectors)
+    for label in range(int(labels.max(initial=-1)) + 1):
+        members = np.flatnonzero(labels == label).tolist()
+        waiting = [row for row in members if issues[row] is None]
+        known = Counter(issue for row in members if (issue := issues[row]) is not None)
+        if 2 * known.total() >= len(members):
+            issue = min(known, key=lambda one: (-known[one], one))
+            joined.update(dict.fromkeys(waiting, issue))
+        elif len(waiting) >= SMALLEST:
+            new.append(waiting)
+    placed = {row for group in new for row in group} | joined.keys()
+    rest = [row for row, issue in enumerate(issues) if issue is None and row not in placed]
+    for row, number in zip(rest, nearest(vectors[rest], [centre_of(vectors[group]) for group in new]), strict=True):
+        if number is not None:
+            new[number].append(row)
+    return Groups(joined, new)
+
+
+def _labels(vectors: Vectors) -> npt.NDArray[np.intp]:
+    """Return the cluster of each turn, -1 for none."""
+    if len(vectors) < SMALLEST:
+        return np.full(len(vectors), -1, dtype=np.intp)
+    width = min(_DIMENSIONS, *vectors.shape)
+    reduced = unit_rows(PCA(width, random_state=0).fit_transform(vectors).astype(np.float32))
+    clusters = HDBSCAN(min_cluster_size=SMALLEST, min_samples=_NEIGHBOURS, allow_single_cluster=False, copy=True)
+    labels: npt.NDArray[np.intp] = clusters.fit_predict(reduced)
+    return labels
+
+
+def packed(vector: Vectors) -> bytes:
+    """Return a vector in half precision, as the tables store it."""
+    return vector.astype(np.float16).tobytes()
+
+
+def unpacked(stored: Sequence[bytes]) -> Vectors:
+    """Return the matrix of stored vectors, which have the same width."""
+    if not stored:
+        return np.zeros((0, 0), dtype=np.float32)
+    return np.frombuffer(b"".join(stored), dtype=np.float16).reshape(len(stored), -1).astype(np.float32)

@@ -1,0 +1,102 @@
+"""Schedule of the work on issues: changed rejections at once, the grouping of an agent's turns once a day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+import asyncpg
+
+from contracts.instants import DAY
+from reporting.issues.store import AgentScope
+from reporting.sql import SQL
+from servicekit import Clock, logger
+
+if TYPE_CHECKING:
+    from detector.encoders.embedder import Embedder
+    from reporting.issues.worker import IssueWorker
+
+_ENOUGH: Final = 20
+"""Turns without issue from which on an agent's turns are grouped before the next day."""
+_PACKAGES: Final = ("numpy", "sklearn", "wordllama")
+log = logger("reporting")
+
+
+class IssueJob:
+    """Keeper of the issues of all projects; call `catch_up` repeatedly.
+
+    `load` returns the sentence encoder. It is called, and the packages of the extra are imported, once there is work.
+    """
+
+    def __init__(self, pool: asyncpg.Pool, clock: Clock, load: Callable[[], Embedder]) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._load = load
+        self._worker: IssueWorker | None = None
+        self._seeded = False
+
+    async def catch_up(self) -> int:
+        """Place all changed rejections, and group each agent that is due. Return the number of changed turns.
+
+        Returns 0 if another process does so, or if the extra is not installed. Raises ModelMissing.
+        """
+        async with self._pool.acquire() as connection:
+            if not await connection.fetchval(*SQL.lock_issues()):
+                return 0
+            try:
+                return await self._work()
+            finally:
+                await connection.execute(*SQL.unlock_issues())
+
+    async def _work(self) -> int:
+        if not is_available():
+            # They are found again once the extra is installed.
+            await self._pool.execute(*SQL.drop_rejection_changes())
+            return 0
+        if not self._seeded:
+            await self._pool.execute(*SQL.seed_rejection_changes())
+            self._seeded = True
+        changed = 0
+        if self._worker is None and not await self._pool.fetchval(*SQL.has_issue_work()):
+            return 0
+        worker = self._worker or self._loaded()
+        while done := await worker.place_changed():
+            changed += done
+        for row in await self._pool.fetch(*SQL.waiting_agents()):
+            if is_due(row["waiting"], row["left_waiting"], row["grouped_at"], self._clock.now()):
+                await worker.group(AgentScope(row["tenant"], row["project"], row["agent_id"]))
+        await worker.describe_changed()
+        return changed
+
+    def _loaded(self) -> IssueWorker:
+        from reporting.issues.worker import IssueWorker
+
+        self._worker = IssueWorker(self._pool, self._clock, self._load())
+        return self._worker
+
+
+def is_available() -> bool:
+    """Return True if the packages of the extra `issues` are installed."""
+    return all(find_spec(name) is not None for name in _PACKAGES)
+
+
+def is_due(waiting: int, left_waiting: int, grouped_at: int | None, now: int) -> bool:
+    """Return True if an agent's turns are to be grouped: on a new day (UTC), or with many new turns without issue.
+
+    `left_waiting` is the number that the last grouping left. Times are in microseconds.
+    """
+    if grouped_at is None:
+        return waiting > 0
+    return now // DAY > grouped_at // DAY or waiting >= max(_ENOUGH, 2 * left_waiting)
+
+
+def issue_encoder(choice: str) -> Embedder:
+    """Return the chosen sentence encoder, or the word vectors.
+
+    Raises ModelMissing if the chosen encoder is not on this machine.
+    """
+    from detector.encoders.choice import sentence_encoder
+    from detector.encoders.embedder import WordLlamaEmbedder
+
+    return sentence_encoder(choice, lambda text: log.info("encoder", text=text)) or WordLlamaEmbedder()

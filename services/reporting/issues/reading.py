@@ -1,0 +1,129 @@
+"""Reads of issues for the API and the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import asyncpg
+
+from contracts.instants import DAY
+from reporting.issues.resolution import Resolution, Share, TopicCount, resolution
+from reporting.issues.store import IssueState
+from reporting.queries.selection import Project
+from reporting.sql import SQL
+
+TREND_DAYS: Final = 14
+EXAMPLES: Final = 3
+MOST_TURNS: Final = 100
+"""Maximum number of turns that a page of one issue shows; the feedback list has all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """Issue of an agent. Times are in microseconds; `topic` counts the answered turns on its topic."""
+
+    id: int
+    agent_id: str
+    words: Sequence[str]
+    state: IssueState
+    resolved_in: str | None
+    state_at: int
+    assignee: str | None
+    note: str | None
+    merged_into: int | None
+    turns: int
+    people: int
+    first_at: int | None
+    last_at: int | None
+    versions: Sequence[str]
+    topic: Share
+    days: Sequence[int] = ()
+    """Rejected turns by UTC day, the last of TREND_DAYS is today; empty for an issue alone."""
+
+    @property
+    def title(self) -> str:
+        """Return the distinctive words, most distinctive first."""
+        return ", ".join(self.words) or f"Issue {self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class IssueTurn:
+    """Rejected turn of an issue with the beginnings of its texts; None for unknown ones. `occurred_at` is the time of
+    the rejection in microseconds."""
+
+    conversation_id: str
+    turn_id: str
+    user_id: str
+    by_person: bool
+    occurred_at: int
+    agent_version: str | None
+    question: str | None
+    answer: str | None
+    complaint: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class IssuePage:
+    """One issue with its turns, nearest to its centre first, and the shares before and after its resolution, if any."""
+
+    issue: Issue
+    turns: Sequence[IssueTurn]
+    versions: Sequence[str]
+    """All versions of the agent, by their first answer."""
+    resolution: Resolution | None
+
+
+async def list_issues(
+    pool: asyncpg.Pool,
+    at: Project,
+    now: int,
+    agent_id: str | None = None,
+    states: Sequence[IssueState] | None = None,
+    limit: int = 100,
+) -> list[Issue]:
+    """List issues with turns, most turns first, each with its trend; `now` is in microseconds."""
+    of = at._asdict()
+    rows = await pool.fetch(*SQL.list_issues(**of, agent_id=agent_id, states=states, limit=limit))
+    today = now // DAY
+    start = (today - TREND_DAYS + 1) * DAY
+    ids = [row["id"] for row in rows]
+    counted = {
+        (row["issue_id"], row["day"] // DAY): row["turns"]
+        for row in await pool.fetch(*SQL.count_issue_days(**of, ids=ids, start=start))
+    }
+    days = range(today - TREND_DAYS + 1, today + 1)
+    return [_issue(row, [counted.get((row["id"], day), 0) for day in days]) for row in rows]
+
+
+async def waiting(pool: asyncpg.Pool, at: Project, agent_id: str | None = None) -> int:
+    """Count the rejected turns without issue."""
+    count: int = await pool.fetchval(*SQL.count_waiting_turns(**at._asdict(), agent_id=agent_id))
+    return count
+
+
+async def find_issue(pool: asyncpg.Pool, at: Project, issue: int, limit: int = MOST_TURNS) -> IssuePage | None:
+    """Return an issue with its turns; None if the project has none of this id."""
+    of = at._asdict()
+    row = await pool.fetchrow(*SQL.find_issue(**of, id=issue))
+    if row is None:
+        return None
+    found = _issue(row)
+    versions = await pool.fetch(*SQL.versions_of_agent(**of, agent_id=found.agent_id))
+    first_seen = {one["agent_version"]: one["first_at"] for one in versions}
+    counts = [TopicCount(**one) for one in await pool.fetch(*SQL.issue_counts_of(**of, id=issue))]
+    return IssuePage(
+        found,
+        [IssueTurn(**one) for one in await pool.fetch(*SQL.turns_in_issue(**of, id=issue, limit=limit))],
+        list(first_seen),
+        resolution(counts, found.resolved_in, found.state_at, first_seen)
+        if found.state in ("resolved", "regressed")
+        else None,
+    )
+
+
+def _issue(row: asyncpg.Record, days: Sequence[int] = ()) -> Issue:
+    values: dict[str, Any] = dict(row)
+    topic = Share(values.pop("topic_turns"), values.pop("topic_rejected"))
+    return Issue(**values, topic=topic, days=days)

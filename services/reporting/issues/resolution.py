@@ -1,0 +1,83 @@
+"""Proof that an issue is resolved: the share of its topic's turns rejected before and after a version. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from contracts.instants import DAY
+from contracts.intervals import Interval, difference, wilson
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCount:
+    """Answered turns on an issue's topic in a day, and how many of them were rejected. `day` is in microseconds."""
+
+    version: str | None
+    day: int
+    turns: int
+    rejected: int
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Number of a topic's turns, and how many of them were rejected."""
+
+    turns: int = 0
+    rejected: int = 0
+
+    def __add__(self, other: Share) -> Share:
+        return Share(self.turns + other.turns, self.rejected + other.rejected)
+
+    @property
+    def share(self) -> float | None:
+        """Return rejected / turns; None without turns."""
+        return self.rejected / self.turns if self.turns else None
+
+    @property
+    def sure(self) -> Interval:
+        """Return the 95 % confidence interval of the share."""
+        return wilson(self.rejected, self.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """Shares rejected before and after a resolution, and the 95 % confidence interval of after minus before."""
+
+    before: Share
+    after: Share
+
+    @property
+    def difference(self) -> Interval:
+        """Return the interval of the difference, -1 to 1; the whole range if either side has no turns."""
+        return difference(self.after.rejected, self.after.turns, self.before.rejected, self.before.turns)
+
+    @property
+    def is_proved(self) -> bool:
+        """Return True if the share is significantly lower after the resolution, at the 5 % level."""
+        return self.difference.high < 0
+
+
+def share_of(counts: Iterable[TopicCount]) -> Share:
+    """Add up the counts."""
+    return sum((Share(one.turns, one.rejected) for one in counts), Share())
+
+
+def resolution(counts: Iterable[TopicCount], version: str | None, at: int, first_seen: Mapping[str, int]) -> Resolution:
+    """Compare the turns before and after `version`, or before and after the day of `at` (microseconds) without one.
+
+    `first_seen` is the time of each version's first answer, which orders the versions. A version that has not answered
+    yet has nothing after it, and turns of an unknown version are left out.
+    """
+    before, after = Share(), Share()
+    for one in counts:
+        if version is None:
+            is_after = one.day >= at // DAY * DAY
+        elif one.version is None or one.version not in first_seen:
+            continue
+        else:
+            began = first_seen.get(version)
+            is_after = began is not None and first_seen[one.version] >= began
+        counted = Share(one.turns, one.rejected)
+        before, after = (before, after + counted) if is_after else (before + counted, after)
+    return Resolution(before, after)

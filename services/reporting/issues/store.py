@@ -1,0 +1,152 @@
+"""Storage of issues and their turns, and the changes that people make to them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import asyncpg
+
+from reporting.queries.selection import Project
+from reporting.read_models.database import Connection
+from reporting.sql import SQL
+
+IssueState = Literal["open", "resolved", "muted", "regressed"]
+Turn = tuple[str, str]
+"""Conversation id and turn id."""
+
+
+class AgentScope(NamedTuple):
+    tenant: str
+    project: str
+    agent_id: str
+
+    @property
+    def at(self) -> Project:
+        return Project(self.tenant, self.project)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Rejected turn with its texts. Times are in microseconds; `asked_at` is that of the rejection without question."""
+
+    conversation_id: str
+    turn_id: str
+    agent_id: str
+    agent_version: str | None
+    user_id: str
+    asker_id: str | None
+    by_person: bool
+    occurred_at: int
+    asked_at: int
+    question: str
+    answer: str
+    complaint: str
+
+    @property
+    def turn(self) -> Turn:
+        return self.conversation_id, self.turn_id
+
+
+async def rejections(pool: asyncpg.Pool, at: Project, turns: Collection[Turn]) -> list[Rejection]:
+    """Return those turns whose rejection counts, with their texts; unknown texts are empty."""
+    of = at._asdict()
+    given = [(n, *turn) for n, turn in enumerate(sorted(turns))]
+    rejected = {row["n"]: row for row in await pool.fetch(*SQL.rejections_of_turns.bulk(given, **of))}
+    named = [
+        (n, row["conversation_id"], row["turn_id"], row["agent_message_id"], row["occurred_at"])
+        for n, row in rejected.items()
+    ]
+    answers = {row["n"]: row for row in await pool.fetch(*SQL.answers_of_feedback.bulk(named, **of))}
+    answered = [
+        (
+            *(n, rejected[n]["conversation_id"], one["turn_id"], one["message_id"], one["reply_to"], one["thread"]),
+            *(one["occurred_at"], one["sequence"]),
+        )
+        for n, one in answers.items()
+    ]
+    asked = {row["n"]: row for row in await pool.fetch(*SQL.requests_of_answers.bulk(answered, **of))}
+    return [_rejection(row, answers.get(n), asked.get(n)) for n, row in rejected.items()]
+
+
+def _rejection(row: asyncpg.Record, answer: asyncpg.Record | None, request: asyncpg.Record | None) -> Rejection:
+    return Rejection(
+        conversation_id=row["conversation_id"],
+        turn_id=row["turn_id"],
+        agent_id=row["agent_id"],
+        agent_version=row["agent_version"],
+        user_id=row["user_id"],
+        asker_id=request["sender_id"] if request else None,
+        by_person=row["by_person"],
+        occurred_at=row["occurred_at"],
+        asked_at=request["occurred_at"] if request else row["occurred_at"],
+        question=(request["content"] or "") if request else "",
+        answer=(answer["content"] or "") if answer else "",
+        complaint=row["text"] or "",
+    )
+
+
+@asynccontextmanager
+async def writing(pool: asyncpg.Pool) -> AsyncIterator[Connection]:
+    """Open a transaction beside which no erasure begins; the statements leave out people who are erased already."""
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute(*SQL.lock_erasures())
+        yield connection
+
+
+async def place(connection: Connection, at: Project, issue_of: Mapping[Turn, int]) -> None:
+    """Put turns in their issues."""
+    await connection.execute(
+        *SQL.place_turns.bulk([(*turn, issue) for turn, issue in issue_of.items()], **at._asdict())
+    )
+
+
+async def recount(connection: Connection, at: Project, issues: Iterable[int], now: int) -> None:
+    """Count the turns of issues, and mark resolved ones as regressed if they were rejected since. `now` is in
+    microseconds."""
+    ids = sorted(set(issues))
+    if ids:
+        await connection.execute(*SQL.recount_issues(**at._asdict(), ids=ids))
+        await connection.execute(*SQL.regress_issues(**at._asdict(), ids=ids, now=now))
+
+
+class IssueChange(NamedTuple):
+    """State of an issue as a person sets it. `resolved_in` is the version that resolved it, if known."""
+
+    state: IssueState
+    resolved_in: str | None
+    assignee: str | None
+    note: str | None
+
+
+async def change(pool: asyncpg.Pool, at: Project, issue: int, wanted: IssueChange, now: int) -> bool:
+    """Change an issue; return False if there is none, or it was merged. `now` is in microseconds."""
+    values = {**at._asdict(), **wanted._asdict()}
+    return await pool.fetchval(*SQL.change_issue(**values, id=issue, now=now)) is not None
+
+
+async def merge(pool: asyncpg.Pool, at: Project, issue: int, into: int, now: int) -> bool:
+    """Move all turns of an issue to another one of the same agent; return False if that is not possible."""
+    of = at._asdict()
+    async with pool.acquire() as connection, connection.transaction():
+        if not await connection.fetchval(*SQL.may_merge(**of, id=issue, into=into)):
+            return False
+        await connection.execute(*SQL.move_turns(**of, id=issue, into=into))
+        await connection.execute(*SQL.mark_merged(**of, id=issue, into=into))
+        await recount(connection, at, [issue, into], now)
+    return True
+
+
+async def split(pool: asyncpg.Pool, at: Project, issue: int, turns: Collection[Turn], now: int) -> int | None:
+    """Move turns of an issue to an issue of their own, and return its id; None if it has none of these turns."""
+    of = at._asdict()
+    async with pool.acquire() as connection, connection.transaction():
+        if not await connection.fetchval(*SQL.holds_turns.bulk(sorted(set(turns)), **of, id=issue)):
+            return None
+        made: int = await connection.fetchval(*SQL.split_issue(**of, id=issue, now=now))
+        await connection.execute(*SQL.move_some_turns.bulk(sorted(set(turns)), **of, id=issue, into=made))
+        await connection.execute(*SQL.clear_centres(**of, ids=[issue, made]))
+        await recount(connection, at, [issue, made], now)
+    return made

@@ -1,0 +1,67 @@
+"""Distinctive words of an issue, by c-TF-IDF (Grootendorst, BERTopic, 2022). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import log
+from typing import Final
+
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+MOST_WORDS: Final = 40
+"""Maximum number of words that are kept of a turn."""
+_TITLE: Final = 4
+_WORD: Final = re.compile(r"[^\W\d_]{3,30}")
+_STOP: Final = ENGLISH_STOP_WORDS | {
+    "don",
+    "didn",
+    "doesn",
+    "isn",
+    "wasn",
+    "won",
+    "can",
+    "please",
+    "want",
+    "does",
+    "did",
+}
+
+
+def words_of(question: str, complaint: str) -> list[str]:
+    """Return the different words of a turn, in their order, without English stop words; at most MOST_WORDS.
+
+    The complaint's words count only if the question is unknown.
+    """
+    found = (word.lower() for word in _WORD.findall(question or complaint))
+    return list(dict.fromkeys(word for word in found if word not in _STOP))[:MOST_WORDS]
+
+
+def titles(issues: Mapping[int, Iterable[Sequence[str]]]) -> dict[int, list[str]]:
+    """Return up to four distinctive words of each issue, most distinctive first.
+
+    `issues` has the words of each turn of all issues of an agent. A word must be in at least two turns of its issue, so
+    that a title shows no single person's words.
+    """
+    counts = {issue: Counter(word for turn in turns for word in turn) for issue, turns in issues.items()}
+    whole = Counter[str]()
+    for one in counts.values():
+        whole.update(one)
+    average = whole.total() / max(1, len(counts))
+    return {issue: _title(one, whole, average) for issue, one in counts.items()}
+
+
+def _title(counts: Counter[str], whole: Counter[str], average: float) -> list[str]:
+    total = max(1, counts.total())
+    scored = {word: n / total * log(1 + average / whole[word]) for word, n in counts.items() if n >= 2}
+    return _without_forms(sorted(scored, key=lambda word: (-scored[word], word)))[:_TITLE]
+
+
+def _without_forms(words: Collection[str]) -> list[str]:
+    """Drop a word that begins like an earlier one, such as "refunds" after "refund"."""
+    kept: list[str] = []
+    for word in words:
+        if not any(word.startswith(one[:5]) or one.startswith(word[:5]) for one in kept if len(one) > 3):
+            kept.append(word)
+    return kept

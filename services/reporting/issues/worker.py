@@ -1,0 +1,195 @@
+"""Work on issues: new rejections join an issue or wait, and an agent's turns are grouped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+import asyncpg
+
+from contracts.instants import DAY
+from detector.encoders.embedder import Embedder, Vectors
+from reporting.issues.grouping import MOST, Centre, centre_of, grouped, nearest, packed, turn_vectors, unpacked
+from reporting.issues.store import AgentScope, Rejection, Turn, place, recount, rejections, writing
+from reporting.issues.words import titles, words_of
+from reporting.queries.selection import Project
+from reporting.read_models.database import Connection
+from reporting.sql import SQL
+from servicekit import Clock, logger
+
+_AT_ONCE: Final = 200
+"""Maximum number of changed turns in one transaction."""
+_MEMBERS: Final = 500
+"""Maximum number of an issue's newest turns that its centre and title are computed from."""
+_ANSWERS: Final = 2_000
+"""Maximum number of an agent's newest answers that are compared with its issues once a day."""
+_COUNTED_DAYS: Final = 90
+_PLACED_AT_ONCE: Final = 5_000
+_TEXT: Final = 1_000
+"""Maximum length of a text that is encoded, in characters: the beginning of a message, the end of an answer."""
+log = logger("reporting")
+
+
+class IssueWorker:
+    """Worker on the issues of all projects, with a sentence encoder; only one may work at a time."""
+
+    def __init__(self, pool: asyncpg.Pool, clock: Clock, encoder: Embedder) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._encoder = encoder
+
+    async def place_changed(self) -> int:
+        """Place some changed rejections of one project. Return their number, 0 if none are left."""
+        rows = await self._pool.fetch(*SQL.changed_rejections(limit=_AT_ONCE))
+        if not rows:
+            return 0
+        at = Project(rows[0]["tenant"], rows[0]["project"])
+        turns = {(row["conversation_id"], row["turn_id"]) for row in rows}
+        found = await rejections(self._pool, at, turns)
+        readable = [one for one in found if one.question.strip() or one.complaint.strip()]
+        vectors = await asyncio.to_thread(self._vectors, readable)
+        gone = turns.difference(one.turn for one in readable)
+        of = at._asdict()
+        async with writing(self._pool) as connection:
+            left = await connection.fetch(*SQL.drop_issue_turns.bulk(sorted(gone), **of)) if gone else []
+            await connection.execute(*SQL.put_issue_turns.bulk(vectors, **of, encoder=self._encoder.name))
+            versions = [(one.agent_id, one.agent_version, one.asked_at) for one in readable]
+            await connection.execute(*SQL.note_versions.bulk(versions, **of))
+            touched = {row["issue_id"] for row in left if row["issue_id"] is not None}
+            by_agent: dict[str, list[Turn]] = defaultdict(list)
+            for one in readable:
+                by_agent[one.agent_id].append(one.turn)
+            for agent_id, some in by_agent.items():
+                touched |= await self._join(connection, AgentScope(*at, agent_id), some)
+            await recount(connection, at, touched, self._clock.now())
+            await connection.execute(*SQL.delete_rejection_changes(ids=[row["id"] for row in rows]))
+        return len(rows)
+
+    def _vectors(self, rows: Sequence[Rejection]) -> list[tuple[object, ...]]:
+        """Return the rows of `put_issue_turns`."""
+        embed = self._encoder.embed
+        questions = embed([one.question[:_TEXT] for one in rows])
+        answers = embed([one.answer[-_TEXT:] for one in rows])
+        vectors = turn_vectors(questions, answers, embed([one.complaint[:_TEXT] for one in rows]))
+        return [
+            (
+                *(one.conversation_id, one.turn_id, one.agent_id, one.agent_version, one.user_id, one.asker_id),
+                *(one.by_person, one.occurred_at, one.asked_at, packed(vectors[n]), packed(questions[n])),
+                " ".join(words_of(one.question, one.complaint)),
+            )
+            for n, one in enumerate(rows)
+        ]
+
+    async def _join(self, connection: Connection, agent: AgentScope, turns: Sequence[Turn]) -> set[int]:
+        """Put those turns that have no issue in the nearest one. Return the issues of all the turns."""
+        of = agent._asdict()
+        waiting = await connection.fetch(*SQL.waiting_among.bulk(sorted(turns), **of, encoder=self._encoder.name))
+        known = await connection.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
+        centres = [Centre(unpacked([row["centre"]])[0], row["radius"]) for row in known]
+        found = nearest(unpacked([row["vector"] for row in waiting]), centres)
+        issue_of = {
+            (row["conversation_id"], row["turn_id"]): known[number]["id"]
+            for row, number in zip(waiting, found, strict=True)
+            if number is not None
+        }
+        await place(connection, agent.at, issue_of)
+        held = await connection.fetch(*SQL.issues_of_turns.bulk(sorted(turns), **agent.at._asdict()))
+        return {row["issue_id"] for row in held}
+
+    async def group(self, agent: AgentScope) -> None:
+        """Group an agent's turns, then describe, name and count its issues."""
+        of, name = agent._asdict(), self._encoder.name
+        others = await self._pool.fetch(*SQL.turns_of_other_encoders(**of, encoder=name, limit=_ANSWERS))
+        if others:
+            turns = [(row["conversation_id"], row["turn_id"]) for row in others]
+            await self._pool.execute(*SQL.mark_turns.bulk(turns, **agent.at._asdict()))
+            while await self.place_changed():
+                pass
+        rows = await self._pool.fetch(*SQL.open_turns(**of, encoder=name, limit=MOST))
+        vectors = unpacked([row["vector"] for row in rows])
+        groups = await asyncio.to_thread(grouped, vectors, [row["issue_id"] for row in rows])
+        keys = [(row["conversation_id"], row["turn_id"]) for row in rows]
+        async with writing(self._pool) as connection:
+            issue_of = {keys[row]: issue for row, issue in groups.joined.items()}
+            for members in groups.new:
+                issue = await connection.fetchval(*SQL.insert_issue(**of, encoder=name, now=self._clock.now()))
+                issue_of |= dict.fromkeys((keys[row] for row in members), issue)
+            await place(connection, agent.at, issue_of)
+        issues = [row["id"] for row in await self._pool.fetch(*SQL.issues_of_agent(**of))]
+        await self.describe(agent, issues)
+        await self._join_waiting(agent)
+        await self._count_topics(agent)
+        async with writing(self._pool) as connection:
+            await recount(connection, agent.at, issues, self._clock.now())
+            await connection.execute(*SQL.delete_empty_issues(**of))
+            waiting = await connection.fetchval(*SQL.count_waiting_turns(**of))
+            await connection.execute(*SQL.note_grouping(**of, now=self._clock.now(), left_waiting=waiting))
+        log.info("issues_grouped", turns=len(rows), issues=len(issues), waiting=waiting)
+
+    async def describe(self, agent: AgentScope, issues: Sequence[int]) -> None:
+        """Compute the centres of some issues, and the titles of all issues of the agent."""
+        of, name = agent.at._asdict(), self._encoder.name
+        async with writing(self._pool) as connection:
+            said: dict[int, list[Sequence[str]]] = {}
+            for row in await connection.fetch(*SQL.issues_of_agent(**agent._asdict())):
+                issue = row["id"]
+                rows = await connection.fetch(*SQL.turns_of_issue(**of, issue_id=issue, encoder=name, limit=_MEMBERS))
+                said[issue] = [one["words"] for one in rows]
+                if issue not in issues or not rows:
+                    continue
+                vectors = unpacked([one["vector"] for one in rows])
+                centre = centre_of(vectors)
+                topic = centre_of(unpacked([one["question"] for one in rows]))
+                described = {"centre": packed(centre.vector), "radius": centre.radius}
+                described |= {"topic": packed(topic.vector), "topic_radius": topic.radius}
+                await connection.execute(*SQL.describe_issue(id=issue, encoder=name, **described))
+                near = zip(rows, (vectors @ centre.vector).tolist(), strict=True)
+                nearness = [(one["conversation_id"], one["turn_id"], value) for one, value in near]
+                await connection.execute(*SQL.note_nearness.bulk(nearness, **of))
+            named = [(issue, " ".join(words)) for issue, words in titles(said).items()]
+            await connection.execute(*SQL.name_issues.bulk(named, **of))
+
+    async def _join_waiting(self, agent: AgentScope) -> None:
+        """Put the turns that still wait in an issue within whose radius they are."""
+        rows = await self._pool.fetch(*SQL.waiting_turns(**agent._asdict(), encoder=self._encoder.name))
+        turns = [(row["conversation_id"], row["turn_id"]) for row in rows]
+        for start in range(0, len(turns), _PLACED_AT_ONCE):
+            async with writing(self._pool) as connection:
+                await self._join(connection, agent, turns[start : start + _PLACED_AT_ONCE])
+
+    async def _count_topics(self, agent: AgentScope) -> None:
+        """Count by version and day the answers on the topic of each issue, and the rejected ones among them."""
+        of, start = agent._asdict(), self._clock.now() - _COUNTED_DAYS * DAY
+        answers = await self._pool.fetch(*SQL.answers_of_agent(**of, start=start, limit=_ANSWERS))
+        known = await self._pool.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
+        topics = [Centre(unpacked([row["topic"]])[0], row["topic_radius"]) for row in known]
+        questions: Vectors = await asyncio.to_thread(self._encoder.embed, [row["question"] for row in answers])
+        near = nearest(questions, topics)
+        placed = {
+            (row["conversation_id"], row["turn_id"]): row for row in await self._pool.fetch(*SQL.placed_turns(**of))
+        }
+        earliest = min((row["occurred_at"] for row in answers), default=start)
+        turns, rejected = Counter[tuple[int, str | None, int]](), Counter[tuple[int, str | None, int]]()
+        for row in placed.values():
+            if row["occurred_at"] >= earliest:
+                rejected[row["issue_id"], row["agent_version"], row["occurred_at"] // DAY * DAY] += 1
+        turns.update(rejected)
+        for row, number in zip(answers, near, strict=True):
+            if number is not None and (row["conversation_id"], row["turn_id"]) not in placed:
+                turns[known[number]["id"], row["agent_version"], row["occurred_at"] // DAY * DAY] += 1
+        versions = [(agent.agent_id, row["agent_version"], row["occurred_at"]) for row in answers]
+        counts = [(*key, count, rejected[key]) for key, count in turns.items()]
+        async with self._pool.acquire() as connection, connection.transaction():
+            await connection.execute(*SQL.note_versions.bulk(versions, **agent.at._asdict()))
+            await connection.execute(*SQL.delete_counts(**of))
+            await connection.execute(*SQL.insert_counts.bulk(counts, **agent.at._asdict()))
+
+    async def describe_changed(self) -> None:
+        """Describe the issues whose turns an erasure or a person changed."""
+        for row in await self._pool.fetch(*SQL.issues_without_centre(encoder=self._encoder.name, limit=_AT_ONCE)):
+            agent = AgentScope(row["tenant"], row["project"], row["agent_id"])
+            await self.describe(agent, [row["id"]])
+            async with writing(self._pool) as connection:
+                await recount(connection, agent.at, [row["id"]], self._clock.now())

@@ -1,0 +1,346 @@
+-- name: lock_issues
+select pg_try_advisory_lock(hashtext('agent-feedback issues'))
+
+-- name: unlock_issues
+select pg_advisory_unlock(hashtext('agent-feedback issues'))
+
+-- name: changed_rejections
+-- Of the project that has waited longest.
+select id, tenant, project, conversation_id, turn_id from rejection_changes
+where (tenant, project) = (select tenant, project from rejection_changes order by id limit 1)
+order by id limit :limit
+
+-- name: seed_rejection_changes
+insert into rejection_changes (tenant, project, conversation_id, turn_id)
+select distinct tenant, project, conversation_id, turn_id from feedbacks f
+where reaction = 'not_ok' and not exists (select from issue_turns) and not exists (
+    select from rejection_changes c
+    where c.conversation_id = f.conversation_id and c.turn_id = f.turn_id
+      and c.tenant = f.tenant and c.project = f.project)
+
+-- name: has_issue_work
+select exists (select from rejection_changes) or exists (select from issue_turns)
+
+-- name: drop_rejection_changes
+delete from rejection_changes
+
+-- name: delete_rejection_changes
+delete from rejection_changes where id = any(:ids::bigint[])
+
+-- name: rejections_of_turns
+-- A person's or reviewer's verdict stands above the machine's; among equals a rejection counts.
+select * from (
+    select distinct on (n.n) n.n, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.agent_message_id,
+        e.user_id, e.origin <> 'machine' as by_person, e.occurred_at, e.text, e.reaction
+    from unnest(:n::int[], :conversation_id::text[], :turn_id::text[]) as n (n, conversation_id, turn_id)
+    join effective e on e.conversation_id = n.conversation_id and e.turn_id = n.turn_id
+      and e.tenant = :tenant and e.project = :project
+    order by n.n, e.origin = 'machine', e.reaction <> 'not_ok', e.occurred_at desc, e.feedback_id desc
+) standing where reaction = 'not_ok'
+
+-- name: lock_erasures
+-- Concurrent erasures wait for the write and then find its rows; earlier erasures are in the ledger.
+lock table erasures in share mode
+
+-- fragment: is_of_erased(row)
+exists (select from erasures x where x.tenant = {row}.tenant
+    and (x.user_id = {row}.user_id and {row}.occurred_at <= x.erased_at + {erasure_margin}
+      or x.user_id = {row}.asker_id and {row}.asked_at <= x.erased_at + {erasure_margin}))
+
+-- name: put_issue_turns
+insert into issue_turns as held (tenant, project, conversation_id, turn_id, agent_id, agent_version, user_id, asker_id,
+    by_person, occurred_at, asked_at, encoder, vector, question, words)
+select new.*
+from (
+    select :tenant::text as tenant, :project::text as project, g.conversation_id, g.turn_id, g.agent_id, g.agent_version,
+        g.user_id, g.asker_id, g.by_person, g.occurred_at, g.asked_at, :encoder::text, g.vector, g.question,
+        string_to_array(g.words, ' ')
+    from unnest(:conversation_id::text[], :turn_id::text[], :agent_id::text[], :agent_version::text[], :user_id::text[],
+        :asker_id::text[], :by_person::boolean[], :occurred_at::bigint[], :asked_at::bigint[], :vector::bytea[],
+        :question::bytea[], :words::text[])
+        as g (conversation_id, turn_id, agent_id, agent_version, user_id, asker_id, by_person, occurred_at, asked_at,
+              vector, question, words)
+) new
+where not {is_of_erased(new)}
+on conflict (conversation_id, turn_id, tenant, project) do update set agent_version = excluded.agent_version,
+    user_id = excluded.user_id, asker_id = excluded.asker_id, by_person = excluded.by_person,
+    occurred_at = excluded.occurred_at, asked_at = excluded.asked_at, encoder = excluded.encoder,
+    vector = excluded.vector, question = excluded.question, words = excluded.words, agent_id = excluded.agent_id,
+    issue_id = case when held.agent_id = excluded.agent_id then held.issue_id end
+
+-- name: drop_issue_turns
+delete from issue_turns t
+using unnest(:conversation_id::text[], :turn_id::text[]) as gone (conversation_id, turn_id)
+where t.conversation_id = gone.conversation_id and t.turn_id = gone.turn_id
+  and t.tenant = :tenant and t.project = :project
+returning t.issue_id
+
+-- name: note_versions
+insert into issue_versions as held (tenant, project, agent_id, agent_version, first_at)
+select :tenant, :project, agent_id, agent_version, min(first_at)
+from unnest(:agent_id::text[], :agent_version::text[], :first_at::bigint[]) as v (agent_id, agent_version, first_at)
+where agent_version is not null
+group by agent_id, agent_version
+order by agent_id, agent_version
+on conflict (agent_id, agent_version, tenant, project) do update set first_at = excluded.first_at
+where excluded.first_at < held.first_at
+
+-- name: centres_of_agent
+select coalesce(merged_into, id) as id, centre, radius, topic, topic_radius from issues
+where tenant = :tenant and project = :project and agent_id = :agent_id and encoder = :encoder and centre is not null
+order by id
+
+-- name: waiting_among
+select conversation_id, turn_id, vector from issue_turns t
+join unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id)
+    using (conversation_id, turn_id)
+where t.tenant = :tenant and t.project = :project and t.agent_id = :agent_id and t.encoder = :encoder
+  and t.issue_id is null
+order by conversation_id, turn_id
+
+-- name: place_turns
+update issue_turns t set issue_id = given.issue_id
+from unnest(:conversation_id::text[], :turn_id::text[], :issue_id::bigint[]) as given (conversation_id, turn_id, issue_id)
+where t.conversation_id = given.conversation_id and t.turn_id = given.turn_id
+  and t.tenant = :tenant and t.project = :project
+
+-- name: insert_issue
+insert into issues (tenant, project, agent_id, encoder, state_at)
+values (:tenant, :project, :agent_id, :encoder, :now) returning id
+
+-- name: recount_issues
+update issues i set turns = c.turns, people = c.people, first_at = c.first_at, last_at = c.last_at,
+    versions = c.versions
+from (
+    select i.id, count(t.turn_id)::int as turns, count(distinct t.user_id)::int as people, min(t.occurred_at) as first_at,
+        max(t.occurred_at) as last_at,
+        coalesce(array_agg(distinct t.agent_version order by t.agent_version)
+            filter (where t.agent_version is not null), '{}') as versions
+    from unnest(:ids::bigint[]) as i (id) left join issue_turns t on t.issue_id = i.id
+    group by i.id
+) c
+where i.id = c.id and i.tenant = :tenant and i.project = :project
+
+-- name: regress_issues
+-- A person's rejection, or two by the machine, after the resolution, on an answer of its version or a later one.
+update issues i set state = 'regressed', state_at = :now
+where i.id = any(:ids::bigint[]) and i.tenant = :tenant and i.project = :project and i.state = 'resolved' and (
+    select count(*) >= 2 or bool_or(t.by_person)
+    from issue_turns t
+    left join issue_versions v on v.tenant = i.tenant and v.project = i.project and v.agent_id = i.agent_id
+        and v.agent_version = t.agent_version
+    left join issue_versions r on r.tenant = i.tenant and r.project = i.project and r.agent_id = i.agent_id
+        and r.agent_version = i.resolved_in
+    where t.issue_id = i.id and t.occurred_at > i.state_at
+      and (i.resolved_in is null or v.first_at >= r.first_at))
+
+-- name: turns_of_issue
+-- Without those of erased people whose rows are still to be deleted.
+select t.vector, t.question, t.words, t.conversation_id, t.turn_id from issue_turns t
+where t.issue_id = :issue_id and t.tenant = :tenant and t.project = :project and t.encoder = :encoder
+  and not {is_of_erased(t)}
+order by t.occurred_at desc, t.conversation_id, t.turn_id limit :limit
+
+-- name: describe_issue
+update issues set centre = :centre, radius = :radius, topic = :topic, topic_radius = :topic_radius, encoder = :encoder
+where id = :id
+
+-- name: note_nearness
+update issue_turns t set nearness = given.nearness
+from unnest(:conversation_id::text[], :turn_id::text[], :nearness::real[]) as given (conversation_id, turn_id, nearness)
+where t.conversation_id = given.conversation_id and t.turn_id = given.turn_id
+  and t.tenant = :tenant and t.project = :project and t.nearness is distinct from given.nearness
+
+-- name: name_issues
+update issues i set words = string_to_array(given.words, ' ')
+from unnest(:id::bigint[], :words::text[]) as given (id, words)
+where i.id = given.id and i.tenant = :tenant and i.project = :project
+
+-- name: issues_without_centre
+-- Of people who were erased, or of turns whose issue a person changed.
+select distinct i.id, i.tenant, i.project, i.agent_id from issues i
+where i.centre is null and exists (select from issue_turns t where t.issue_id = i.id and t.encoder = :encoder)
+limit :limit
+
+-- name: issues_of_agent
+select id from issues where tenant = :tenant and project = :project and agent_id = :agent_id and merged_into is null
+order by id
+
+-- name: waiting_agents
+select w.tenant, w.project, w.agent_id, w.waiting, a.grouped_at, coalesce(a.left_waiting, 0) as left_waiting
+from (
+    select tenant, project, agent_id, count(*)::int as waiting from issue_turns where issue_id is null
+    group by tenant, project, agent_id
+    union all
+    select tenant, project, agent_id, 0 from issue_agents a
+    where not exists (select from issue_turns t where t.tenant = a.tenant and t.project = a.project
+                      and t.agent_id = a.agent_id and t.issue_id is null)
+) w
+left join issue_agents a using (tenant, project, agent_id)
+
+-- name: open_turns
+-- Those without issue first.
+select conversation_id, turn_id, vector, issue_id from issue_turns t
+where t.tenant = :tenant and t.project = :project and t.agent_id = :agent_id and t.encoder = :encoder
+order by t.issue_id is not null, t.occurred_at desc, t.conversation_id, t.turn_id limit :limit
+
+-- name: turns_of_other_encoders
+select conversation_id, turn_id from issue_turns
+where tenant = :tenant and project = :project and agent_id = :agent_id and encoder <> :encoder
+order by occurred_at desc limit :limit
+
+-- name: mark_turns
+insert into rejection_changes (tenant, project, conversation_id, turn_id)
+select :tenant, :project, n.conversation_id, n.turn_id
+from unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id)
+
+-- name: note_grouping
+insert into issue_agents (tenant, project, agent_id, grouped_at, left_waiting)
+values (:tenant, :project, :agent_id, :now, :left_waiting)
+on conflict (tenant, project, agent_id) do update
+set grouped_at = excluded.grouped_at, left_waiting = excluded.left_waiting
+
+-- name: delete_empty_issues
+-- Only those that nobody has changed.
+delete from issues i
+where i.tenant = :tenant and i.project = :project and i.agent_id = :agent_id and i.state = 'open'
+  and i.assignee is null and i.note is null and i.merged_into is null
+  and not exists (select from issue_turns t where t.issue_id = i.id)
+  and not exists (select from issues m where m.merged_into = i.id)
+
+-- name: answers_of_agent
+select a.conversation_id, a.turn_id, a.agent_version, a.occurred_at, left(r.content, 1000) as question
+from (
+    select distinct on (m.conversation_id, m.turn_id) m.* from (
+        select * from messages
+        where tenant = :tenant and project = :project and sender_type = 'agent' and occurred_at >= :start
+          and coalesce(agent_id, sender_id) = :agent_id
+        order by occurred_at desc limit :limit
+    ) m
+    order by m.conversation_id, m.turn_id, m.occurred_at desc
+) a
+{request_of_answer} and r.content not in ('', {deleted})
+
+-- name: placed_turns
+select conversation_id, turn_id, agent_version, occurred_at, issue_id from issue_turns
+where tenant = :tenant and project = :project and agent_id = :agent_id and issue_id is not null
+
+-- name: delete_counts
+delete from issue_counts c using issues i
+where i.id = c.issue_id and i.tenant = :tenant and i.project = :project and i.agent_id = :agent_id
+
+-- name: insert_counts
+insert into issue_counts (issue_id, tenant, project, agent_version, day, turns, rejected)
+select g.issue_id, :tenant, :project, g.agent_version, g.day, g.turns, g.rejected
+from unnest(:issue_id::bigint[], :agent_version::text[], :day::bigint[], :turns::int[], :rejected::int[])
+    as g (issue_id, agent_version, day, turns, rejected)
+
+-- fragment: issue_columns
+i.id, i.agent_id, i.words, i.state, i.resolved_in, i.state_at, i.assignee, i.note, i.merged_into, i.turns, i.people,
+    i.first_at, i.last_at, i.versions, c.topic_turns, c.topic_rejected
+
+-- fragment: counts_of_issue
+left join lateral (
+    select coalesce(sum(turns), 0)::int as topic_turns, coalesce(sum(rejected), 0)::int as topic_rejected
+    from issue_counts where issue_id = i.id
+) c on true
+
+-- name: list_issues
+select {issue_columns} from issues i {counts_of_issue}
+where i.tenant = :tenant and i.project = :project and i.merged_into is null and i.turns > 0
+  and (:agent_id::text is null or i.agent_id = :agent_id) and (:states::text[] is null or i.state = any(:states))
+order by i.turns desc, i.id limit :limit
+
+-- name: find_issue
+select {issue_columns} from issues i {counts_of_issue}
+where i.tenant = :tenant and i.project = :project and i.id = :id
+
+-- name: count_waiting_turns
+select count(*)::int from issue_turns
+where tenant = :tenant and project = :project and issue_id is null and (:agent_id::text is null or agent_id = :agent_id)
+
+-- name: count_issue_days
+select issue_id, occurred_at / {day} * {day} as day, count(*)::int as turns from issue_turns
+where issue_id = any(:ids::bigint[]) and tenant = :tenant and project = :project and occurred_at >= :start
+group by 1, 2
+
+-- name: issue_counts_of
+select agent_version as version, day, turns, rejected from issue_counts
+where issue_id = :id and tenant = :tenant and project = :project order by day, agent_version
+
+-- name: versions_of_agent
+select agent_version, first_at from issue_versions
+where tenant = :tenant and project = :project and agent_id = :agent_id order by first_at, agent_version
+
+-- name: turns_in_issue
+-- Nearest to the issue's centre first, each with its rejection, question and answer.
+select t.conversation_id, t.turn_id, t.user_id, t.by_person, t.occurred_at, t.agent_version, (
+    select left(m.content, 1000) from messages m
+    where m.conversation_id = t.conversation_id and m.tenant = :tenant and m.project = :project
+      and m.sender_type = 'human' and m.occurred_at = t.asked_at and m.sender_id = t.asker_id
+    limit 1
+) as question, (
+    select left(m.content, 400) from messages m
+    where m.tenant = :tenant and m.project = :project and m.conversation_id = t.conversation_id
+      and m.turn_id = t.turn_id and m.sender_type = 'agent'
+    order by m.occurred_at desc, m.sequence desc limit 1
+) as answer, (
+    select left(e.text, 1000) from effective e
+    where e.conversation_id = t.conversation_id and e.turn_id = t.turn_id and e.tenant = :tenant
+      and e.project = :project and e.reaction = 'not_ok'
+    order by e.origin = 'machine', e.occurred_at desc limit 1
+) as complaint
+from issue_turns t
+where t.issue_id = :id and t.tenant = :tenant and t.project = :project
+order by t.nearness desc nulls last, t.occurred_at desc, t.conversation_id, t.turn_id
+limit :limit
+
+-- name: change_issue
+update issues set state = :state, resolved_in = :resolved_in, assignee = :assignee, note = :note,
+    state_at = case when state = :state and resolved_in is not distinct from :resolved_in then state_at else :now end
+where id = :id and tenant = :tenant and project = :project and merged_into is null returning id
+
+-- name: may_merge
+select exists (
+    select from issues a join issues b on b.tenant = a.tenant and b.project = a.project and b.agent_id = a.agent_id
+    where a.id = :id and b.id = :into and a.id <> b.id and a.tenant = :tenant and a.project = :project
+      and a.merged_into is null and b.merged_into is null)
+
+-- name: move_turns
+update issue_turns set issue_id = :into, nearness = null
+where issue_id = :id and tenant = :tenant and project = :project
+
+-- name: mark_merged
+-- Its centre stays: rejections that are near it join the other issue.
+update issues set merged_into = :into, words = '{}'
+where (id = :id or merged_into = :id) and tenant = :tenant and project = :project
+
+-- name: clear_centres
+update issues set centre = null, topic = null where id = any(:ids::bigint[]) and tenant = :tenant and project = :project
+
+-- name: split_issue
+insert into issues (tenant, project, agent_id, encoder, state_at)
+select tenant, project, agent_id, encoder, :now from issues
+where id = :id and tenant = :tenant and project = :project and merged_into is null returning id
+
+-- name: move_some_turns
+update issue_turns t set issue_id = :into, nearness = null
+from unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id)
+where t.conversation_id = n.conversation_id and t.turn_id = n.turn_id and t.issue_id = :id
+  and t.tenant = :tenant and t.project = :project
+
+-- name: holds_turns
+select exists (
+    select from issue_turns t
+    join unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id) using (conversation_id, turn_id)
+    where t.issue_id = :id and t.tenant = :tenant and t.project = :project)
+
+-- name: issues_of_turns
+select distinct issue_id from issue_turns t
+join unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id) using (conversation_id, turn_id)
+where t.tenant = :tenant and t.project = :project and t.issue_id is not null
+
+-- name: waiting_turns
+select conversation_id, turn_id from issue_turns
+where tenant = :tenant and project = :project and agent_id = :agent_id and encoder = :encoder and issue_id is null
+order by occurred_at desc
