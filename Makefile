@@ -23,7 +23,13 @@ run: $(VENV)/.run ## Start everything with sample conversations and keep serving
 
 install: $(VENV)/.dev ## Make .venv with everything that running, testing and checking needs
 
+# An image may forbid bytecode; then each of the many processes would compile all modules again.
+test test-proofs test-real test-pages test-bridges: export PYTHONDONTWRITEBYTECODE :=
+
 test: $(VENV)/.dev ## Run the tests that need nothing but installed wheels
+	@PATH="$$PATH:/usr/sbin:/usr/local/sbin"; command -v nginx >/dev/null \
+	  || echo "Without nginx the tests of deploy/gateway.conf are skipped: apt-get install nginx-light"
+	@command -v npm >/dev/null || echo "Without npm the tests of the TypeScript client are skipped: install Node 20"
 	@echo "Running the tests (about a quarter of an hour) ..."
 	@$(BIN)/pytest -q -m "not real and not browser and not bridges" -n 3 --dist worksteal tests
 
