@@ -54,8 +54,10 @@ class Answered(BaseModel):
 
 
 def answer(text: str, advice: str | None) -> str:
-    """Answer a message; put your model here. `advice` is Markdown for its prompt about the reaction to the last
-    answer."""
+    """Answer a message; put your model here.
+
+    `advice` is Markdown for its prompt about the reaction to the last answer.
+    """
     if advice and "**Status:** REJECTED" in advice:
         return "I am sorry. Which day do you mean?"
     return "We open at nine."

@@ -53,8 +53,10 @@ class Target(Protocol):
     """Another tool. Both methods raise httpx.HTTPError if it does not respond or rejects the request."""
 
     def put(self, event: dict[str, Any]) -> bool:
-        """Show a feedback record (its announcement) on its trace, replacing an older revision. False: no such trace
-        yet."""
+        """Show a feedback record (its announcement) on its trace, replacing an older revision.
+
+        Return False if there is no such trace yet.
+        """
         ...
 
     def remove(self, feedback_id: str, trace_id: str) -> None:

@@ -44,8 +44,10 @@ def thread_of(message_id: str, thread_id: str | None) -> str | None:
 
 
 def question_named(reply_to: str | None, thread: str | None) -> str | None:
-    """Return the question that an answer names by its reply; None for a reply to a thread's root, which names only
-    the thread."""
+    """Return the question that an answer names by its reply.
+
+    Return None for a reply to a thread's root, which names only the thread.
+    """
     return None if thread is not None and reply_to == thread else reply_to
 
 

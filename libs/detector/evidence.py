@@ -104,9 +104,7 @@ class Evidence:
 
     @property
     def takes_up_answer(self) -> bool:
-        """Return True if the message has words of the answer that the request lacks, so that it builds on the
-        answer.
-        """
+        """Return True if the message has words of the answer that the request lacks: it builds on the answer."""
         return bool((self.message.content - self.request.content) & self.answer.content)
 
     @property

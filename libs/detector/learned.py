@@ -42,10 +42,10 @@ _TYPES: Final[tuple[CorrectionType, ...]] = ("explicit", "rephrased", "abandonme
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """Probabilities of the `CLASSES`, summing to 1, and the features with the largest contribution to the most probable
-    one.
+    """Probabilities of the `CLASSES`, summing to 1.
 
-    `announce`: the probabilities of a rejection and of an approval from which they are announced.
+    The features are those with the largest contribution to the most probable class. `announce` has the
+    probabilities from which a rejection and an approval are announced.
     """
 
     probabilities: tuple[float, ...]

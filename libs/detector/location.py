@@ -59,9 +59,9 @@ def named(message: Prepared) -> frozenset[str]:
 def likeness(
     message: Prepared, candidates: Sequence[Prepared], cosines: Sequence[float], requests: Sequence[Prepared] = ()
 ) -> list[float]:
-    """Return the similarity in [0, 1] of a message to each candidate, from shared words, rare ones first, and the
-    cosines.
+    """Return the similarity in [0, 1] of a message to each candidate, from shared words and the cosines.
 
+    Rare words weigh more.
     `requests` are the questions behind the candidates. They are compared if no answer has a word that the message
     names.
     """

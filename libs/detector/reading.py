@@ -166,8 +166,9 @@ class Reader:
         return self._intent.same(Asked(first, words.matrix[rows[0]]), Asked(second, words.matrix[rows[1]]))
 
     def _language(self, x: Exchange) -> str:
-        """Return the message's language; for a message too short to tell, that of the answer, of the request, or
-        English.
+        """Return the message's language.
+
+        A message too short to tell has the language of the answer, else of the request, else English.
         """
         for text in (x.message.text, x.answer, x.request):
             if text and (language := self._spoken(text)):

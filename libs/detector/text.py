@@ -77,8 +77,9 @@ class Prepared:
 
     @property
     def empty(self) -> bool:
-        """True without a letter or digit in any script (such as only emoji or punctuation) and without a program's
-        error.
+        """True without a letter or digit in any script, and without a program's error.
+
+        Emoji and punctuation are neither letters nor digits.
         """
         return not self.words and not self.failed
 

@@ -79,8 +79,10 @@ class ServiceContext:
 
 @dataclass(frozen=True, slots=True)
 class Periodic:
-    """Work done every `seconds`, first after `delay` seconds; after a transient failure it is repeated at the next
-    interval."""
+    """Work done every `seconds`, first after `delay` seconds.
+
+    After a transient failure it is repeated at the next interval.
+    """
 
     name: str
     seconds: float
@@ -252,7 +254,7 @@ class Service:
         await self._check_schemas()
 
     async def lag(self) -> int:
-        """Number of records in the log that this process's partitions have not committed."""
+        """Return the number of records in the log that this process's partitions have not committed."""
         return sum([await subscription.lag() for subscription in self.subscriptions])
 
     async def not_ready(self) -> str | None:

@@ -41,7 +41,7 @@ EMOJI_REWARDS: tuple[EmojiReward, ...] = (
     EmojiReward("❌", -0.6, "marked as wrong"),
     EmojiReward("😠 😡 🤬", -0.8, "anger"),
     EmojiReward("💩 🤮", -0.8, "disgust"),
-    EmojiReward("👀 ✅ ✔ 👋", None, "says who is looking, what is done or who is there, but not what the answer is worth"),
+    EmojiReward("👀 ✅ ✔ 👋", None, "says who is looking or present, or what is done, not what the answer is worth"),
     EmojiReward("🤔 😬 🙂 🙃 😅 😭 😱 💀", None, "has good and bad meanings: a wrong reward is worse than none"),
 )
 """The default table, in the order of the documentation. Emojis without a value are listed with the reason."""

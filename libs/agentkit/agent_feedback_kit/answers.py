@@ -134,9 +134,9 @@ class Strategy(TypedDict):
 
 
 class DetectedJson(TypedDict):
-    """Verdict of a message, and `planner_markdown`, a section for the planner's prompt (null if there is nothing to
-    report).
+    """Verdict of a message, and a section for the planner's prompt.
 
+    `planner_markdown` is null if there is nothing to report.
     `answer_not_seen`: the latest messages may not have been indexed when the message was judged. `strategies` have
     positive feedback on similar questions; empty unless requested.
     """

@@ -65,8 +65,9 @@ def called(truth: Sequence[str], positive: Sequence[bool], name: str) -> tuple[f
 
 
 def reliability(confidence: Sequence[float], right: Sequence[bool]) -> list[dict[str, float]]:
-    """Return count, mean confidence and accuracy per bin of confidence (excluding the lower, including the upper
-    bound).
+    """Return count, mean confidence and accuracy per bin of confidence.
+
+    A bin includes its upper bound, and not its lower one.
     """
     found = []
     sure, hits = np.asarray(confidence, dtype=float), np.asarray(right, dtype=float)

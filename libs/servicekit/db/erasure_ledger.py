@@ -20,8 +20,10 @@ class ErasureLedger:
         self._pool = pool
 
     async def note(self, erasures: Collection[Erasure]) -> set[Person]:
-        """Write erasures, at most one per person; the latest of each person counts. Return the people whose entry
-        changed."""
+        """Write erasures, at most one per person; the latest of each person counts.
+
+        Return the people whose entry changed.
+        """
         rows = sorted((*erasure.person, erasure.request_id, erasure.erased_at) for erasure in erasures)
         if not rows:
             return set()

@@ -56,8 +56,10 @@ class InlineReleasePool(asyncpg.Pool):
         *,
         timeout: float | None = None,  # noqa: ASYNC109 # as asyncpg's
     ) -> None:
-        """Give `connection` back to the pool; immediately, unless it is closed, terminated, in a transaction, or due
-        for replacement."""
+        """Give `connection` back to the pool.
+
+        This takes no task, unless the connection is closed, terminated, in a transaction, or due for replacement.
+        """
         borrowed: Any = connection  # its type stubs omit these attributes
         lent, holder = borrowed._con, borrowed._holder
         if lent is None or holder._pool is not self:

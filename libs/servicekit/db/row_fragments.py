@@ -41,7 +41,9 @@ def _column_type(name: str, hint: Any) -> str:
 
 
 def row_fragments(name: str, row: Row) -> Mapping[str, Fragment]:
-    """Return the fragments of a row with this name, for its columns `a` and `b`:
+    """Return the fragments of a row with this name.
+
+    For the columns `a` and `b` they are:
 
     - `NAME_columns`: `a, b`
     - `NAME_of(held)`: `held.a, held.b`

@@ -47,10 +47,10 @@ async def keep_to_tenant(connection: Any) -> None:
 
 
 async def secure(connection: asyncpg.Connection, schema: str) -> None:
-    """Restrict readers of `schema` to one tenant: policies on all tables with a tenant, views with their caller's
-    rights.
+    """Restrict readers of `schema` to one tenant.
 
-    Changes only what differs. Raises StartError if the database's user lacks the permission.
+    All tables with a tenant get policies, and views get their caller's rights. Changes only what
+    differs. Raises StartError if the database's user lacks the permission.
     """
     if int(await connection.fetchval("show server_version_num")) < _LEAST_VERSION:
         raise StartError("Row level security needs PostgreSQL 15 or later: upgrade, or switch it off.")

@@ -135,8 +135,11 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
 
 
 class FailedResult(BoundedResult):
-    """Fetch that cannot continue. aiokafka raises the error of any result that is not exactly its `FetchResult`,
-    drops the result, and fetches the partition again from its position."""
+    """Fetch that cannot continue.
+
+    aiokafka raises the error of any result that is not exactly its `FetchResult`, drops the result, and fetches the
+    partition again from its position.
+    """
 
     _error: Exception
 

@@ -50,8 +50,10 @@ def client_options(bootstrap: Bootstrap) -> dict[str, Any]:
 
 
 def cluster_at(servers: str) -> Cluster:
-    """Return the Kafka at `servers`, with the security of the environment. Raises StartError if the settings are
-    invalid."""
+    """Return the Kafka at `servers`, with the security of the environment.
+
+    Raises StartError if the settings are invalid.
+    """
     return Cluster(servers, read_settings(KafkaSettings))
 
 

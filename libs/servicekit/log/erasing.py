@@ -33,8 +33,7 @@ class Erasures(Protocol):
         ...
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Remove everything that these people said up to their erasure. Return the rows changed. Committed on
-        return."""
+        """Remove everything that these people said up to their erasure, and commit. Return the rows changed."""
         ...
 
 
@@ -73,8 +72,10 @@ class ErasingHandler(Handler):
         await self._inner.note_set_aside(refused)
 
     async def _carry_out(self, batch: Sequence[Received[Any]]) -> dict[int, Outcome]:
-        """Write the batch's erasures to the ledger, carry them out, and confirm them. A repeated request is carried
-        out again."""
+        """Write the batch's erasures to the ledger, carry them out, and confirm them.
+
+        A repeated request is carried out again.
+        """
         outcomes: dict[int, Outcome] = {}
         found: dict[int, Erasure] = {}
         for index, received in enumerate(batch):

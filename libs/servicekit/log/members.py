@@ -29,11 +29,10 @@ class Progress:
         self._ours.update(offsets)
 
     def look(self, positions: Mapping[TopicPartition, tuple[int, str]]) -> Counter[str]:
-        """Return the number of records by topic that somebody else has passed since our last commit. `positions` have
-        marks.
+        """Return the number of records by topic that somebody else has passed since our last commit.
 
-        Nothing is known about a partition without our mark so far. A partition that was reset is read again, which is
-        no loss.
+        `positions` have marks. Nothing is known about a partition without our mark so far. A
+        partition that was reset is read again, which is no loss.
         """
         taken: Counter[str] = Counter()
         for partition, (at, mark) in positions.items():

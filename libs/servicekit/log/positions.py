@@ -32,8 +32,10 @@ def spans_of(records: Iterable[RawRecord]) -> dict[TopicPartition, Span]:
 
 
 class Positions:
-    """Next expected offset of each partition. `lost` counts, by topic, records that were deleted before they were
-    read."""
+    """Next expected offset of each partition.
+
+    `lost` counts, by topic, records that were deleted before they were read.
+    """
 
     def __init__(self) -> None:
         self._next: dict[TopicPartition, int] = {}
@@ -52,8 +54,10 @@ class Positions:
         self._next.update(offsets)
 
     def again(self, partition: TopicPartition, offset: int) -> None:
-        """Expect `offset` again. Records missing before it are checked again, because the check may have been
-        impossible."""
+        """Expect `offset` again.
+
+        Records missing before it are checked again, because the check may have been impossible.
+        """
         if offset < self._next.get(partition, offset):
             self._next[partition] = offset
 
@@ -65,8 +69,7 @@ class Positions:
         return [partition for partition, span in spans.items() if span.first > self._next.get(partition, span.first)]
 
     def begins(self, partition: TopicPartition, offset: int) -> int:
-        """Record that the log begins at `offset`; return the number of records that it deleted before they were
-        read."""
+        """Record that the log begins at `offset`. Return the number of unread records that it has deleted."""
         lost = max(0, offset - self._next.get(partition, offset))
         if lost:
             self._next[partition] = offset

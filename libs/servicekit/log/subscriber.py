@@ -212,7 +212,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             self._busy.release()
 
     async def lag(self) -> int:
-        """Number of records in the log that this member's partitions have not committed."""
+        """Return the number of records in the log that this member's partitions have not committed."""
         consumer = self.consumer
         if consumer is None:
             return 0

@@ -25,8 +25,10 @@ _FULL = "failed to write whole buffer"
 
 
 class UnpacksTooLarge(Exception):
-    """A batch decompresses to more than `UNPACKED_LIMIT`, or has too many headers; `packed` are its compressed
-    bytes."""
+    """A batch decompresses to more than `UNPACKED_LIMIT`, or has too many headers.
+
+    `packed` are its compressed bytes.
+    """
 
     def __init__(self, packed: bytes) -> None:
         super().__init__(f"more than {UNPACKED_LIMIT} bytes unpacked, or {HEADERS_LIMIT} headers in a record")

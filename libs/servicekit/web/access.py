@@ -25,8 +25,9 @@ def _split(names: object) -> object:
 
 
 class AuthSettings(Settings):
-    """Settings from the environment with the prefix AUTH_. Issuer, audience and jwks_url are set together or not at
-    all.
+    """Settings from the environment with the prefix AUTH_.
+
+    Issuer, audience and jwks_url are set together or not at all.
 
     A token whose tenant is `all_tenants` and whose project is `*` is a token of all tenants; without this setting the
     issuer has none.

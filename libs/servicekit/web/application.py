@@ -93,7 +93,7 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
 
     @app.get("/health/live", tags=["health"])
     async def live() -> dict[str, str]:
-        """The process answers."""
+        """Respond as long as the process runs."""
         return {"status": "live"}
 
     @app.get("/health/ready", tags=["health"])

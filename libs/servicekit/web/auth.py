@@ -44,8 +44,10 @@ class Caller:
 
 class Authenticator(Protocol):
     async def authenticate(self, token: str) -> Caller | None:
-        """Return the caller that a token identifies, or None if it is invalid. Raises Unavailable if that is
-        unknown."""
+        """Return the caller that a token identifies, or None if it is invalid.
+
+        Raises Unavailable if that is unknown.
+        """
         ...
 
 

@@ -13,8 +13,10 @@ BODY_LIMIT = 64 * 1024
 
 
 class BodyLimit:
-    """Middleware that responds with 413 to a body over its path's limit before it is read into memory. `limits` is
-    by path prefix."""
+    """Middleware that responds with 413 to a body over its path's limit before it is read into memory.
+
+    `limits` are in bytes by path prefix.
+    """
 
     def __init__(self, app: ASGIApp, limits: Mapping[str, int] | None = None) -> None:
         self._app = app

@@ -117,8 +117,10 @@ class Connections:
         self._close(connection, "too large")
 
     def _make_room(self, among: Iterable[Connection]) -> bool:
-        """Close the connection of `among` that has waited longest in END, else in HEAD. Return False if there is
-        none."""
+        """Close the connection of `among` that has waited longest in END, else in HEAD.
+
+        Return False if there is none.
+        """
         for state in (State.END, State.HEAD):
             if oldest := next((one for one in self._due[state] if one in among), None):
                 self._close(oldest, "crowded")

@@ -40,8 +40,10 @@ async def _nothing(_: str, __: str, ___: Collection[str]) -> Sequence[Any]:
 
 
 class WhereLookup:
-    """Look-up in one service: its journal's records, the state of the feedback records that they change, and the
-    verdicts on messages."""
+    """Look-up in one service.
+
+    It finds the journal's records, the states of the feedback records that they change, and the verdicts on messages.
+    """
 
     def __init__(self, reader: JournalReader, states: States = _nothing, verdicts: Verdicts = _nothing) -> None:
         self._reader = reader

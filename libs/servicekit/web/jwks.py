@@ -94,8 +94,10 @@ class KeySet:
         return moment is None or self._clock.monotonic() - moment >= seconds
 
     async def _fetch(self) -> None:
-        """Fetch the key set, unless that was tried within the last `retry_seconds`. Failures of the issuer raise
-        nothing."""
+        """Fetch the key set, unless that was tried within the last `retry_seconds`.
+
+        Failures of the issuer raise nothing.
+        """
         async with self._fetching:
             if not self._older_than(self._tried_at, self._retry_seconds):
                 return

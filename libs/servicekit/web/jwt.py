@@ -67,8 +67,10 @@ class JwtAuthenticator:
         self._claims = claims or Claims()
 
     async def authenticate(self, token: str) -> Caller | None:
-        """Return the caller that a token identifies, or None if any part of it is invalid. Raises Unavailable (see
-        KeySet)."""
+        """Return the caller that a token identifies, or None if any part of it is invalid.
+
+        Raises Unavailable (see KeySet).
+        """
         if len(token) > TOKEN_LIMIT or not _TOKEN.fullmatch(token):
             return None
         try:

@@ -29,8 +29,10 @@ Permissions = Mapping[tuple[str, str], "Need"]
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Requirement of a route: nothing if `public`, else a valid token and, if there are any, one of
-    `scopes`. `whole_platform` asks for a token of all tenants."""
+    """Requirement of a route: nothing if `public`, else a valid token and, if there are any, one of `scopes`.
+
+    `whole_platform` asks for a token of all tenants.
+    """
 
     public: bool = False
     scopes: frozenset[str] = frozenset()
@@ -106,8 +108,10 @@ class _Template(NamedTuple):
     need: Need
 
     def place(self, segments: Sequence[str]) -> dict[str, str] | None:
-        """Return the parameters of a path with as many segments, or None if it does not match; no parameter is
-        empty."""
+        """Return the parameters of a path with as many segments, or None if it does not match.
+
+        No parameter is empty.
+        """
         for at, word in self.words:
             if segments[at] != word:
                 return None

@@ -134,8 +134,9 @@ def joined(facts: Iterable[Facts]) -> list[Facts]:
 
 
 def looked_at(evaluation: int) -> bytes:
-    """Return the sort key of a question that was found for an answer. Later judgements have greater keys, all below any
-    message's version.
+    """Return the sort key of a question that was found for an answer.
+
+    Later judgements have greater keys, all below any message's version.
     """
     return COPY + evaluation.to_bytes(8)
 

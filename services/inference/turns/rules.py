@@ -164,8 +164,9 @@ def ranking_score(quality: float | None, status: Feedback) -> float:
 
 
 def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:
-    """Return the best turns to learn from: not rejected, accepted before neutral, then by quality, similarity and
-    recency.
+    """Return the best turns to learn from.
+
+    Rejected ones are left out. Accepted ones come before neutral ones, then quality, similarity and recency decide.
     """
     found = [one for one in turns if one.status != "rejected"]
     found.sort(

@@ -30,8 +30,10 @@ _NO_REPLY: Final = (None,) * 10
 
 
 class PostgresTurnIndex(PostgresTurnSearch):
-    """See `turns.store.TurnIndex`. The pool's connections see the tables of `inference`, and were prepared by
-    `vectors_postgres.take_bytes`."""
+    """See `turns.store.TurnIndex`.
+
+    The pool's connections see the tables of `inference`, and were prepared by `vectors_postgres.take_bytes`.
+    """
 
     def __init__(self, pool: asyncpg.Pool, vectors: TurnVectors, kind: VectorType) -> None:
         super().__init__(pool, vectors)

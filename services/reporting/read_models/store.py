@@ -12,8 +12,11 @@ from reporting.read_models.projection import FeedbackRow, Forgotten, MessageKey,
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Result of a batch: the feedback rows stored before it, the keys of messages that it added or changed, and the ids
-    of session ratings that it added."""
+    """Result of a batch.
+
+    It has the feedback rows stored before the batch, the keys of messages that the batch added or changed, and the ids
+    of session ratings that it added.
+    """
 
     before: Mapping[UUID, FeedbackRow]
     written: set[MessageKey]

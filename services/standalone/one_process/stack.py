@@ -132,8 +132,11 @@ class Stack:
             await asyncio.sleep(0.03)
 
     async def health(self) -> dict[str, Any]:
-        """Return `{"lag": {group: records}, "parked": events, "dead_letters": {reason: letters of this run},
-        "warnings": [sentence]}`."""
+        """Return the health of the platform.
+
+        The result is `{"lag": {group: records}, "parked": events, "dead_letters": {reason: letters of this run},
+        "warnings": [sentence]}`.
+        """
         subscriptions = [sub for service in self.services.values() for sub in service.subscriptions]
         lags = await asyncio.gather(*(subscription.lag() for subscription in subscriptions))
         return {

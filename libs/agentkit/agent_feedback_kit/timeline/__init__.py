@@ -1,2 +1,1 @@
-"""Feedback in an agent's timeline: the changes since the conversation was last loaded, in the turns that they
-concern."""
+"""Feedback in an agent's timeline: changes since the conversation was last loaded, in their turns."""

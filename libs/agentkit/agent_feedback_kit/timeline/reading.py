@@ -35,9 +35,9 @@ def read_reaction(text: str) -> dict[str, Any] | None:
 
 
 def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItemJson | None:
-    """Convert an artifact's text and its payload's `meta` (`rn`, `turn_id`) to a timeline item; None without a
-    reaction.
+    """Convert an artifact's text and its payload's `meta` (`rn`, `turn_id`) to a timeline item.
 
+    Return None without a reaction.
     `rn` ends with the feedback's id. The artifact's time is used as the recording time; the person is unknown.
     """
     reaction = read_reaction(text)

@@ -93,8 +93,10 @@ def _is_new(item: LatestItemJson, turn: Turn) -> bool:
 
 
 def _with_feedback(turn: Turn, items: Sequence[LatestItemJson]) -> Turn:
-    """Return the turn with the items' blocks added. A person has one reaction per turn, so their earlier block is
-    hidden."""
+    """Return the turn with the items' blocks added.
+
+    A person has one reaction per turn, so their earlier block is hidden.
+    """
     blocks = turn.blocks
     for item in items:
         path = path_of(item)
