@@ -50,8 +50,10 @@ class Issue:
 
 @dataclass(frozen=True, slots=True)
 class IssueTurn:
-    """Rejected turn of an issue with the beginnings of its texts; None for unknown ones. `occurred_at` is the time of
-    the rejection in microseconds."""
+    """Rejected turn of an issue with the beginnings of its texts; None for unknown ones.
+
+    `occurred_at` is the time of the rejection in microseconds.
+    """
 
     conversation_id: str
     turn_id: str

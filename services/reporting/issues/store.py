@@ -104,8 +104,10 @@ async def place(connection: Connection, at: Project, issue_of: Mapping[Turn, int
 
 
 async def recount(connection: Connection, at: Project, issues: Iterable[int], now: int) -> None:
-    """Count the turns of issues, and mark resolved ones as regressed if they were rejected since. `now` is in
-    microseconds."""
+    """Count the turns of issues, and mark resolved ones as regressed if they were rejected since.
+
+    `now` is in microseconds.
+    """
     ids = sorted(set(issues))
     if ids:
         await connection.execute(*SQL.recount_issues(**at._asdict(), ids=ids))
