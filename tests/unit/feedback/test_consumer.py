@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from contracts.erasure import ERASURE_MARGIN, erasure_of
 from contracts.feedback import FeedbackExplicitReceived
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
-from feedback.store import Save
+from feedback.store import Save, Totals, sum_up
 from feedback.store_memory import MemoryStore
 from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
-from tests.support.feedback_events import RecordingProducer, batch, explicit, key, reaction, reply
+from tests.support.feedback_events import (
+    SECOND,
+    START,
+    RecordingProducer,
+    batch,
+    erasure,
+    explicit,
+    key,
+    reaction,
+    received,
+    reply,
+)
 
 
 @pytest.fixture
@@ -113,6 +126,44 @@ async def test_an_event_that_comes_again_under_another_derived_id_stays_one_feed
     assert (await store.totals()).stored == 1
     differing = {name for name in first if first[name] != second[name]}
     assert differing <= {"eventId", "revision", "recordedAt", "causationId", "change"}
+
+
+def revisions(log: RecordingProducer) -> list[int]:
+    return [json.loads(message.value or b"")["revision"] for message in log.sent]
+
+
+async def test_a_revision_is_the_log_time_of_the_last_event_that_changed_the_record(
+    handler: FeedbackHandler, log: RecordingProducer
+) -> None:
+    first = explicit("ok")
+    await handler.handle(batch(received(first, logged=5), received(first, logged=9)))
+    assert revisions(log) == [START // 1_000 + 5_000]
+    await handler.handle(batch(received(explicit("not_ok", at=-1, event="x0"), logged=20)))
+    assert revisions(log)[-1] == START // 1_000 + 5_000, "an older judgement changes nothing"
+    later = [received(explicit("not_ok", at=n, event=f"x{n}"), logged=20 + n) for n in (2, 3)]
+    await handler.handle(batch(*later))
+    assert revisions(log)[-1] == START // 1_000 + 23_000
+
+
+async def test_a_batch_goes_on_after_an_event_that_was_erased(
+    store: MemoryStore, handler: FeedbackHandler, log: RecordingProducer
+) -> None:
+    await store.note_erasures([erasure_of(erasure(at=0), START)])
+    margin = ERASURE_MARGIN / SECOND
+    said = [("ok", -1), ("ok", margin), ("ok", margin + 1), ("not_ok", margin + 2)]
+    events = [explicit(reaction, at=at, event=f"x{number}") for number, (reaction, at) in enumerate(said)]
+    assert await handler.handle(batch(*events)) == [Ignored("erased"), Ignored("erased"), STORED, STORED]
+    assert len(revisions(log)) == 1
+
+
+def test_totals_add_every_group_to_its_own_sum() -> None:
+    def group(n: int, reaction: str | None = None, kind: str = "explicit", **state: bool) -> dict[str, Any]:
+        return {"n": n, "forgotten": False, "live": True, "feedback_type": kind, "reaction": reaction, **state}
+
+    groups = [group(1, forgotten=True), group(2, live=False), group(4, "ok"), group(8), group(16, "ok", "reaction")]
+    totals = Totals(2 + 4 + 8 + 16, 2, 1, Counter(explicit=12, reaction=16), Counter(ok=20))
+    assert sum_up(groups) == sum_up(groups[::-1]) == totals
+    assert sum_up([*groups, *groups]).forgotten == 2
 
 
 class LosesOnce:

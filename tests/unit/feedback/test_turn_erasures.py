@@ -11,13 +11,14 @@ import pytest_asyncio
 from contracts.erasure import ERASURE_MARGIN, Erasure, Person
 from contracts.instants import format_instant
 from contracts.topics import BY_NAME
-from feedback.registry import RegisteredTurn, Role, TurnKey
+from feedback.registry import Asker, RegisteredTurn, Role, TurnKey
 from feedback.registry_postgres import PostgresRegistry
 from feedback.store_choice import MIGRATIONS
 from feedback.turn_erasures import TurnErasures
-from feedback.turns import TurnHandler
+from feedback.turns import NO_TURN, TurnHandler
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
+from servicekit.log.outcome import STORED, UNCHANGED
 from servicekit.log.records import Received, read
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from tests.support.logs import NOW, example, raw
@@ -111,3 +112,33 @@ async def test_what_others_said_and_what_is_said_later_stays(pool: Database) -> 
     await erase(erasures)
     await events.handle(batch)
     assert await kept(pool) == (["bob", ON(EVE), "eve", "eve"], ["bob", "eve", "eve"])
+
+
+async def test_the_outcome_of_a_message_says_if_its_turn_changed(pool: Database) -> None:
+    events = TurnHandler(PostgresRegistry(pool), TurnErasures(pool, OFF))
+    asked, without = said(turnId="t1"), said(turnId=None, messageId="m9")
+    assert await events.handle([asked, without]) == [STORED, NO_TURN]
+    assert await events.handle([asked, said("bob", turnId="t2"), without]) == [UNCHANGED, STORED, NO_TURN]
+
+
+@pytest.mark.parametrize(
+    ("askers", "others"),
+    [([], False), (["bob"], True), (["bob", "eve"], True), (["ann"], False), (["bob", "ann"], False)],
+)
+async def test_a_conversation_is_of_others_if_somebody_else_asked_every_turn(
+    pool: Database, askers: list[str], others: bool
+) -> None:
+    registry = PostgresRegistry(pool)
+    place = {"tenant": "acme", "project": "support", "conversation_id": "c1"}
+
+    async def register(turn_id: str, user_id: str | None, **where: str) -> None:
+        asker = None if user_id is None else Asker(NOW, user_id)
+        await registry.add([RegisteredTurn(TurnKey(**place | where, turn_id=turn_id), asker=asker)])
+
+    for number, user_id in enumerate(askers):
+        await register(f"t{number}", user_id)
+    await register("t1", "ann", tenant="globex")
+    await register("t2", "ann", conversation_id="c2")
+    assert await registry.is_of_others("acme", "c1", "ann") is others
+    await register("t9", None)
+    assert await registry.is_of_others("acme", "c1", "ann") is False, "a turn has no known asker"
