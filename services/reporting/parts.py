@@ -10,6 +10,10 @@ from pathlib import Path
 import asyncpg
 
 from contracts.where import FeedbackState
+from reporting.alerts.sending import AlertCourier
+from reporting.alerts.settings_file import AlertSettings, read_alerts
+from reporting.alerts.store import AlertMessages
+from reporting.alerts.watch import AlertWatch
 from reporting.dashboard.routes import Health, Where
 from reporting.egress.mirror.adopting import set_store
 from reporting.egress.mirror.mirror import ArtifactReplicator
@@ -27,7 +31,7 @@ from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.read_models.where import states_of
 from reporting.settings import ReportingSettings
-from servicekit import Producer, Service
+from servicekit import Database, Producer, Service
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -42,7 +46,7 @@ class ReportingParts:
 
     settings: ReportingSettings
     service: Service
-    pool: asyncpg.Pool
+    pool: Database
     reads: asyncpg.Pool
     store: PostgresReadModels
     erasures: ReportingErasures
@@ -53,6 +57,8 @@ class ReportingParts:
     """Producer of erasure receipts. With an object store, receipts are held until the store has deleted the objects."""
     deliveries: Deliveries
     endpoints: Sequence[WebhookEndpoint]
+    alerts: AlertSettings
+    alert_courier: AlertCourier
     health: Health | None
     where: Where | None
 
@@ -61,6 +67,10 @@ class ReportingParts:
 
     def webhook_handler(self) -> WebhookHandler:
         return WebhookHandler(self.endpoints, self.deliveries, self.service.context.clock)
+
+    def look_at_alerts(self) -> Callable[[], Awaitable[object]]:
+        context = self.service.context
+        return AlertWatch(self.pool, self.alerts, context.clock, self.health, self.service.lag).look
 
     def replicate_artifacts(self) -> Callable[[], Awaitable[object]]:
         assert self.mirror is not None
@@ -91,6 +101,9 @@ async def open_parts(
     for warned in (rollups, mirror):
         if warned is not None:
             service.watched.append(partial(getattr, warned, "warnings"))
+    alerts = read_alerts(settings.alerts)
+    alert_courier = AlertCourier(alerts, AlertMessages(pool), service.context.clock)
+    service.resources.push_async_callback(alert_courier.close)
     service.facts["report"] = partial(totals, pool)
     return ReportingParts(
         settings=settings,
@@ -105,6 +118,8 @@ async def open_parts(
         receipts=receipts,
         deliveries=Deliveries(pool),
         endpoints=read_endpoints(settings.webhooks) if settings.webhooks else [],
+        alerts=alerts,
+        alert_courier=alert_courier,
         health=health,
         where=where,
     )

@@ -93,6 +93,8 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Every("rollups", 5, lambda parts: parts.rollups.catch_up),
         Every("issues", 10, lambda parts: parts.issues.catch_up, delay=10),
         Every("artifacts", 2, ReportingParts.replicate_artifacts, if_set="artifact_store_url"),
+        Every("alerts", 60, ReportingParts.look_at_alerts),
+        Every("alert messages", 2, lambda parts: parts.alert_courier.deliver),
         Every("webhook", 1, ReportingParts.couriers, if_set="webhooks"),
     ],
     keeps=[
@@ -103,6 +105,9 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("issue_turns", "message_days", "asked_at", "microseconds"),
         Keeps("sessions", "feedback_days", "recorded_at", "microseconds"),
         Keeps("deliveries", "webhook_days", "created_at", "microseconds"),
+        Keeps("alerts", "alert_days", "over_at", "microseconds", which="those that are over"),
+        Keeps("alert_messages", "alert_days", "created_at", "microseconds"),
+        Keeps("alert_digests", "alert_days", "period_end", "microseconds"),
         Keeps("journal", "journal_days", "noted_at"),
         # Rows of `forgotten` stop older announcements from restoring erased feedback. They are not needed once the
         # topics' retention has removed those announcements. Revisions are log times in milliseconds.

@@ -39,6 +39,10 @@ class ReportingSettings(ReadSettings):
     """Retention of undelivered webhook events, dead or waiting, in days."""
     journal_days: float = Field(default=7, ge=0)
     """Retention of the outcomes of events without effect (`where`), in days since the outcome; 0 keeps all."""
+    alerts: Path | None = None
+    """File with alert channels, rules and digests (docs/alerts.md); None for rules set on the page only."""
+    alert_days: float = Field(default=90, gt=0)
+    """Retention of alerts that are over, of their unsent messages, and of notes on sent digests, in days."""
     artifact_store_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("REPORTING_ARTIFACT_STORE_URL", "ARTIFACT_STORE_URL", "artifact_store_url"),

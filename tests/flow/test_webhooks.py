@@ -358,7 +358,7 @@ async def test_a_name_is_looked_up_once_and_its_certificate_checked(
         url = f"https://{name}:{server.sockets[0].getsockname()[1]}/"
         (tmp_path / "webhooks.toml").write_text(endpoint("learner", url, private=False), "utf-8")
         sender = Sender(read_endpoints(tmp_path / "webhooks.toml")[0], 5)
-        sender._http = httpx.AsyncClient(verify=here, trust_env=False)
+        sender._http._http = httpx.AsyncClient(verify=here, trust_env=False)
         one = WebhookDelivery("learner", "f1", "e1", "feedback.created", 1, "acme", "ann", 0, "{}")
         assert (await sender.send(one, SECOND)).what == answered
         await sender.close()
@@ -370,5 +370,5 @@ def test_the_client_trusts_no_proxy_of_the_environment(tmp_path: Path, monkeypat
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     (tmp_path / "webhooks.toml").write_text(endpoint("learner", "https://learner.example/"), "utf-8")
     [found] = read_endpoints(tmp_path / "webhooks.toml")
-    http = Courier(found, Deliveries(None), HandClock())._sender._http  # type: ignore[arg-type]  # nothing is stored
+    http = Courier(found, Deliveries(None), HandClock())._sender._http._http  # type: ignore[arg-type]  # nothing is stored
     assert not http.trust_env and http._mounts == {} and isinstance(http, httpx.AsyncClient)

@@ -102,6 +102,9 @@ LIMITS = [
     Limit("reporting", "issue_turns", "asked_at", 40, "microseconds"),
     Limit("reporting", "sessions", "recorded_at", 50, "microseconds"),
     Limit("reporting", "deliveries", "created_at", 7, "microseconds"),
+    Limit("reporting", "alerts", "over_at", 90, "microseconds"),
+    Limit("reporting", "alert_messages", "created_at", 90, "microseconds"),
+    Limit("reporting", "alert_digests", "period_end", 90, "microseconds"),
     Limit("reporting", "journal", "noted_at", 7),
     Limit("reporting", "forgotten", "revision", 30, "milliseconds"),
 ]

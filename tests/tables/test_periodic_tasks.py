@@ -19,7 +19,17 @@ TASKS = {
     "chat_bridge": ["retention", "schema", "sweep", "missing originals", "lag"],
     "feedback": ["retention", "retention", "schema", "session_announcements", "session_retention", "lag"],
     "inference": ["retention", "schema", "lag", "detectors"],
-    "reporting": ["retention", "schema", "rollups", "issues", "artifacts", "webhook learner", "lag"],
+    "reporting": [
+        "retention",
+        "schema",
+        "rollups",
+        "issues",
+        "artifacts",
+        "webhook learner",
+        "alerts",
+        "alert messages",
+        "lag",
+    ],
 }
 """Periodic tasks of the services, with all settings that enable one."""
 

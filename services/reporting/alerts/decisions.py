@@ -42,6 +42,8 @@ class Subject(NamedTuple):
 
 Daily = Mapping[int, Votes]
 """Verdicts by UTC day, counted from the epoch."""
+Counts = Mapping[tuple[JudgedBy, Subject], Daily]
+"""Verdicts by judge, agent or version, and day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class AlertEvidence:
     """
 
     now: int
-    daily: Mapping[tuple[JudgedBy, Subject], Daily] = field(default_factory=dict)
+    daily: Counts = field(default_factory=dict)
     silent: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     dead_letters: int = 0
     lag: int = 0

@@ -62,10 +62,10 @@ class Silence(RuleSettings):
 
 
 class DeadLetters(RuleSettings):
-    """Dead letters are waiting for an operator."""
+    """Records became dead letters in the last hour."""
 
     kind: Literal["dead_letters"]
-    more_than: Annotated[int, Field(ge=0, description="Letters above which it fires.")] = 0
+    more_than: Annotated[int, Field(ge=0, description="Letters of an hour above which it fires.")] = 0
 
 
 class Lag(RuleSettings):

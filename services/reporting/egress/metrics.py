@@ -9,6 +9,11 @@ WEBHOOKS = Counter(
     "Attempts to deliver an event to a webhook: delivered, failed, or failed for the last time (dead)",
     ("endpoint", "outcome"),
 )
+ALERT_MESSAGES = Counter(
+    "agent_feedback_alert_messages_total",
+    "Attempts to announce an alert in a channel: delivered, failed, or failed for the last time (dead)",
+    ("channel", "outcome"),
+)
 ARTIFACTS = Counter(
     "agent_feedback_artifacts_total",
     "Objects written to and deleted from the artifact store, and failed steps",

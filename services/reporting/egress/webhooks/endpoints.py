@@ -92,15 +92,23 @@ def read_endpoints(path: Path) -> Sequence[WebhookEndpoint]:
     names = [one.name for one in found]
     if len(set(names)) < len(names):
         raise StartError(f"The file {path} contains two endpoints of the same name.")
-    return [WebhookEndpoint(settings=one, keys=tuple(_key(variable) for variable in one.secrets)) for one in found]
+    return [
+        WebhookEndpoint(settings=one, keys=tuple(signing_key(variable) for variable in one.secrets)) for one in found
+    ]
 
 
-def _key(variable: str) -> bytes:
+def signing_key(variable: str) -> bytes:
+    """Return the signing key in an environment variable. Raises StartError without quoting it."""
     text = secret_of(variable)
     try:
-        key = base64.b64decode(text.removeprefix(SECRET_PREFIX), validate=True)
+        key = key_of(text)
     except binascii.Error:
         key = b""
     if not (text.startswith(SECRET_PREFIX) and 24 <= len(key) <= 64):
         raise StartError(f"The variable {variable} must be {SECRET_PREFIX} followed by base64 of 24 to 64 bytes.")
     return key
+
+
+def key_of(secret: str) -> bytes:
+    """Return the key of a secret. Raises binascii.Error if it is not base64."""
+    return base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)

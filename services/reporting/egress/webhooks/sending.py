@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import httpx
@@ -25,43 +26,59 @@ class AttemptResult:
     retry_after: int = 0
 
 
-class Sender:
-    """HTTP client of one endpoint. Each attempt ends within `seconds`; redirects are not followed, bodies not read."""
+class CheckedHttp:
+    """HTTP client that connects to checked addresses only (`addresses.py`).
 
-    def __init__(self, endpoint: WebhookEndpoint, seconds: float) -> None:
-        self._endpoint = endpoint
+    Each attempt ends within `seconds`. Redirects are not followed, bodies not read, and proxies not used.
+    """
+
+    def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._url = httpx.URL(endpoint.settings.url)
-        self._host = self._url.raw_host.decode("ascii")
         self._http = httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=seconds)
 
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def send(self, delivery: WebhookDelivery, now: int) -> AttemptResult:
-        """Make one attempt, signed at `now` (microseconds). Errors of the receiver or the network do not raise."""
-        settings = self._endpoint.settings
-        body = body_of(delivery, settings.format)
-        headers = headers_of(delivery.event_id, body, self._endpoint.keys, settings.format, now)
-        headers["host"] = self._url.netloc.decode("ascii")
-        port = self._url.port or (443 if self._url.scheme == "https" else 80)
+    async def post(self, address: str, body: bytes, headers: Mapping[str, str], *, private: bool) -> AttemptResult:
+        """Make one attempt. `private` allows addresses that are not public. Errors of receivers do not raise."""
         try:
+            url = httpx.URL(address)
+            host = url.raw_host.decode("ascii")
+            port = url.port or (443 if url.scheme == "https" else 80)
             async with asyncio.timeout(self._seconds):
-                address = await address_of(self._host, port, private=settings.private)
+                checked = await address_of(host, port, private=private)
                 async with self._http.stream(
                     "POST",
-                    self._url.copy_with(host=address),
+                    url.copy_with(host=checked),
                     content=body,
-                    headers=headers,
-                    extensions={"sni_hostname": self._host},
+                    headers={**headers, "host": url.netloc.decode("ascii")},
+                    extensions={"sni_hostname": host},
                 ) as answer:
                     return _answer(answer)
         except NotAllowed:
             return AttemptResult("private_address")
         except TimeoutError:
             return AttemptResult("timeout")
-        except (httpx.HTTPError, OSError, UnicodeError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
             return AttemptResult("timeout" if isinstance(error, httpx.TimeoutException) else type(error).__name__)
+
+
+class Sender:
+    """HTTP client of one endpoint."""
+
+    def __init__(self, endpoint: WebhookEndpoint, seconds: float) -> None:
+        self._endpoint = endpoint
+        self._http = CheckedHttp(seconds)
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def send(self, delivery: WebhookDelivery, now: int) -> AttemptResult:
+        """Make one attempt, signed at `now` (microseconds). Errors of the receiver or the network do not raise."""
+        settings = self._endpoint.settings
+        body = body_of(delivery, settings.format)
+        headers = headers_of(delivery.event_id, body, self._endpoint.keys, settings.format, now)
+        return await self._http.post(settings.url, body, headers, private=settings.private)
 
 
 def _answer(answer: httpx.Response) -> AttemptResult:

@@ -1,0 +1,51 @@
+"""Reads of the evidence that alert rules are decided by."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from contracts.instants import DAY, MINUTE
+from reporting.alerts.decisions import BEFORE_DAYS, AlertEvidence, Counts, Subject
+from reporting.alerts.rules import JudgedBy, OfShare, ProjectRule, Silence
+from reporting.queries.rollup_counts import votes
+from reporting.queries.selection import HOUR, Filters, Project, TimeSpan
+from reporting.queries.votes import Votes
+from reporting.sql import SQL
+
+_WEEK = 7 * DAY
+
+
+async def project_evidence(pool: Any, at: Project, rules: Sequence[ProjectRule], now: int) -> AlertEvidence:
+    """Read what the rules of a project need. `now` is in microseconds, a whole minute."""
+    days = max((rule.days for rule in rules if isinstance(rule, OfShare)), default=0)
+    daily = await counts_by_day(pool, at, days + BEFORE_DAYS, now) if days else {}
+    silent = {rule.name: await _silent(pool, at, rule, now) for rule in rules if isinstance(rule, Silence)}
+    return AlertEvidence(now, daily, silent)
+
+
+async def counts_by_day(pool: Any, at: Project, days: int, now: int) -> Counts:
+    """Count verdicts of the last `days` UTC days, including the current one up to `now`."""
+    found: defaultdict[tuple[JudgedBy, Subject], defaultdict[int, Votes]] = defaultdict(lambda: defaultdict(Votes))
+    source = votes(at, TimeSpan((now // DAY - days + 1) * DAY, now), Filters())
+    for row in await pool.fetch(*SQL.count_by_day.filled(source=source.sql)(**source.values)):
+        by: JudgedBy = "people" if row["origin"] == "user" else "machine"
+        counted = Votes(row["ok"], row["neutral"], row["not_ok"])
+        found[by, Subject(row["agent_id"])][row["day"]] += counted
+        if row["agent_version"] is not None:
+            found[by, Subject(row["agent_id"], row["agent_version"])][row["day"]] += counted
+    return found
+
+
+async def _silent(pool: Any, at: Project, rule: Silence, now: int) -> tuple[int, int]:
+    """Count verdicts in the rule's hours, and in the same hours a week before."""
+    here = TimeSpan(now - rule.hours * HOUR, now + 10 * MINUTE)  # times of feedback may be ahead of this clock
+    before = TimeSpan(now - rule.hours * HOUR - _WEEK, now - _WEEK)
+    return await _count(pool, at, rule, here), await _count(pool, at, rule, before)
+
+
+async def _count(pool: Any, at: Project, rule: Silence, span: TimeSpan) -> int:
+    source = votes(at, span, Filters(agent_id=rule.agent))
+    counted: int = await pool.fetchval(*SQL.count_votes.filled(source=source.sql)(**source.values))
+    return counted

@@ -1,0 +1,95 @@
+"""Messages of alerts and digests: what happened, the figures, and a link. Pure.
+
+They have names of rules and agents and numbers, but never the text of a person.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlencode
+
+from contracts.instants import DAY, MINUTE, format_instant
+from reporting.alerts.decisions import AlertFinding
+from reporting.alerts.rules import AlertRule, Lag, OfShare, SatisfactionBelow, Silence
+from reporting.queries.selection import Project
+
+State = Literal["fired", "over", "test", "digest"]
+_LIST = "/dashboard/feedback"
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """Message for a channel.
+
+    `key` is the same for the beginning and the end of an alert. `link` is an absolute URL. `at` is in microseconds.
+    """
+
+    key: str
+    state: State
+    title: str
+    text: str
+    link: str
+    tenant: str | None
+    project: str | None
+    rule: str
+    at: int
+
+
+def title_of(rule: AlertRule, found: AlertFinding) -> str:
+    """Return the fact in a few words."""
+    about = found.subject.agent or "All agents"
+    if found.subject.version is not None:
+        about += f" {found.subject.version}"
+    match rule:
+        case OfShare():
+            assert found.share is not None and found.reference is not None
+            share, reference = f"{found.share:.0%}", f"{found.reference:.0%}"
+            if isinstance(rule, SatisfactionBelow):
+                return f"{about}: satisfaction is {share}, below {100 * rule.below:.4g}%"
+            return f"{about}: satisfaction dropped from {reference} to {share}"
+        case Silence():
+            return f"{about}: no feedback for {rule.hours} hours"
+        case Lag():
+            return f"{found.number:,} records are waiting in the log"
+        case _:
+            return f"{found.number:,} dead letters"
+
+
+def text_of(rule: AlertRule, found: AlertFinding) -> str:
+    """Return the figures in a sentence."""
+    match rule:
+        case OfShare():
+            by = "People's verdicts" if rule.verdicts == "people" else "Machine verdicts"
+            return (
+                f"{by} since {format_instant(found.since)[:10]}: {found.number:,}, of which {found.rejected:,} reject. "
+                f"Satisfaction is at most {found.bound or 0:.0%}, with an interval that stays valid at every look."
+            )
+        case Silence():
+            return f"In the same hours of the week before there were {found.number:,} verdicts."
+        case Lag():
+            return f"More than {rule.more_than:,} for at least {rule.minutes} minutes."
+        case _:
+            return "Records that a service could not process; see `agent-feedback dead-letters`."
+
+
+def path_of(rule: AlertRule, at: Project | None, found: AlertFinding) -> str:
+    """Return the path of the page with exactly the turns of a finding: for satisfaction, the rejected ones."""
+    if at is None:
+        return "/"
+    query: dict[str, str] = {"at": f"{at.tenant}/{at.project}"}
+    if found.subject.agent is not None:
+        query["agent"] = found.subject.agent
+    if found.subject.version is not None:
+        query["version"] = found.subject.version
+    since, until = found.since, found.until
+    if isinstance(rule, OfShare):
+        query |= {"origin": "user" if rule.verdicts == "people" else "machine", "reaction": "not_ok"}
+    else:
+        since, until = since - 7 * DAY, until - 7 * DAY  # the verdicts that are missed
+    query |= {"type": "verdict", "from": _minute(since), "to": _minute(until - MINUTE), "tz": "UTC"}
+    return f"{_LIST}?{urlencode(query)}"
+
+
+def _minute(moment: int) -> str:
+    return format_instant(moment)[:16]

@@ -1,0 +1,125 @@
+"""Sending of announcements: HTTP requests and e-mails, to checked addresses and within a time limit."""
+
+from __future__ import annotations
+
+import asyncio
+import smtplib
+import socket
+import ssl
+from email.message import EmailMessage
+from typing import Any, Final
+
+from contracts.instants import SECOND
+from reporting.alerts.messages import Announcement
+from reporting.alerts.notifiers import NOTIFIERS
+from reporting.alerts.settings_file import AlertSettings, EmailChannel, OpenChannel
+from reporting.alerts.store import AlertMessages, WaitingMessage
+from reporting.egress import metrics
+from reporting.egress.webhooks.addresses import NotAllowed, address_of
+from reporting.egress.webhooks.courier import ATTEMPT_SECONDS
+from reporting.egress.webhooks.schedule import next_attempt
+from reporting.egress.webhooks.sending import AttemptResult, CheckedHttp
+from servicekit import Clock, logger
+
+_AT_ONCE: Final = 8
+NO_CHANNEL: Final = AttemptResult("no_channel", gone=True)
+"""Outcome for a channel that is no longer in the file."""
+log = logger("alerts")
+
+
+class AlertCourier:
+    """Sender of messages that wait for their channels. Errors of receivers do not raise, and show no secret."""
+
+    def __init__(
+        self, settings: AlertSettings, messages: AlertMessages, clock: Clock, seconds: float = ATTEMPT_SECONDS
+    ) -> None:
+        self._settings = settings
+        self._messages = messages
+        self._clock = clock
+        self._seconds = seconds
+        self._http = CheckedHttp(seconds)
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def deliver(self) -> None:
+        """Send all due messages. A failed one is retried like a webhook's; a crash may send one twice."""
+        while True:
+            now = self._clock.now()
+            due = await self._messages.claim(now, now + int(2 * self._seconds * SECOND), _AT_ONCE)
+            if not due:
+                return
+            await asyncio.gather(*(self._hand_over(one) for one in due))
+
+    async def send(self, channel: OpenChannel, id_: str, one: Announcement) -> AttemptResult:
+        """Make one attempt to send an announcement."""
+        now = self._clock.now()
+        made = NOTIFIERS[type(channel.settings)](channel, id_, one, now)
+        if isinstance(made, EmailMessage):
+            assert isinstance(channel.settings, EmailChannel)
+            return await send_mail(channel.settings, channel.secret, made, self._seconds)
+        return await self._http.post(made.url, made.body, made.headers, private=channel.settings.private)
+
+    async def _hand_over(self, one: WaitingMessage) -> None:
+        channel = self._settings.channels.get(one.channel)
+        result = NO_CHANNEL if channel is None else await self.send(channel, str(one.id), one.announcement)
+        if result.delivered:
+            await self._messages.delivered(one)
+            metrics.ALERT_MESSAGES.labels(one.channel, "delivered").inc()
+            return
+        again_at = None
+        if not result.gone:
+            again_at = next_attempt(one.attempts + 1, self._clock.now(), result.retry_after, 0.0)
+        await self._messages.failed(one, again_at, result.what)
+        outcome = "dead" if again_at is None else "failed"
+        metrics.ALERT_MESSAGES.labels(one.channel, outcome).inc()
+        log.warning(f"alert_message_{outcome}", channel=one.channel, attempt=one.attempts + 1, answer=result.what)
+
+
+async def send_mail(settings: EmailChannel, password: str, message: EmailMessage, seconds: float) -> AttemptResult:
+    """Make one attempt to send an e-mail by SMTP, to the address that was checked."""
+    try:
+        async with asyncio.timeout(seconds):
+            address = await address_of(settings.host, settings.port, private=settings.private)
+            await asyncio.to_thread(_send, settings, password, address, message, seconds)
+    except NotAllowed:
+        return AttemptResult("private_address")
+    except TimeoutError:
+        return AttemptResult("timeout")
+    except smtplib.SMTPResponseException as error:
+        return AttemptResult(str(error.smtp_code))
+    except (smtplib.SMTPException, OSError, ValueError) as error:
+        return AttemptResult(type(error).__name__)
+    return AttemptResult("delivered", delivered=True)
+
+
+class _Smtp(smtplib.SMTP):
+    """SMTP client that connects to `address`, and checks the certificate of `host`."""
+
+    def __init__(self, host: str, port: int, address: str, seconds: float) -> None:
+        self._address = address
+        super().__init__(host, port, local_hostname="localhost", timeout=seconds)
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        return socket.create_connection((self._address, port), timeout)
+
+
+class _SmtpTls(smtplib.SMTP_SSL, _Smtp):
+    def __init__(self, host: str, port: int, address: str, seconds: float, context: ssl.SSLContext) -> None:
+        self._address = address
+        smtplib.SMTP_SSL.__init__(self, host, port, local_hostname="localhost", timeout=seconds, context=context)
+
+
+def _send(settings: EmailChannel, password: str, address: str, message: EmailMessage, seconds: float) -> None:
+    context = ssl.create_default_context()
+    client: Any
+    if settings.security == "tls":
+        client = _SmtpTls(settings.host, settings.port, address, seconds, context)
+    else:
+        client = _Smtp(settings.host, settings.port, address, seconds)
+    with client:
+        if settings.security == "starttls":
+            client.starttls(context=context)
+        if settings.user is not None:
+            client.login(settings.user, password)
+        client.send_message(message)

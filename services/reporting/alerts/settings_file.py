@@ -1,0 +1,224 @@
+"""The file of alerts: channels, rules and digests, with secrets from the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+
+from contracts.base import Name
+from reporting.alerts.rules import AlertRule, PlatformRule, ProjectRule
+from reporting.egress.webhooks.endpoints import Variable, signing_key
+from reporting.queries.selection import Project
+from servicekit import StartError, read_toml, secret_of
+
+Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\x00-\x20]+$", max_length=2_000)]
+Address = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x20@<>\",;]+@[^\x00-\x20@<>\",;]+$", max_length=254)]
+Every = Literal["day", "week"]
+PAGERDUTY: Final = "https://events.pagerduty.com/v2/enqueue"
+
+
+class _AlertsPart(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class AlertChannel(_AlertsPart):
+    """Way to announce alerts. Only rules of its `tenant` and `project` may name it; None: any.
+
+    Settings that end in `_from` name an environment variable that has the secret, or as NAME_FILE a file with it.
+    `private` allows addresses that are not on the public Internet, and http.
+    """
+
+    name: Name
+    tenant: Name | None = None
+    project: Name | None = None
+    private: bool = False
+
+    @property
+    def secret_variables(self) -> Sequence[str]:
+        return [value for name, value in self if name.endswith("_from") and value]
+
+    def serves(self, at: Project | None) -> bool:
+        """Return True if rules of the project may name the channel; None stands for rules of the platform."""
+        if at is None:
+            return self.tenant is None
+        return self.tenant in (None, at.tenant) and self.project in (None, at.project)
+
+
+class SlackChannel(AlertChannel):
+    """Incoming webhook of Slack."""
+
+    type: Literal["slack"]
+    url_from: Variable
+
+
+class TeamsChannel(AlertChannel):
+    """Incoming webhook of a Microsoft Teams workflow."""
+
+    type: Literal["teams"]
+    url_from: Variable
+
+
+class PagerDutyChannel(AlertChannel):
+    """Events API v2 of PagerDuty; `url` is another region's address."""
+
+    type: Literal["pagerduty"]
+    key_from: Variable
+    url: Url = PAGERDUTY
+
+
+class EmailChannel(AlertChannel):
+    """E-mail by SMTP."""
+
+    type: Literal["email"]
+    host: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.:_-]{1,253}$")]
+    port: Annotated[int, Field(ge=1, le=65_535)] = 587
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    user: Annotated[str, StringConstraints(min_length=1, max_length=320)] | None = None
+    password_from: Variable | None = None
+    sender: Address
+    to: Annotated[tuple[Address, ...], Field(min_length=1, max_length=50)]
+
+    @model_validator(mode="after")
+    def _keeps_its_password(self) -> Self:
+        if (self.user is None) != (self.password_from is None):
+            raise ValueError("user and password_from belong together")
+        if self.security == "none" and not self.private:
+            raise ValueError("security none is only allowed for private addresses: use starttls, or set private")
+        return self
+
+
+class WebhookChannel(AlertChannel):
+    """Standard Webhooks, signed with the secret."""
+
+    type: Literal["webhook"]
+    url: Url
+    secret_from: Variable
+
+
+AnyChannel = SlackChannel | TeamsChannel | PagerDutyChannel | EmailChannel | WebhookChannel
+
+
+class DigestSettings(_AlertsPart):
+    """Regular summary of a project: the three agents or versions that moved most."""
+
+    every: Every
+    channels: Annotated[tuple[Name, ...], Field(min_length=1, max_length=10)]
+
+
+class ProjectAlerts(_AlertsPart):
+    """Rules and digest of a project."""
+
+    tenant: Name
+    project: Name
+    rule: Annotated[list[Annotated[ProjectRule, Field(discriminator="kind")]], Field(max_length=200)] = []
+    digest: DigestSettings | None = None
+
+    @property
+    def at(self) -> Project:
+        return Project(self.tenant, self.project)
+
+
+class AlertsFile(_AlertsPart):
+    """Content of the file. `address` is the dashboard's base URL for links."""
+
+    address: Url
+    channel: list[Annotated[AnyChannel, Field(discriminator="type")]] = []
+    project: list[ProjectAlerts] = []
+    platform: list[Annotated[PlatformRule, Field(discriminator="kind")]] = []
+
+    @field_validator("address")
+    @classmethod
+    def _has_no_parameters(cls, address: str) -> str:
+        parts = urlsplit(address)
+        if not parts.hostname or parts.username is not None or parts.query or parts.fragment:
+            raise ValueError("must be a URL without user name, parameters and fragment")
+        return address.rstrip("/")
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        channels = {one.name: one for one in self.channel}
+        if len(channels) < len(self.channel):
+            raise ValueError("two channels have the same name")
+        if len({one.at for one in self.project}) < len(self.project):
+            raise ValueError("two [[project]] tables are for the same project")
+        for at, rules in self.rules.items():
+            if len({rule.name for rule in rules}) < len(rules):
+                raise ValueError("two rules of a project have the same name")
+            for rule in rules:
+                _check(rule.name, rule.channels, channels, at)
+        for one in self.project:
+            if one.digest is not None:
+                _check("digest", one.digest.channels, channels, one.at)
+                if any(isinstance(channels[name], PagerDutyChannel) for name in one.digest.channels):
+                    raise ValueError("a digest would open an incident: name no channel of PagerDuty")
+        return self
+
+    @property
+    def rules(self) -> Mapping[Project | None, Sequence[AlertRule]]:
+        """Rules by project; None has those of the platform."""
+        return {None: self.platform, **{one.at: one.rule for one in self.project}}
+
+
+def _check(name: str, named: Sequence[str], channels: Mapping[str, AlertChannel], at: Project | None) -> None:
+    for one in named:
+        if one not in channels:
+            raise ValueError(f"{name} names the channel {one}, which is not in the file")
+        if not channels[one].serves(at):
+            raise ValueError(f"{name} names the channel {one}, which belongs to another tenant or project")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenChannel:
+    """AlertChannel with its secret: a URL, key or password; empty if it has none."""
+
+    settings: AnyChannel
+    secret: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AlertSettings:
+    """Content of the file with the secrets of its channels, by name."""
+
+    address: str = ""
+    channels: Mapping[str, OpenChannel] = field(default_factory=dict)
+    rules: Mapping[Project | None, Sequence[AlertRule]] = field(default_factory=dict)
+    digests: Mapping[Project, DigestSettings] = field(default_factory=dict)
+
+    def channels_of(self, at: Project | None) -> Iterator[OpenChannel]:
+        """Yield the channels that rules of a project may name."""
+        return (one for one in self.channels.values() if one.settings.serves(at))
+
+
+def read_alerts(path: Path | None) -> AlertSettings:
+    """Read the file, or return settings without channels and rules. Raises StartError without quoting secrets."""
+    if path is None:
+        return AlertSettings()
+    found = read_toml(path, AlertsFile)
+    return AlertSettings(
+        found.address,
+        {one.name: OpenChannel(one, _secret(one)) for one in found.channel},
+        found.rules,
+        {one.at: one.digest for one in found.project if one.digest is not None},
+    )
+
+
+def _secret(channel: AnyChannel) -> str:
+    variable: Any = next(iter(channel.secret_variables), None)
+    if variable is None:
+        return ""
+    secret = secret_of(variable)
+    if isinstance(channel, WebhookChannel):
+        signing_key(variable)
+    elif isinstance(channel, SlackChannel | TeamsChannel) and not _may_be_sent_to(secret, channel):
+        raise StartError(f"The variable {variable} must be an https URL, or http if the channel is private.")
+    return secret
+
+
+def _may_be_sent_to(url: str, channel: AlertChannel) -> bool:
+    parts = urlsplit(url)
+    return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and channel.private))

@@ -1,0 +1,179 @@
+"""Storage of alert rules, alerts and the messages that wait for their channels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, NamedTuple
+from uuid import UUID, uuid4
+
+import asyncpg
+
+from reporting.alerts.decisions import AlertFinding, AlertStanding, Subject
+from reporting.alerts.messages import Announcement
+from reporting.alerts.rules import PROJECT_RULE, AlertRule, ProjectRule
+from reporting.queries.selection import Project
+from reporting.read_models.database import Connection
+from reporting.sql import SQL
+
+MOST_RULES: Final = 200
+"""Maximum number of rules of a project that are set over HTTP."""
+_SHOWN: Final = 100
+
+
+class AlertRow(NamedTuple):
+    """Alert as stored. Times are in microseconds; `path` is the page with its turns."""
+
+    id: UUID
+    rule: str
+    kind: str
+    subject: Subject
+    opened_at: int
+    over_at: int | None
+    title: str
+    path: str
+    channels: Sequence[str]
+    finding: AlertFinding
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingMessage:
+    """Announcement that waits for a channel."""
+
+    id: UUID
+    channel: str
+    announcement: Announcement
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelCount:
+    """Messages of a channel that wait or are dead. `last_answer` is a status or an error name."""
+
+    waiting: int = 0
+    dead: int = 0
+    last_answer: str | None = None
+
+
+def _place(at: Project | None) -> dict[str, str | None]:
+    return {"tenant": at and at.tenant, "project": at and at.project}
+
+
+async def stored_rules(pool: Any, at: Project | None = None) -> Mapping[Project, Sequence[ProjectRule]]:
+    """Return the stored rules of a project, or of all projects."""
+    found: dict[Project, list[ProjectRule]] = {}
+    for row in await pool.fetch(*SQL.list_alert_rules(**_place(at))):
+        found.setdefault(Project(row["tenant"], row["project"]), []).append(PROJECT_RULE.validate_json(row["rule"]))
+    return found
+
+
+async def set_rule(pool: asyncpg.Pool, at: Project, rule: ProjectRule, now: int) -> bool:
+    """Store a rule in place of one of the same name. Return False if the project has too many rules."""
+    known = await stored_rules(pool, at)
+    if len(known.get(at, ())) >= MOST_RULES and all(one.name != rule.name for one in known[at]):
+        return False
+    await pool.execute(*SQL.set_alert_rule(**at._asdict(), name=rule.name, rule=rule.model_dump_json(), now=now))
+    return True
+
+
+async def delete_rule(pool: asyncpg.Pool, at: Project, name: str) -> bool:
+    """Delete a stored rule. Return False if there is none."""
+    done = await pool.execute(*SQL.delete_alert_rule(**at._asdict(), name=name))
+    return not done.endswith(" 0")
+
+
+async def alert_rows(pool: Any, at: Project | None) -> list[AlertRow]:
+    """Return open alerts, then the others, newest first; at most 100. None stands for the platform."""
+    return [_alert(row) for row in await pool.fetch(*SQL.list_alerts(**_place(at), limit=_SHOWN))]
+
+
+async def message_counts(pool: Any, at: Project | None) -> dict[str, ChannelCount]:
+    """Return the messages that wait, by channel."""
+    rows = await pool.fetch(*SQL.count_alert_messages(**_place(at)))
+    return {row["channel"]: ChannelCount(row["waiting"], row["dead"], row["last_answer"]) for row in rows}
+
+
+class AlertTransaction:
+    """Alerts of one place in one transaction; None stands for the platform."""
+
+    def __init__(self, connection: Connection, at: Project | None) -> None:
+        self._connection = connection
+        self._place = _place(at)
+
+    async def rows(self) -> list[AlertRow]:
+        """Return the open alert of each rule and subject, or the last one."""
+        return [_alert(row) for row in await self._connection.fetch(*SQL.list_standings(**self._place))]
+
+    async def open(self, id_: UUID, rule: AlertRule, found: AlertFinding, title: str, path: str, now: int) -> None:
+        values = {
+            "rule": rule.name,
+            "kind": rule.kind,
+            "channels": list(rule.channels),
+            "finding": json.dumps(asdict(found)),
+        }
+        statement = SQL.open_alert(
+            id=id_, **self._place, **values, **found.subject._asdict(), title=title, path=path, now=now
+        )
+        await self._connection.execute(*statement)
+
+    async def end(self, row: AlertRow, now: int) -> None:
+        await self._connection.execute(*SQL.end_alert(id=row.id, now=now))
+
+    async def begin_digest(self, period_end: int) -> bool:
+        """Return True unless the digest of this period was written before."""
+        return bool(await self._connection.fetchval(*SQL.begin_digest(**self._place, period_end=period_end)))
+
+    async def announce(self, one: Announcement, channels: Sequence[str], now: int) -> None:
+        """Add a message for each channel."""
+        for channel in channels:
+            values = {"channel": channel, "key": one.key, "message": json.dumps(asdict(one))}
+            await self._connection.execute(*SQL.add_alert_message(id=uuid4(), **self._place, **values, now=now))
+
+
+class AlertMessages:
+    """Messages that wait for their channels."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def claim(self, now: int, until: int, limit: int) -> list[WaitingMessage]:
+        """Return up to `limit` due messages; they are not due again before `until`. Times are in microseconds."""
+        rows = await self._pool.fetch(*SQL.claim_alert_messages(now=now, until=until, limit=limit))
+        return [
+            WaitingMessage(row["id"], row["channel"], Announcement(**json.loads(row["message"])), row["attempts"])
+            for row in rows
+        ]
+
+    async def delivered(self, one: WaitingMessage) -> None:
+        await self._pool.execute(*SQL.delete_alert_message(id=one.id))
+
+    async def failed(self, one: WaitingMessage, again_at: int | None, answer: str) -> None:
+        """Record a failed attempt. The message is sent again at `again_at` (microseconds), or dead if that is None."""
+        statement = SQL.note_alert_failure(id=one.id, attempts=one.attempts + 1, next_at=again_at, answer=answer)
+        await self._pool.execute(*statement)
+
+
+def standings_of(rows: Sequence[AlertRow], rule: AlertRule) -> dict[Subject, AlertStanding]:
+    """Return the standings of a rule."""
+    return {
+        row.subject: AlertStanding(row.finding if row.over_at is None else None, row.over_at or 0)
+        for row in rows
+        if (row.rule, row.kind) == (rule.name, rule.kind)
+    }
+
+
+def _alert(row: asyncpg.Record) -> AlertRow:
+    found = json.loads(row["finding"])
+    return AlertRow(
+        row["id"],
+        row["rule"],
+        row["kind"],
+        Subject(row["agent"], row["version"]),
+        row["opened_at"],
+        row["over_at"],
+        row["title"],
+        row["path"],
+        row["channels"],
+        AlertFinding(**found | {"subject": Subject(*found["subject"])}),
+    )

@@ -1,0 +1,163 @@
+"""Periodic look at all alert rules: opens and ends alerts, and writes their messages."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+from uuid import uuid4
+
+from agent_feedback_kit.deadlines import within
+from contracts.instants import MINUTE, format_instant
+from reporting.alerts.decisions import AlertEvidence, AlertFinding, AlertStanding, findings
+from reporting.alerts.digest import DAYS, digest_of, period_end
+from reporting.alerts.evidence import counts_by_day, project_evidence
+from reporting.alerts.messages import Announcement, path_of, text_of, title_of
+from reporting.alerts.rules import AlertRule, Lag, ProjectRule
+from reporting.alerts.settings_file import AlertSettings, DigestSettings
+from reporting.alerts.store import AlertRow, AlertTransaction, standings_of, stored_rules
+from reporting.queries.selection import Project
+from reporting.sql import SQL
+from servicekit import Clock, Database, logger
+
+BEHIND: Final = 1_000
+"""Records waiting in the log above which the reports are too old for decisions."""
+_HEALTH_SECONDS: Final = 5.0
+_LETTER_MINUTES: Final = 60
+_NEVER: Final = AlertStanding()
+T = TypeVar("T")
+log = logger("alerts")
+
+
+class AlertWatch:
+    """Decides all rules at each `look`, which runs every minute.
+
+    `health` returns the platform's health as the dashboard shows it, None if the service runs alone. `waiting` returns
+    the number of records that reporting has not read yet. Concurrent processes decide one after the other.
+    """
+
+    def __init__(
+        self,
+        pool: Database,
+        settings: AlertSettings,
+        clock: Clock,
+        health: Callable[[], Awaitable[Mapping[str, Any]]] | None,
+        waiting: Callable[[], Awaitable[int]],
+    ) -> None:
+        self._pool = pool
+        self._settings = settings
+        self._clock = clock
+        self._health = health
+        self._waiting = waiting
+        self._letters: deque[int] = deque([0], maxlen=_LETTER_MINUTES + 1)
+        """Dead letters since the start, at each look of the last hour."""
+        self._lagging_since: dict[str, int] = {}
+
+    async def look(self) -> None:
+        """Decide all rules. The rules of projects are left out while reporting has many records to read."""
+        now = self._clock.now() // MINUTE * MINUTE
+        platform = self._settings.rules.get(None, ())
+        if platform and self._health is not None:
+            await self._decide(None, platform, await self._platform_evidence(platform, now))
+        if await self._waiting() > BEHIND:
+            return
+        for at, rules in (await self._project_rules()).items():
+            await self._decide(at, rules, await self._read(project_evidence, at, rules, now))
+        for at, digest in self._settings.digests.items():
+            await self._digest(at, digest, now)
+
+    async def _project_rules(self) -> Mapping[Project, Sequence[ProjectRule]]:
+        """Return the rules by project; those of the file first, which take precedence. Includes open alerts' places."""
+        found: dict[Project, dict[str, Any]] = {
+            Project(row["tenant"], row["project"]): {}
+            for row in await self._pool.fetch(*SQL.list_alert_places())
+            if row["tenant"] is not None
+        }
+        for at, stored in (await stored_rules(self._pool)).items():
+            found.setdefault(at, {}).update({rule.name: rule for rule in stored})
+        for place, rules in self._settings.rules.items():
+            if place is not None:
+                found.setdefault(place, {}).update({rule.name: rule for rule in rules})
+        return {at: list(rules.values()) for at, rules in found.items()}
+
+    async def _platform_evidence(self, rules: Sequence[AlertRule], now: int) -> AlertEvidence:
+        assert self._health is not None
+        health = await within(_HEALTH_SECONDS, self._health())
+        lag = sum(health.get("lag", {}).values())
+        self._letters.append(sum(health.get("dead_letters", {}).values()))
+        for rule in rules:
+            if isinstance(rule, Lag):
+                if lag > rule.more_than:
+                    self._lagging_since.setdefault(rule.name, now)
+                else:
+                    self._lagging_since.pop(rule.name, None)
+        letters = self._letters[-1] - self._letters[0]
+        return AlertEvidence(now, dead_letters=letters, lag=lag, lagging_since=self._lagging_since)
+
+    async def _decide(self, at: Project | None, rules: Sequence[AlertRule], evidence: AlertEvidence) -> None:
+        async with self._pool.acquire() as connection, connection.transaction():
+            await connection.execute(*SQL.lock_alerts())
+            alerts = AlertTransaction(connection, at)
+            rows = await alerts.rows()
+            left = {row.id: row for row in rows if row.over_at is None}
+            for rule in rules:
+                standings = standings_of(rows, rule)
+                for found in findings(rule, evidence, standings):
+                    if standings.get(found.subject, _NEVER).open is None:
+                        await self._open(alerts, at, rule, found, evidence.now)
+                    held = [row for row in left.values() if (row.rule, row.subject) == (rule.name, found.subject)]
+                    for row in held:
+                        if row.kind == rule.kind:
+                            del left[row.id]
+            for row in left.values():
+                await self._end(alerts, at, row, evidence.now)
+
+    async def _open(
+        self, alerts: AlertTransaction, at: Project | None, rule: AlertRule, found: AlertFinding, now: int
+    ) -> None:
+        id_, title, path = uuid4(), title_of(rule, found), path_of(rule, at, found)
+        await alerts.open(id_, rule, found, title, path, now)
+        place = {"tenant": at and at.tenant, "project": at and at.project}
+        one = Announcement(
+            str(id_),
+            "fired",
+            title,
+            text_of(rule, found),
+            self._settings.address + path,
+            **place,
+            rule=rule.name,
+            at=now,
+        )
+        await alerts.announce(one, self._channels(at, rule.channels), now)
+        log.info("alert_fired", rule=rule.name, kind=rule.kind)
+
+    async def _end(self, alerts: AlertTransaction, at: Project | None, row: AlertRow, now: int) -> None:
+        await alerts.end(row, now)
+        place = {"tenant": at and at.tenant, "project": at and at.project}
+        text = f"It began at {format_instant(row.opened_at)[:16].replace('T', ' ')} UTC."
+        link = self._settings.address + row.path
+        one = Announcement(str(row.id), "over", row.title, text, link, **place, rule=row.rule, at=now)
+        await alerts.announce(one, self._channels(at, row.channels), now)
+        log.info("alert_over", rule=row.rule, kind=row.kind)
+
+    async def _digest(self, at: Project, digest: DigestSettings, now: int) -> None:
+        end = period_end(digest.every, now)
+        counts = await self._read(counts_by_day, at, 3 * DAYS[digest.every] + 1, now)
+        one = digest_of(at, digest.every, end, counts, self._settings.address)
+        if one is None:
+            return
+        async with self._pool.acquire() as connection, connection.transaction():
+            alerts = AlertTransaction(connection, at)
+            if await alerts.begin_digest(end):
+                await alerts.announce(one, digest.channels, now)
+
+    async def _read(self, query: Callable[..., Awaitable[T]], *given: Any) -> T:
+        """Run a query that reads many rows."""
+        async with self._pool.acquire() as connection, connection.transaction():
+            await self._pool.plan_freely(connection)
+            return await query(connection, *given)
+
+    def _channels(self, at: Project | None, named: Sequence[str]) -> list[str]:
+        """Return those of the named channels that the project may use; the file may have changed."""
+        known = {one.settings.name for one in self._settings.channels_of(at)}
+        return [name for name in named if name in known]

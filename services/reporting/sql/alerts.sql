@@ -1,0 +1,78 @@
+-- name: lock_alerts
+-- Processes decide one after the other, so that the second one sees the alerts of the first.
+select pg_advisory_xact_lock(hashtext('agent-feedback alerts'))
+
+-- name: list_alert_rules
+select tenant, project, name, rule from alert_rules
+where (:tenant::text is null or tenant = :tenant) and (:project::text is null or project = :project)
+order by tenant, project, name
+
+-- name: set_alert_rule
+insert into alert_rules (tenant, project, name, rule, changed_at) values (:tenant, :project, :name, :rule, :now)
+on conflict (tenant, project, name) do update set rule = excluded.rule, changed_at = excluded.changed_at
+
+-- name: delete_alert_rule
+delete from alert_rules where tenant = :tenant and project = :project and name = :name
+
+-- fragment: of_place
+tenant is not distinct from :tenant and project is not distinct from :project
+
+-- name: list_standings
+-- The open alert of each subject, or else the last one.
+select distinct on (rule, kind, agent, version) id, rule, kind, agent, version, opened_at, over_at, title, path, channels, finding
+from alerts where {of_place}
+order by rule, kind, agent, version, over_at desc nulls first
+
+-- name: list_alert_places
+select distinct tenant, project from alerts where over_at is null
+
+-- name: open_alert
+insert into alerts (id, tenant, project, rule, kind, agent, version, opened_at, title, path, channels, finding)
+values (:id, :tenant, :project, :rule, :kind, :agent, :version, :now, :title, :path, :channels, :finding)
+
+-- name: end_alert
+update alerts set over_at = :now where id = :id
+
+-- name: list_alerts
+select id, tenant, project, rule, kind, agent, version, opened_at, over_at, title, path, channels, finding from alerts
+where {of_place}
+order by over_at is not null, opened_at desc limit :limit
+
+-- name: add_alert_message
+insert into alert_messages (id, channel, tenant, project, key, message, created_at, next_at)
+values (:id, :channel, :tenant, :project, :key, :message, :now, :now)
+
+-- name: claim_alert_messages
+-- An alert's end waits until its beginning was accepted or is dead.
+update alert_messages set next_at = :until where id in (
+    select m.id from alert_messages m
+    where not m.dead and m.next_at <= :now and not exists (
+        select from alert_messages e
+        where e.channel = m.channel and e.key = m.key and not e.dead and e.position < m.position)
+    order by m.position limit :limit for update skip locked)
+returning id, channel, message, attempts
+
+-- name: delete_alert_message
+delete from alert_messages where id = :id
+
+-- name: note_alert_failure
+update alert_messages
+set attempts = :attempts, next_at = coalesce(:next_at, next_at), dead = :next_at::bigint is null, last_answer = :answer
+where id = :id
+
+-- name: count_alert_messages
+select channel, count(*) filter (where not dead) as waiting, count(*) filter (where dead) as dead,
+    (array_agg(last_answer order by next_at desc) filter (where last_answer is not null))[1] as last_answer
+from alert_messages where {of_place} group by channel
+
+-- name: begin_digest
+insert into alert_digests (tenant, project, period_end) values (:tenant, :project, :period_end)
+on conflict do nothing returning true
+
+-- name: count_by_day(source)
+select {side} as origin, agent_id, agent_version, at / {day} as day, sum(ok)::bigint as ok,
+    sum(neutral)::bigint as neutral, sum(not_ok)::bigint as not_ok
+from {source} s where agent_id is not null group by 1, 2, 3, 4
+
+-- name: count_votes(source)
+select coalesce(sum(ok + neutral + not_ok), 0)::bigint from {source} s
