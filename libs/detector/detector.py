@@ -15,6 +15,7 @@ from detector.intent import IntentModel
 from detector.learned import SENTENCE_WEIGHTS, Layer, Opinion
 from detector.location import TOP_K, addressed_target, older_named, ranked
 from detector.model import NEIGHBOURHOOD, Feedback, Neighbourhood, Reaction, Target, Verdict
+from detector.published import falls_short
 from detector.reading import Reader
 from detector.rewording import Rewordings, Scale
 from detector.rules import Decision, decide
@@ -41,7 +42,8 @@ class Detector:
 
     `layer`: None means rules and gate only. A layer needs vectors of the embedder that it was trained with, and reads
     English only. `rewordings` compares requests and `second` judges likely rejections by sentence vectors; None means
-    word vectors. `version`: see `contracts.detectors`.
+    word vectors. Verdicts that fall short of `target_precision` (`published.falls_short`) are not announced. `version`:
+    see `contracts.detectors`.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Detector:
         intent: IntentModel | None = None,
         rewordings: Rewordings | None = None,
         second: SecondLook | None = None,
+        target_precision: float = ANNOUNCEMENT_THRESHOLD,
     ) -> None:
         if layer is not None and layer.embedder != embedder.name:
             raise ValueError(f"the learned layer was taught with {layer.embedder!r}, not with {embedder.name!r}")
@@ -58,12 +61,13 @@ class Detector:
         self._layer = layer
         self._rewordings = rewordings
         self._second = second
+        self._target_precision = target_precision
         self._encoder = rewordings.encoder_name if rewordings else None
         parts = (
             embedder.name,
             layer.embedder if layer else "",
             "second" if second else "",
-            f"{ANNOUNCEMENT_THRESHOLD}",
+            f"{target_precision}",
         )
         self.version: str = version(parts, encoder=self._encoder)
 
@@ -73,17 +77,20 @@ class Detector:
         return self._reader
 
     @classmethod
-    def default(cls, encoder: SentenceEncoder | None = None) -> Detector:
+    def default(
+        cls, encoder: SentenceEncoder | None = None, target_precision: float = ANNOUNCEMENT_THRESHOLD
+    ) -> Detector:
         """Return a detector with WordLlama vectors and the committed weights. Loading takes about half a second.
 
         `encoder` compares requests. It also judges likely rejections again if the weights were trained with it.
         """
         if encoder is None:
-            return cls(WordLlamaEmbedder(), Layer.load(), IntentModel.load())
+            return cls(WordLlamaEmbedder(), Layer.load(), IntentModel.load(), target_precision=target_precision)
         layer = Layer.load(SENTENCE_WEIGHTS)
         reader = encoder.early
         second = SecondLook(reader, layer) if reader and layer.embedder == reader.name else None
-        return cls(WordLlamaEmbedder(), Layer.load(), IntentModel.load(), Rewordings(encoder, Scale.load()), second)
+        rewordings = Rewordings(encoder, Scale.load())
+        return cls(WordLlamaEmbedder(), Layer.load(), IntentModel.load(), rewordings, second, target_precision)
 
     @classmethod
     def rules_only(cls) -> Detector:
@@ -168,9 +175,10 @@ class Detector:
 
     def _verdict(self, one: JudgedExchange, target: Target | None) -> Verdict:
         decision = one.decision
+        reaction = _REACTION[decision.feedback] if not decision.status_only else None
         return Verdict(
             feedback=decision.feedback,
-            reaction=_REACTION[decision.feedback] if not decision.status_only else None,
+            reaction=reaction,
             confidence=decision.confidence,
             correction_type=decision.correction_type,
             user_said=one.exchange.message.text[:QUOTE],
@@ -183,6 +191,7 @@ class Detector:
             settled=decision.settled,
             encoder=self._encoder,
             rule=decision.rule,
+            falls_short=reaction is not None and falls_short(reaction, decision.decided_by, self._target_precision),
         )
 
 

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
+from contracts.intervals import wilson
 from detector.caps import CAPS, Cap
 from detector.detector import Detector
 from detector.model import Message, Neighbourhood, Verdict
+from detector.published import PUBLISHED
 from detector.reasons import reason_in_words
 from detector.rules import RULES
 
@@ -62,6 +64,7 @@ def render(verdict: Verdict) -> str:
         f"{head}.",
         f"  confidence  {verdict.confidence:.2f}, {_announced(verdict)}",
         f"  decided by  {_WHO[verdict.decided_by]}",
+        *_checked(verdict),
         f"  gate        {verdict.gate}",
         f"  because it  {'; '.join(reason_in_words(verdict.rules)) or 'says nothing that speaks either way'}",
         f"  rules       {', '.join(verdict.rules) or 'none'}",
@@ -113,6 +116,15 @@ def _kinds(cap: Cap) -> str:
     return "rejection" if "rephrased" in cap.kinds else "rejection, unless rephrased,"
 
 
+def _checked(verdict: Verdict) -> Iterable[str]:
+    """Yield the share of right verdicts of this kind in published tests. Nothing is published for language models."""
+    if verdict.emitted and verdict.reaction is not None and verdict.decided_by != "llm":
+        right, checked = PUBLISHED[verdict.reaction]
+        low, high = wilson(right, checked)
+        bounds = f"{low:.0%} to {high:.0%}"
+        yield f"  checked     {right} of {checked} such verdicts were right in published tests ({bounds})"
+
+
 def _announced(verdict: Verdict) -> str:
     if verdict.emitted:
         return "announced"
@@ -122,4 +134,6 @@ def _announced(verdict: Verdict) -> str:
         return "not announced: there is no answer that it could be about"
     if verdict.confidence < ANNOUNCEMENT_THRESHOLD:
         return f"not announced: below {ANNOUNCEMENT_THRESHOLD:.2f}"
+    if verdict.falls_short:
+        return "not announced: such verdicts are right less often than the target precision"
     return "not announced: it builds on the answer, and says nothing about its quality"

@@ -23,9 +23,16 @@ TargetRule = Literal["named", "thread", "own_latest", "older_named"]
 
 #: Reason for which a verdict is not announced: a client program wrote the message; its language is not read; it
 #: judges no answer; no answer is found that it is about; a new topic or a follow-up accepts the answer silently; the
-#: confidence is below `ANNOUNCEMENT_THRESHOLD`.
+#: confidence is below `ANNOUNCEMENT_THRESHOLD`; verdicts of its kind are right less often than the target precision.
 HeldBack = Literal[
-    "machine_text", "language", "no_feedback", "no_answer", "topic_change", "follow_up", "below_threshold"
+    "machine_text",
+    "language",
+    "no_feedback",
+    "no_answer",
+    "topic_change",
+    "follow_up",
+    "below_threshold",
+    "below_target",
 ]
 #: Row of `detector.rules.RULES` -> reason of its own for which it announces nothing.
 _ABSTAINED: Final[Mapping[str, HeldBack]] = {"rule.machine_text": "machine_text", "abstained.language": "language"}
@@ -88,7 +95,7 @@ class Verdict:
     rules, `scores` the numbers behind the decision. `status_only`: a new topic, which sets the earlier turn to accepted
     0.5 and is never announced. `encoder`: the detector's sentence encoder; None: it used word vectors only. `settled`:
     a rule decided alone, or there was nothing to decide; a language model may be asked about any other verdict. `rule`:
-    the row of `detector.rules.RULES` that decided, or "learned" or "llm".
+    the row of `detector.rules.RULES` that decided, or "learned" or "llm". `falls_short`: see `published.falls_short`.
     """
 
     feedback: Feedback
@@ -105,6 +112,7 @@ class Verdict:
     settled: bool = True
     encoder: str | None = None
     rule: str = ""
+    falls_short: bool = False
 
     @property
     def emitted(self) -> bool:
@@ -125,9 +133,12 @@ class Verdict:
             return "topic_change"
         if self.feedback == "accepted" and self.gate != "ok":
             return "follow_up"
-        return None if self.confidence >= ANNOUNCEMENT_THRESHOLD else "below_threshold"
+        if self.confidence < ANNOUNCEMENT_THRESHOLD:
+            return "below_threshold"
+        return "below_target" if self.falls_short else None
 
     @property
     def status(self) -> Feedback:
-        """Status that the verdict gives its target. A rejection below the announcement threshold gives none."""
-        return "neutral" if self.feedback == "rejected" and self.confidence < ANNOUNCEMENT_THRESHOLD else self.feedback
+        """Status that the verdict gives its target. A rejection that is too doubtful to be announced gives none."""
+        is_doubtful = self.confidence < ANNOUNCEMENT_THRESHOLD or self.falls_short
+        return "neutral" if self.feedback == "rejected" and is_doubtful else self.feedback

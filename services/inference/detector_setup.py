@@ -35,7 +35,7 @@ async def open_detector(settings: InferenceSettings, say: Callable[[str], None])
             "The sentence encoder is not on this machine, so messages are judged by words alone, less surely:"
             " fetch it with `agent-feedback encoder`."
         )
-    return Detector.default(encoder)
+    return Detector.default(encoder, settings.target_precision)
 
 
 async def open_judging(

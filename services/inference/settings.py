@@ -7,6 +7,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from servicekit import ReadSettings
 
 
@@ -21,6 +22,8 @@ class InferenceSettings(ReadSettings):
     """Settings of inference. `broker` is host:port[,host:port], `database_url` a PostgreSQL URL.
 
     `sentence_encoder`: see `encoders.sentence_encoder`. All processes of a group need the same one.
+
+    `target_precision`: announced verdicts should be right this often; a kind that surely is not is held back.
 
     `gate_url` is the base URL of an OpenAI-compatible endpoint (up to /v1) with the model `gate_model`; empty: no gate.
     It is asked about messages that no rule decides. `gate_seconds` is the deadline of a question, `gate_batch_seconds`
@@ -37,6 +40,7 @@ class InferenceSettings(ReadSettings):
 
     broker: str = "localhost:9092"
     sentence_encoder: str = "auto"
+    target_precision: float = Field(default=ANNOUNCEMENT_THRESHOLD, ge=ANNOUNCEMENT_THRESHOLD, lt=1)
     index_seconds: float = Field(default=2, gt=0, le=60)
     conversation_days: float = Field(default=365, ge=0)
     turn_days: float = Field(default=730, ge=0)

@@ -36,7 +36,7 @@ def _judged(row: Any) -> JudgedMessage:
         return JudgedMessage(**message, noted_at=noted_at)
     held_back = None if row["announced"] else row["held_back"]
     # The status of a doubtful rejection is neutral, because it marks no turn.
-    doubtful = held_back == "below_threshold" and row["status"] == "neutral"
+    doubtful = held_back in {"below_threshold", "below_target"} and row["status"] == "neutral"
     return JudgedMessage(
         **message,
         verdict="rejected" if doubtful else row["status"],

@@ -25,6 +25,7 @@ _HELD_BACK: Final = {
     "topic_change": "a new topic accepts the answer silently",
     "follow_up": "a follow-up accepts the answer silently",
     "below_threshold": f"the confidence is below {ANNOUNCEMENT_THRESHOLD:.2f}",
+    "below_target": "verdicts of its kind are right less often than the target precision",
 }
 
 

@@ -571,7 +571,7 @@ export interface JudgedMessage {
   epoch?: number | null;
   /** The verdict is announced on `feedback.inferred.received`. */
   announced?: boolean;
-  /** Why it is not: `machine_text` (a client program wrote the message), `language` (the detector does not read it), `no_feedback` (it judges no answer), `no_answer` (no answer is found that it is about), `topic_change` or `follow_up` (it accepts the answer silently), `below_threshold` (its confidence is below 0.70). */
+  /** Why it is not: `machine_text` (a client program wrote the message), `language` (the detector does not read it), `no_feedback` (it judges no answer), `no_answer` (no answer is found that it is about), `topic_change` or `follow_up` (it accepts the answer silently), `below_threshold` (its confidence is below 0.70), `below_target` (verdicts of its kind are right less often than `INFERENCE_TARGET_PRECISION`). */
   held_back?: string | null;
   /** Time of the verdict, RFC 3339; of the message if there is none. */
   noted_at: string;

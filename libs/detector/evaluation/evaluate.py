@@ -21,12 +21,13 @@ def evaluate(
     by: Sequence[By] = (),
     errors: int = 0,
     keep_outcomes: bool = False,
+    target_precision: float | None = None,
 ) -> Report:
     """Return the scores of a JSON-lines file under `kind` and keys that depend on it.
 
     `by`: additional groupings of labelled messages. `errors`: number of worst verdicts to return with their texts, for
     labelled messages and phrases. `keep_outcomes`: for labelled messages, add the outcome of each row under `outcomes`.
-    Raises UnknownRows.
+    `target_precision`: for labelled messages, add the recall at it under `at_target`. Raises UnknownRows.
     """
     rows = read_rows(path)
     kind = kind_of(rows, path)
@@ -34,7 +35,7 @@ def evaluate(
     try:
         match kind:
             case "messages":
-                report = score_messages(rows, judge, by, errors, keep_outcomes)
+                report = score_messages(rows, judge, by, errors, keep_outcomes, target_precision)
             case "phrases":
                 report = score_phrases(rows, judge, errors)
             case "unlabelled":

@@ -12,6 +12,7 @@ import numpy as np
 
 from detector.detector import Detector
 from detector.evaluation import scoring
+from detector.evaluation.at_target import score_at_target
 from detector.evaluation.comparison import outcomes
 from detector.evaluation.errors import worst
 from detector.evaluation.rows import Row, neighbourhood, source_of
@@ -53,11 +54,17 @@ _NAME_OF: Final[dict[By, Callable[[Row], str]]] = {
 
 
 def score_messages(
-    rows: Sequence[Row], detector: Detector, by: Sequence[By] = (), errors: int = 0, keep_outcomes: bool = False
+    rows: Sequence[Row],
+    detector: Detector,
+    by: Sequence[By] = (),
+    errors: int = 0,
+    keep_outcomes: bool = False,
+    target_precision: float | None = None,
 ) -> Scores:
     """Return the scores of `label` and `gate`, overall and by source, at the announcement threshold, and the time.
 
-    `keep_outcomes` adds the outcome of each row under `outcomes`, for `comparison.differences`.
+    `keep_outcomes` adds the outcome of each row under `outcomes`, for `comparison.differences`; `target_precision` adds
+    the figures of `score_at_target` under `at_target`.
     """
     items = [neighbourhood(row) for row in rows]
     verdicts = detector.judge(items)
@@ -89,6 +96,8 @@ def score_messages(
     }
     if by:
         report["by"] = {group: _by(_NAME_OF[group], rows, verdicts) for group in by}
+    if target_precision is not None:
+        report["at_target"] = score_at_target(rows, verdicts, target_precision)
     if keep_outcomes:
         report["outcomes"] = outcomes(rows, labels, verdicts)
     if errors:

@@ -80,6 +80,7 @@ def apply_answer(verdict: Verdict, answer: LlmAnswer, target: Target | None) -> 
         decided_by="llm",
         rule="llm",
         status_only=False,
+        falls_short=False,
     )
     if not judges_answer(answer):
         return replace(said, feedback="neutral", reaction=None, correction_type=None, target=None, gate="neutral")

@@ -42,6 +42,10 @@ def evaluate(
         Path | None,
         typer.Option(help="Compare with the outcomes of an earlier --save.", exists=True, dir_okay=False),
     ] = None,
+    target_precision: Annotated[
+        float | None,
+        typer.Option(help="Show the recall that this INFERENCE_TARGET_PRECISION leaves.", min=0.7, max=1),
+    ] = None,
     sentence_encoder: Encoder = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -74,7 +78,10 @@ def evaluate(
     detector = detector_with(sentence_encoder)
     try:
         before = comparison.read(against) if against is not None else {}
-        reports = {file.stem: scores_on(file, detector, groups, errors, keep_outcomes=True) for file in files}
+        reports = {
+            file.stem: scores_on(file, detector, groups, errors, keep_outcomes=True, target_precision=target_precision)
+            for file in files
+        }
         measured = {name: report.pop("outcomes") for name, report in reports.items() if "outcomes" in report}
         compared = comparison.by_file(before, measured) if against is not None else {}
     except UnknownRows as error:

@@ -111,6 +111,8 @@ def test_a_batch_is_judged_as_its_items_would_be_alone(detector: Detector) -> No
         ({"feedback": "accepted", "gate": "neutral"}, "follow_up"),
         ({"feedback": "accepted", "gate": "ok"}, None),
         ({"confidence": 0.69}, "below_threshold"),
+        ({"confidence": 0.69, "falls_short": True}, "below_threshold"),
+        ({"falls_short": True}, "below_target"),
     ],
 )
 def test_a_verdict_that_is_not_announced_says_why(fields: dict[str, Any], held_back: str | None) -> None:

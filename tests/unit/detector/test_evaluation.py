@@ -219,3 +219,13 @@ def test_the_help_names_every_field_and_its_example_is_a_row(detector: Detector,
     (tmp_path / "rows.jsonl").write_text(example)
     report = evaluate(tmp_path / "rows.jsonl", detector)
     assert (report["kind"], report["rows"], report["macro_f1"]) == ("messages", 1, pytest.approx(1 / 3))
+
+
+def test_a_target_shows_the_recall_that_it_costs(detector: Detector, tmp_path: Path) -> None:
+    found = evaluate(write(tmp_path / "rows.jsonl", ROWS), detector, target_precision=0.9)["at_target"]
+    assert found["target"] == 0.9
+    shown = ("precision", "recall", "announced_at_target", "recall_at_target")
+    assert [found["rejected"][name] for name in shown] == [2 / 3, 1.0, 0, 0.0]
+    assert [found["ok"][name] for name in shown] == [1.0, 1.0, 1, 1.0]
+    assert found["rejected"]["published_high"] < 0.9 < found["ok"]["published_high"]
+    assert "at_target" not in evaluate(tmp_path / "rows.jsonl", detector)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from detector.explain import render
 from detector.model import Verdict
+from detector.published import PUBLISHED
 
 Judge = Callable[[str, str, str], Verdict]
 
@@ -16,6 +18,14 @@ def test_a_rejection_in_words(said: Judge) -> None:
     assert "0.90, announced" in text
     assert "en.not_what_i_asked" in text
     assert "turn previous (1 back)" in text
+    right, checked = PUBLISHED["not_ok"]
+    assert f"{right} of {checked} such verdicts were right in published tests (71% to 82%)" in text
+
+
+def test_a_verdict_that_falls_short_in_words(said: Judge) -> None:
+    text = render(replace(said("that's not what I asked", "when did it open", "It is 200 m long."), falls_short=True))
+    assert "not announced: such verdicts are right less often than the target precision" in text
+    assert "published tests" not in text
 
 
 def test_nothing_said_in_words(said: Judge) -> None:

@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import pytest
+
 from contracts.base import Reaction
-from detector.published import PUBLISHED
+from contracts.intervals import wilson
+from detector.detector import Detector
+from detector.explain import explain
+from detector.published import PUBLISHED, falls_short
 
 EVALUATION = Path(__file__).parents[3] / "docs" / "evaluation.md"
 
 
-def test_published_figures_are_those_of_the_evaluation_page() -> None:
-    [row] = [line for line in EVALUATION.read_text().splitlines() if line.startswith("| **agents_dev2** |")]
-    cells = row.split("|")
-    columns: dict[Reaction, int] = {"not_ok": 5, "ok": 8}
-    for verdict, column in columns.items():
-        right, checked = PUBLISHED[verdict]
-        assert cells[column].strip().startswith(f"{right} of {checked},"), row
+#: Verdict -> its column in the table of labelled messages, and its words in the sentence about the labelled turns.
+STATED: dict[Reaction, tuple[int, str]] = {
+    "not_ok": (5, r"(\d+) of (\d+) announced rejections are right"),
+    "ok": (8, r"(\d+) of (\d+) announced ok;"),
+}
+
+
+@pytest.mark.parametrize("verdict", STATED)
+def test_published_figures_are_those_of_the_evaluation_page(verdict: Reaction) -> None:
+    page = EVALUATION.read_text()
+    column, sentence = STATED[verdict]
+    [row] = [line for line in page.splitlines() if line.startswith("| **agents_dev2** |")]
+    of_row = re.search(r"(\d+) of (\d+)", row.split("|")[column])
+    of_turns = re.search(sentence, page)
+    assert of_row and of_turns
+    shares = [(int(found[1]), int(found[2])) for found in (of_row, of_turns)]
+    assert tuple(map(sum, zip(*shares, strict=True))) == PUBLISHED[verdict]
+
+
+@pytest.mark.parametrize("verdict", STATED)
+def test_a_kind_falls_short_only_of_a_target_above_its_upper_bound(verdict: Reaction) -> None:
+    high = wilson(*PUBLISHED[verdict]).high
+    assert [falls_short(verdict, "rules", target) for target in (0.7, high, high + 0.001)] == [False, False, True]
+    assert not falls_short(verdict, "llm", 0.999)
+
+
+def test_a_detector_holds_back_what_falls_short_of_its_target() -> None:
+    plain, strict = Detector.default(), Detector.default(target_precision=0.9)
+    said, held = (explain("That's wrong.", "when did it open", "It opened in 1932.", one) for one in (plain, strict))
+    assert (said.held_back, said.status) == (None, "rejected")
+    assert (held.held_back, held.status, held.confidence) == ("below_target", "neutral", said.confidence)
+    assert plain.version != strict.version

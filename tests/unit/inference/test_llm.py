@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -119,3 +120,7 @@ def test_a_new_topic_sets_the_status_that_it_did_unless_it_is_feedback() -> None
     topic = Verdict("accepted", None, 0.5, None, "so", TARGET, (), "rules", "neutral", status_only=True, settled=False)
     assert apply_answer(topic, answer("neutral", "none"), None) == topic
     assert apply_answer(topic, answer("not_ok", "explicit"), TARGET).emitted
+
+
+def test_the_published_share_of_other_parts_holds_no_answer_of_the_model_back() -> None:
+    assert apply_answer(replace(BASE, falls_short=True), answer("not_ok", "explicit"), TARGET).emitted

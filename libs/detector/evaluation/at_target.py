@@ -1,0 +1,49 @@
+"""Precision and recall of announcements, with and without a target precision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from contracts.base import Reaction
+from contracts.intervals import wilson
+from detector.evaluation import scoring
+from detector.evaluation.rows import Row
+from detector.model import Verdict
+from detector.published import PUBLISHED, falls_short
+
+#: Announced verdict -> its name in the report, and the row's field and value with which it is right.
+_RIGHT: Final[dict[Reaction, tuple[str, str, str]]] = {
+    "not_ok": ("rejected", "label", "rejected"),
+    "ok": ("ok", "gate", "ok"),
+}
+
+
+def score_at_target(rows: Sequence[Row], verdicts: Sequence[Verdict], target: float) -> dict[str, Any]:
+    """Return precision and recall of announced rejections and ok, and the recall that remains at the target.
+
+    `verdicts` are of a detector without the target. `published` is the share of right verdicts that decides.
+    """
+    report: dict[str, Any] = {"target": target}
+    for reaction, (name, field, value) in _RIGHT.items():
+        of_class = [str(row[field]) == value for row in rows]
+        announced = [v.emitted and v.reaction == reaction for v in verdicts]
+        kept = [
+            said and not falls_short(reaction, v.decided_by, target)
+            for said, v in zip(announced, verdicts, strict=True)
+        ]
+        right, right_kept = (
+            sum(1 for said, true in zip(ones, of_class, strict=True) if said and true) for ones in (announced, kept)
+        )
+        known = PUBLISHED[reaction]
+        bounds = wilson(*known)
+        report[name] = {
+            "published": known.right / known.checked,
+            "published_low": bounds.low,
+            "published_high": bounds.high,
+            **scoring.share("precision", right, sum(announced)),
+            **scoring.share("recall", right, sum(of_class)),
+            "announced_at_target": sum(kept),
+            **scoring.share("recall_at_target", right_kept, sum(of_class)),
+        }
+    return report
