@@ -23,6 +23,7 @@ PAGES = (
     "/dashboard/calibration",
     "/dashboard/sessions",
     "/dashboard/audit",
+    "/dashboard/issues",
     "/dashboard/nothing",
 )
 

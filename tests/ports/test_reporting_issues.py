@@ -3,72 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import AsyncIterator
+from typing import Final
 
 import asyncpg
 import httpx
-import numpy as np
 import pytest
 
 from contracts.erasure import Person
 from contracts.instants import DAY, SECOND
-from detector.encoders.embedder import Vectors
 from reporting.api.conversations import conversations_router
 from reporting.api.exports import exports_router
 from reporting.api.issues import issues_router
-from reporting.issues.job import IssueJob, is_due
+from reporting.issues.job import is_due
 from reporting.issues.store import IssueChange, change, merge, split
 from reporting.queries.selection import Project
 from reporting.read_models.erasure import ReportingErasures
 from servicekit.clock import FixedClock
+from tests.support.issue_turns import AT, NOW, TOPICS, issue_job, rejected_turn, rejected_turns
 from tests.support.reporting_client import client
-from tests.support.reporting_events import START, Event, Take, feedback, message
-
-AT: Final = Project("acme", "support")
-NOW: Final = START + DAY
-TOPICS: Final = ("refund money", "parcel delivery", "password reset")
-
-
-class TopicEncoder:
-    """Encoder for tests: one dimension for each topic, and a small one of its own for each text."""
-
-    name = "topics"
-    dimension = 64
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for row, text in enumerate(texts):
-            for number, topic in enumerate(TOPICS):
-                rows[row, number] = 4 * sum(word in text for word in topic.split())
-            if text:
-                rows[row, 3 + sum(text.encode()) % 61] = 1
-        length = np.linalg.norm(rows, axis=1, keepdims=True)
-        unit: Vectors = np.divide(rows, length, out=rows, where=length > 0)
-        return unit
-
-
-def job(pool: asyncpg.Pool, now: int = NOW) -> IssueJob:
-    return IssueJob(pool, FixedClock(now), TopicEncoder)
-
-
-def rejected(number: int, topic: str, **more: Any) -> Iterator[Event]:
-    """Yield a question on a topic, its answer and a person's rejection."""
-    at = float(more.pop("at", 10 * number))
-    user, agent, version = more.pop("user", f"u{number}"), more.pop("agent", "bot"), more.pop("version", "1")
-    place = {"conversation": f"c{number}", **more}
-    yield message(f"q{number}", turn=None, sender=user, content=f"About {topic}, case {number}", at=at, **place)
-    yield message(
-        f"a{number}", turn=f"t{number}", agent=agent, content="Here you are.", at=at + 1, agent_version=version, **place
-    )
-    yield feedback(
-        f"f{number}", kind="explicit", reaction="not_ok", text="No.", user=user, agent=agent, agent_version=version,
-        turn=f"t{number}", at=at + 2, agent_message_id=f"a{number}", **place,
-    )  # fmt: skip
-
-
-def many(start: int, count: int, **more: Any) -> list[Event]:
-    return [one for n in range(start, start + count) for one in rejected(n, TOPICS[n % 3], **more)]
+from tests.support.reporting_events import START, Take, feedback
 
 
 async def issues(pool: asyncpg.Pool, where: str = "turns > 0") -> list[asyncpg.Record]:
@@ -91,33 +45,38 @@ async def by_topic(pool: asyncpg.Pool) -> list[int]:
 
 
 async def test_rejections_are_grouped_by_topic_and_new_ones_join(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(*many(0, 15))
-    assert await job(read_models).catch_up() == 15
+    await take(*rejected_turns(0, 15))
+    assert await issue_job(read_models).catch_up() == 15
     assert await groups(read_models) == [[n for n in range(15) if n % 3 == topic] for topic in range(3)]
     before = [row["id"] for row in await issues(read_models)]
     assert [(row["turns"], row["people"], row["versions"]) for row in await issues(read_models)] == [(5, 5, ["1"])] * 3
     assert {word for row in await issues(read_models) for word in row["words"]} >= {"refund", "parcel", "password"}
 
-    await take(*many(15, 3))
-    await job(read_models).catch_up()
+    await take(*rejected_turns(15, 3))
+    await issue_job(read_models).catch_up()
     assert [len(one) for one in await groups(read_models)] == [6, 6, 6]
-    await job(read_models, NOW + DAY).catch_up()
+    await issue_job(read_models, NOW + DAY).catch_up()
     assert [row["id"] for row in await issues(read_models)] == before, "ids are stable"
 
 
 async def test_a_replay_changes_nothing(read_models: asyncpg.Pool, take: Take) -> None:
-    said = many(0, 15)
+    said = rejected_turns(0, 15)
     await take(*said)
-    await job(read_models).catch_up()
+    await issue_job(read_models).catch_up()
     before = await read_models.fetch("select * from issue_turns order by turn_id"), await issues(read_models)
     await take(*said)
-    assert await job(read_models).catch_up() == 0
+    assert await issue_job(read_models).catch_up() == 0
     assert (await read_models.fetch("select * from issue_turns order by turn_id"), await issues(read_models)) == before
 
 
 async def test_agents_projects_and_tenants_have_issues_of_their_own(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(*many(0, 15), *many(15, 15, agent="other"), *many(30, 15, tenant="globex"), *many(45, 15, project="p2"))
-    await job(read_models).catch_up()
+    await take(
+        *rejected_turns(0, 15),
+        *rejected_turns(15, 15, agent="other"),
+        *rejected_turns(30, 15, tenant="globex"),
+        *rejected_turns(45, 15, project="p2"),
+    )
+    await issue_job(read_models).catch_up()
     rows = await issues(read_models)
     assert sorted({(row["tenant"], row["project"], row["agent_id"]) for row in rows}) == [
         ("acme", "p2", "bot"), ("acme", "support", "bot"), ("acme", "support", "other"), ("globex", "support", "bot"),
@@ -126,8 +85,8 @@ async def test_agents_projects_and_tenants_have_issues_of_their_own(read_models:
 
 
 async def test_a_rejection_that_no_longer_counts_leaves_its_issue(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(*many(0, 15))
-    await job(read_models).catch_up()
+    await take(*rejected_turns(0, 15))
+    await issue_job(read_models).catch_up()
     gone = feedback("f0", kind="explicit", reaction=None, revision=2, turn="t0", conversation="c0", user="u0", at=2)
     overruled = feedback(
         "f3", kind="explicit", reaction=None, revision=2, turn="t3", conversation="c3", user="u3", at=32,
@@ -135,15 +94,15 @@ async def test_a_rejection_that_no_longer_counts_leaves_its_issue(read_models: a
     )  # fmt: skip
     changed = feedback("g6", kind="explicit", reaction="ok", turn="t6", conversation="c6", user="u6", at=600)
     await take(gone, overruled, changed)
-    await job(read_models).catch_up()
+    await issue_job(read_models).catch_up()
     turns = await read_models.fetch("select turn_id from issue_turns")
     assert {row["turn_id"] for row in turns} == {f"t{n}" for n in range(15)} - {"t0", "t3", "t6"}
     assert sorted(row["turns"] for row in await issues(read_models)) == [2, 5, 5]
 
 
 async def test_what_people_merge_and_split_stays(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(*many(0, 15))
-    await job(read_models).catch_up()
+    await take(*rejected_turns(0, 15))
+    await issue_job(read_models).catch_up()
     first, second, third = await by_topic(read_models)
     assert await merge(read_models, AT, second, first, NOW)
     assert not await merge(read_models, AT, second, first, NOW), "it is merged already"
@@ -151,58 +110,58 @@ async def test_what_people_merge_and_split_stays(read_models: asyncpg.Pool, take
     made = await split(read_models, AT, third, [("c2", "t2"), ("c5", "t5")], NOW)
     assert made is not None
     assert await split(read_models, AT, third, [("c2", "t2")], NOW) is None
-    await job(read_models).catch_up()
-    await job(read_models, NOW + DAY).catch_up()
+    await issue_job(read_models).catch_up()
+    await issue_job(read_models, NOW + DAY).catch_up()
     assert {row["id"]: row["turns"] for row in await issues(read_models)} == {first: 10, third: 3, made: 2}
-    await take(*many(15, 3))
-    await job(read_models, NOW + DAY).catch_up()
+    await take(*rejected_turns(15, 3))
+    await issue_job(read_models, NOW + DAY).catch_up()
     assert sum(row["turns"] for row in await issues(read_models, f"id = {first}")) >= 11
 
 
 async def test_an_issue_that_returns_is_regressed(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(*many(0, 15))
-    await job(read_models).catch_up()
+    await take(*rejected_turns(0, 15))
+    await issue_job(read_models).catch_up()
     ids = await by_topic(read_models)
     for id_, version in zip(ids, ("2", "2", None), strict=True):
         assert await change(
             read_models, AT, id_, IssueChange("resolved", version, "ann", "Fixed."), START + 200 * SECOND
         )
-    await take(*many(15, 3, version="1", at=300))
-    await job(read_models).catch_up()
+    await take(*rejected_turns(15, 3, version="1", at=300))
+    await issue_job(read_models).catch_up()
     states = {row["words"][0] if row["words"] else "": row["state"] for row in await issues(read_models)}
     assert sorted(states.values()) == ["regressed", "resolved", "resolved"], "an old version proves nothing"
-    await take(*many(18, 3, version="2", at=400))
-    await job(read_models).catch_up()
+    await take(*rejected_turns(18, 3, version="2", at=400))
+    await issue_job(read_models).catch_up()
     assert {row["state"] for row in await issues(read_models)} == {"regressed"}
     assert {(row["assignee"], row["note"]) for row in await issues(read_models)} == {("ann", "Fixed.")}
 
 
 async def test_an_erased_person_leaves_no_vector_and_no_word(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(*many(0, 15, user="eve"), *many(15, 3))
-    await job(read_models).catch_up()
+    await take(*rejected_turns(0, 15, user="eve"), *rejected_turns(15, 3))
+    await issue_job(read_models).catch_up()
     assert all(row["words"] for row in await issues(read_models))
     await ReportingErasures(read_models).erase({Person("acme", "eve"): NOW})
     left = await read_models.fetch("select user_id, asker_id from issue_turns")
     assert sorted(row["user_id"] for row in left) == ["u15", "u16", "u17"]
     rows = await issues(read_models, "true")
     assert {(row["centre"], row["topic"], tuple(row["words"])) for row in rows} == {(None, None, ())}
-    await job(read_models).catch_up()
+    await issue_job(read_models).catch_up()
     assert [row["turns"] for row in await issues(read_models)] == [1, 1, 1]
     assert all(row["centre"] for row in await issues(read_models))
 
 
 async def test_a_person_in_the_ledger_is_not_written(read_models: asyncpg.Pool, take: Take) -> None:
     """An erasure may begin between the reading of a text and the writing of its vector."""
-    await take(*many(0, 15, user="eve"))
+    await take(*rejected_turns(0, 15, user="eve"))
     await read_models.execute("insert into erasures values ('acme', 'eve', 'r', $1)", NOW)
-    await job(read_models).catch_up()
+    await issue_job(read_models).catch_up()
     assert await read_models.fetchval("select count(*) from issue_turns") == 0
 
 
 async def test_topics_are_counted_by_version(read_models: asyncpg.Pool, take: Take) -> None:
-    accepted = [one for n in range(100, 106) for one in list(rejected(n, TOPICS[0], version="2"))[:2]]
-    await take(*many(0, 15), *accepted)
-    await job(read_models).catch_up()
+    accepted = [one for n in range(100, 106) for one in list(rejected_turn(n, TOPICS[0], version="2"))[:2]]
+    await take(*rejected_turns(0, 15), *accepted)
+    await issue_job(read_models).catch_up()
     refund = (await by_topic(read_models))[0]
     counts = await read_models.fetch(
         "select agent_version, sum(turns) as turns, sum(rejected) as rejected from issue_counts where issue_id = $1 "
@@ -238,8 +197,8 @@ async def http(read_models: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
 async def test_the_api_lists_reads_and_changes_issues(
     http: httpx.AsyncClient, read_models: asyncpg.Pool, take: Take
 ) -> None:
-    await take(*many(0, 15), *many(15, 15, agent="other"))
-    await job(read_models).catch_up()
+    await take(*rejected_turns(0, 15), *rejected_turns(15, 15, agent="other"))
+    await issue_job(read_models).catch_up()
     listed = (await http.get(ISSUES, params={"agent_id": "bot"})).json()
     assert (listed["available"], listed["waiting"]) == (True, 0)
     assert [(one["turns"], one["people"], one["state"], sum(one["days"])) for one in listed["items"]] == [
@@ -276,8 +235,8 @@ async def test_the_api_lists_reads_and_changes_issues(
 async def test_an_issues_turns_are_a_filter_of_searches_and_exports(
     http: httpx.AsyncClient, read_models: asyncpg.Pool, take: Take
 ) -> None:
-    await take(*many(0, 15))
-    await job(read_models).catch_up()
+    await take(*rejected_turns(0, 15))
+    await issue_job(read_models).catch_up()
     refund = (await by_topic(read_models))[0]
     found = (await http.post("/conversations/acme/support/feedback/search", json={"issue": refund})).json()
     assert {one["turn_id"] for one in found["items"]} == {"t0", "t3", "t6", "t9", "t12"}
@@ -288,8 +247,8 @@ async def test_an_issues_turns_are_a_filter_of_searches_and_exports(
 async def test_a_form_of_another_site_changes_nothing(
     http: httpx.AsyncClient, read_models: asyncpg.Pool, take: Take
 ) -> None:
-    await take(*many(0, 15))
-    await job(read_models).catch_up()
+    await take(*rejected_turns(0, 15))
+    await issue_job(read_models).catch_up()
     refund = (await by_topic(read_models))[0]
     form = {"state": "muted", "assignee": "", "note": "Known."}
     answer = await http.post(f"{ISSUES}/{refund}/change", data=form, headers={"sec-fetch-site": "cross-site"})

@@ -77,7 +77,7 @@ class IssueItem(ResponseModel):
     last_at: Annotated[Time | None, Field(description="Time of the last rejection.")]
     versions: Annotated[list[str], Field(description="The agent's versions that gave the answers.")]
     topic: Annotated[TopicShare, Field(description="As of the last daily count.")]
-    days: Annotated[list[int], Field(description="Rejected turns of the last 14 UTC days; empty for an issue alone.")]
+    days: Annotated[list[int], Field(description="Rejected turns of the last 14 UTC days; the last one is today.")]
 
 
 class IssueList(ResponseModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Annotated, Any, Final, TypeVar
 from urllib.parse import parse_qsl, quote
@@ -61,7 +62,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
     @router.at("GET", ISSUE, refuses=_UNKNOWN)
     async def issue_of(tenant: Name, project: Name, issue: IssuePath) -> IssueDetail:
         """Get one issue with its turns and, if it was resolved, the share rejected before and after."""
-        found = await find_issue(reads, Project(tenant, project), issue)
+        found = await find_issue(reads, Project(tenant, project), issue, clock.now())
         if found is None:
             raise _unknown(issue)
         return detail_of(found)
@@ -125,8 +126,8 @@ def _plain(model: type[Body]) -> Callable[[bytes], Body]:
 
 
 def _split_form(raw: bytes) -> SplitBody:
-    turns = [value.partition("\n") for name, value in _pairs(raw) if name == "turn"]
-    return SplitBody(turns=[TurnBody(conversation_id=one, turn_id=turn) for one, _, turn in turns])
+    turns = [json.loads(value) for name, value in _pairs(raw) if name == "turn"]
+    return SplitBody.model_validate({"turns": [dict(zip(TurnBody.model_fields, one, strict=True)) for one in turns]})
 
 
 def _pairs(raw: bytes) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,7 @@ from reporting.dashboard import charts
 from reporting.dashboard.markdown import rendered
 from reporting.dashboard.view import ORIGINS, PERIODS
 from reporting.dashboard.zones import local, offset_text, zone_of
+from reporting.queries.votes import Votes
 
 _FOLDER: Final = Path(__file__).parent
 ASSETS_AT: Final = "/dashboard/assets"
@@ -109,6 +111,7 @@ _ENVIRONMENT.filters |= {
     "reasons": reasons_shown,
     "accuracy": accuracy_in_words,
     "markdown": rendered,
+    "json": json.dumps,
 }
 _ENVIRONMENT.globals |= {
     "assets": ASSETS_AT,
@@ -119,6 +122,7 @@ _ENVIRONMENT.globals |= {
     "type_names": _TYPE_NAMES,
     "interval": charts.interval,
     "split": charts.split,
+    "spark": lambda days: charts.spark([Votes(not_ok=one) for one in days]),
     "offset_text": offset_text,
     "wilson": wilson,
     "view": None,

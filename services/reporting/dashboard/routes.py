@@ -16,8 +16,10 @@ from contracts.scopes import REVIEW
 from reporting.api.audit.queries import pending
 from reporting.api.audit.routes import DRAWS, figures
 from reporting.api.audit.routes import PAGE as AUDIT
+from reporting.api.issues import PAGE as ISSUE
 from reporting.dashboard import exports, reading
 from reporting.dashboard.health import Health, HealthFacts, SharedHealth
+from reporting.dashboard.issues import issue_values, issues_values, unsolved
 from reporting.dashboard.overview import live, overview
 from reporting.dashboard.rendering import ASSETS, ASSETS_AT, PRIVATE, error_page, page
 from reporting.dashboard.view import View, address, chosen
@@ -35,8 +37,24 @@ FRONT, LIVE, CONVERSATION, ASSET = "/", "/dashboard/live", "/dashboard/conversat
 LIST, AGENT, CALIBRATION = "/dashboard/feedback", "/dashboard/agent", "/dashboard/calibration"
 SESSIONS: Final = "/dashboard/sessions"
 WHERE: Final = "/dashboard/where"
+ISSUES: Final = "/dashboard/issues"
 CSV, JSONL = LIST + ".csv", LIST + ".jsonl"
-PAGES: Final = (FRONT, LIVE, CONVERSATION, LIST, CSV, JSONL, AGENT, CALIBRATION, AUDIT, SESSIONS, WHERE, ASSET)
+PAGES: Final = (
+    FRONT,
+    LIVE,
+    CONVERSATION,
+    LIST,
+    CSV,
+    JSONL,
+    AGENT,
+    CALIBRATION,
+    AUDIT,
+    SESSIONS,
+    WHERE,
+    ISSUES,
+    ISSUE,
+    ASSET,
+)
 ZONE_COOKIE: Final = "agent_feedback_zone"
 _NO_PROJECT: Final = ("There is nothing here", "The project does not exist, or this token is not valid for it.")
 _PAGE: Final = 50
@@ -134,6 +152,7 @@ def pages_router(
             o=figures,
             live=figures.live,
             agent_names=await agent_ids(pool, visit.at),
+            issues=await unsolved(pool, visit.at, clock.now(), visit.view.agent),
             health=await health_for(visit.caller),
         )
 
@@ -157,7 +176,9 @@ def pages_router(
         if visit.view.agent is None:
             return error_page(404, "No agent selected", "Choose an agent on the overview.")
         span = await span_of(visit)
-        return visit.page("agent.html", a=await reading.agent(pool, visit.at, visit.view, span), span=span)
+        issues = await unsolved(pool, visit.at, clock.now(), visit.view.agent)
+        figures = await reading.agent(pool, visit.at, visit.view, span)
+        return visit.page("agent.html", a=figures, span=span, issues=issues)
 
     async def show_calibration(visit: Visit) -> Response:
         span = await span_of(visit)
@@ -186,6 +207,16 @@ def pages_router(
             next=following,
             draws_path=reading.path_of(DRAWS, visit.at),
         )
+
+    async def show_issues(visit: Visit) -> Response:
+        return visit.page("issues.html", **await issues_values(pool, visit.at, visit.view, clock.now()))
+
+    async def show_issue(visit: Visit) -> Response:
+        issue = visit.view.issue
+        found = None if issue is None else await issue_values(pool, visit.at, issue, clock.now(), visit.caller)
+        if found is None:
+            return error_page(404, "There is no such issue", "It does not exist, or all its turns are gone.")
+        return visit.page("issue.html", **found)
 
     async def show_sessions(visit: Visit) -> Response:
         if visit.caller.project is not None:
@@ -241,6 +272,8 @@ def pages_router(
         (AUDIT, visited(show_audit)),
         (SESSIONS, visited(show_sessions)),
         (WHERE, visited(show_where)),
+        (ISSUES, visited(show_issues)),
+        (ISSUE, visited(show_issue)),
         (CONVERSATION, show_conversation),
     ):
         router.add_api_route(path, handler, methods=["GET"], response_model=None)

@@ -70,6 +70,8 @@ class View(BaseModel):
     reason: Annotated[Label | None, Empty] = None
     confidence: Annotated[Confidence | None, Empty] = None
     """Minimum confidence, 0 to 1."""
+    state: Annotated[Literal["all", "open", "resolved", "muted", "regressed"] | None, Empty] = None
+    """Issues in this state; None for those that are open or regressed."""
     q: Annotated[Annotated[str, Field(max_length=200, pattern=r"^[^\x00]+$")] | None, Empty] = None
     """Part of a text or correction to search for."""
     user: Annotated[Id | None, Empty] = None
@@ -162,7 +164,7 @@ class View(BaseModel):
     def parameters(self, at: Project, **changes: Any) -> dict[str, Any]:
         """Return this view's URL parameters with `changes`, without those that belong to a single page."""
         said = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
-        pages = ("id", "turn", "feedback", "reviewed", "audit", "cursor", "stamp", "every", "of")
+        pages = ("id", "issue", "turn", "feedback", "reviewed", "audit", "cursor", "stamp", "every", "of")
         for name in ("tenant", "project", *pages):
             said.pop(name, None)
         return {"at": f"{at.tenant}/{at.project}", **said, **changes}

@@ -38,9 +38,11 @@ class Issue:
     first_at: int | None
     last_at: int | None
     versions: Sequence[str]
+    newest_question: str | None
+    """Question of the newest rejected turn, in lists; None if it is unknown."""
     topic: Share
-    days: Sequence[int] = ()
-    """Rejected turns by UTC day, the last of TREND_DAYS is today; empty for an issue alone."""
+    days: Sequence[int]
+    """Rejected turns of the last TREND_DAYS UTC days; the last one is today."""
 
     @property
     def title(self) -> str:
@@ -88,15 +90,7 @@ async def list_issues(
     """List issues with turns, most turns first, each with its trend; `now` is in microseconds."""
     of = at._asdict()
     rows = await pool.fetch(*SQL.list_issues(**of, agent_id=agent_id, states=states, limit=limit))
-    today = now // DAY
-    start = (today - TREND_DAYS + 1) * DAY
-    ids = [row["id"] for row in rows]
-    counted = {
-        (row["issue_id"], row["day"] // DAY): row["turns"]
-        for row in await pool.fetch(*SQL.count_issue_days(**of, ids=ids, start=start))
-    }
-    days = range(today - TREND_DAYS + 1, today + 1)
-    return [_issue(row, [counted.get((row["id"], day), 0) for day in days]) for row in rows]
+    return await _with_days(pool, at, rows, now)
 
 
 async def waiting(pool: asyncpg.Pool, at: Project, agent_id: str | None = None) -> int:
@@ -105,13 +99,15 @@ async def waiting(pool: asyncpg.Pool, at: Project, agent_id: str | None = None) 
     return count
 
 
-async def find_issue(pool: asyncpg.Pool, at: Project, issue: int, limit: int = MOST_TURNS) -> IssuePage | None:
-    """Return an issue with its turns; None if the project has none of this id."""
+async def find_issue(
+    pool: asyncpg.Pool, at: Project, issue: int, now: int, limit: int = MOST_TURNS
+) -> IssuePage | None:
+    """Return an issue with its turns; None if the project has none of this id. `now` is in microseconds."""
     of = at._asdict()
     row = await pool.fetchrow(*SQL.find_issue(**of, id=issue))
     if row is None:
         return None
-    found = _issue(row)
+    (found,) = await _with_days(pool, at, [row], now)
     versions = await pool.fetch(*SQL.versions_of_agent(**of, agent_id=found.agent_id))
     first_seen = {one["agent_version"]: one["first_at"] for one in versions}
     counts = [TopicCount(**one) for one in await pool.fetch(*SQL.issue_counts_of(**of, id=issue))]
@@ -125,7 +121,17 @@ async def find_issue(pool: asyncpg.Pool, at: Project, issue: int, limit: int = M
     )
 
 
-def _issue(row: asyncpg.Record, days: Sequence[int] = ()) -> Issue:
+async def _with_days(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.Record], now: int) -> list[Issue]:
+    days = range(now // DAY - TREND_DAYS + 1, now // DAY + 1)
+    ids = [row["id"] for row in rows]
+    counted = {
+        (row["issue_id"], row["day"] // DAY): row["turns"]
+        for row in await pool.fetch(*SQL.count_issue_days(**at._asdict(), ids=ids, start=days.start * DAY))
+    }
+    return [_issue(row, [counted.get((row["id"], day), 0) for day in days]) for row in rows]
+
+
+def _issue(row: asyncpg.Record, days: Sequence[int]) -> Issue:
     values: dict[str, Any] = dict(row)
     topic = Share(values.pop("topic_turns"), values.pop("topic_rejected"))
     return Issue(**values, topic=topic, days=days)

@@ -41,8 +41,8 @@ def words_of(question: str, complaint: str) -> list[str]:
 def titles(issues: Mapping[int, Iterable[Sequence[str]]]) -> dict[int, list[str]]:
     """Return up to four distinctive words of each issue, most distinctive first.
 
-    `issues` has the words of each turn of all issues of an agent. A word must be in at least two turns of its issue, so
-    that a title shows no single person's words.
+    `issues` has the words of each turn of all issues of an agent. Words of a single turn are used if less than two
+    words are in several turns.
     """
     counts = {issue: Counter(word for turn in turns for word in turn) for issue, turns in issues.items()}
     whole = Counter[str]()
@@ -54,8 +54,10 @@ def titles(issues: Mapping[int, Iterable[Sequence[str]]]) -> dict[int, list[str]
 
 def _title(counts: Counter[str], whole: Counter[str], average: float) -> list[str]:
     total = max(1, counts.total())
-    scored = {word: n / total * log(1 + average / whole[word]) for word, n in counts.items() if n >= 2}
-    return _without_forms(sorted(scored, key=lambda word: (-scored[word], word)))[:_TITLE]
+    scored = {word: n / total * log(1 + average / whole[word]) for word, n in counts.items()}
+    shared = _without_forms(sorted((one for one in scored if counts[one] > 1), key=lambda one: (-scored[one], one)))
+    single = sorted((one for one in scored if counts[one] == 1), key=lambda one: (-scored[one], one))
+    return (shared if len(shared) > 1 else _without_forms([*shared, *single]))[:_TITLE]
 
 
 def _without_forms(words: Collection[str]) -> list[str]:

@@ -245,14 +245,27 @@ left join lateral (
     from issue_counts where issue_id = i.id
 ) c on true
 
+-- fragment: question_of(row)
+(
+    select left(m.content, 1000) from messages m
+    where m.conversation_id = {row}.conversation_id and m.tenant = :tenant and m.project = :project
+      and m.sender_type = 'human' and m.occurred_at = {row}.asked_at and m.sender_id = {row}.asker_id
+    limit 1
+)
+
 -- name: list_issues
-select {issue_columns} from issues i {counts_of_issue}
+select {issue_columns}, {question_of(newest)} as newest_question
+from issues i {counts_of_issue}
+left join lateral (
+    select t.conversation_id, t.asked_at, t.asker_id from issue_turns t
+    where t.issue_id = i.id order by t.occurred_at desc limit 1
+) newest on true
 where i.tenant = :tenant and i.project = :project and i.merged_into is null and i.turns > 0
   and (:agent_id::text is null or i.agent_id = :agent_id) and (:states::text[] is null or i.state = any(:states))
 order by i.turns desc, i.id limit :limit
 
 -- name: find_issue
-select {issue_columns} from issues i {counts_of_issue}
+select {issue_columns}, null as newest_question from issues i {counts_of_issue}
 where i.tenant = :tenant and i.project = :project and i.id = :id
 
 -- name: count_waiting_turns
@@ -274,12 +287,7 @@ where tenant = :tenant and project = :project and agent_id = :agent_id order by 
 
 -- name: turns_in_issue
 -- Nearest to the issue's centre first, each with its rejection, question and answer.
-select t.conversation_id, t.turn_id, t.user_id, t.by_person, t.occurred_at, t.agent_version, (
-    select left(m.content, 1000) from messages m
-    where m.conversation_id = t.conversation_id and m.tenant = :tenant and m.project = :project
-      and m.sender_type = 'human' and m.occurred_at = t.asked_at and m.sender_id = t.asker_id
-    limit 1
-) as question, (
+select t.conversation_id, t.turn_id, t.user_id, t.by_person, t.occurred_at, t.agent_version, {question_of(t)} as question, (
     select left(m.content, 400) from messages m
     where m.tenant = :tenant and m.project = :project and m.conversation_id = t.conversation_id
       and m.turn_id = t.turn_id and m.sender_type = 'agent'

@@ -1,0 +1,59 @@
+"""Pages of issues: the list, and one issue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal
+
+import asyncpg
+
+from contracts.scopes import REVIEW
+from reporting.api.exports import EXPORT
+from reporting.api.issues import ISSUE
+from reporting.dashboard.reading import path_of
+from reporting.dashboard.view import View
+from reporting.issues.job import is_available
+from reporting.issues.reading import Issue, find_issue, list_issues, waiting
+from reporting.issues.store import IssueState
+from reporting.queries.projects import agent_ids
+from reporting.queries.selection import Project
+from servicekit import Caller
+
+StateFilter = Literal["all", "open", "resolved", "muted", "regressed"]
+UNSOLVED: Final[tuple[IssueState, ...]] = ("open", "regressed")
+_CARD: Final = 6
+
+
+async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int) -> dict[str, Any]:
+    """Read the data of the list; `now` is in microseconds."""
+    states = UNSOLVED if view.state is None else None if view.state == "all" else (view.state,)
+    return {
+        "issues": await list_issues(pool, at, now, view.agent, states),
+        "waiting": await waiting(pool, at, view.agent),
+        "available": is_available(),
+        "agent_names": await agent_ids(pool, at),
+    }
+
+
+async def issue_values(pool: asyncpg.Pool, at: Project, issue: int, now: int, caller: Caller) -> dict[str, Any] | None:
+    """Read the data of one issue; None if the project has none of this id. `now` is in microseconds."""
+    found = await find_issue(pool, at, issue, now)
+    if found is None:
+        return None
+    reviewer = REVIEW in caller.scopes
+    others = await list_issues(pool, at, now, found.issue.agent_id, None) if reviewer else []
+    return {
+        "i": found.issue,
+        "turns": found.turns,
+        "versions": found.versions,
+        "proof": found.resolution,
+        "reviewer": reviewer,
+        "others": [one for one in others if one.id != issue],
+        "path": path_of(ISSUE.replace("{issue:segment}", str(issue)), at),
+        "export_path": path_of(EXPORT.replace("/{wanted:segment}", ""), at),
+    }
+
+
+async def unsolved(pool: asyncpg.Pool, at: Project, now: int, agent: str | None) -> Sequence[Issue]:
+    """Return the open and regressed issues with most turns, for a card."""
+    return await list_issues(pool, at, now, agent, UNSOLVED, _CARD)

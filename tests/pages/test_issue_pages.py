@@ -1,0 +1,158 @@
+"""Pages of issues: the list, one issue, and its way from the overview to a decision, as HTML and in Chromium."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+
+from reporting.api.issues import issues_router
+from reporting.dashboard import issues as issue_pages
+from reporting.dashboard.routes import pages_router
+from servicekit.clock import FixedClock
+from tests.support.chromium import expect, launched, needs_chromium, opened
+from tests.support.issue_turns import NOW, TOPICS, issue_job, rejected_turn, rejected_turns
+from tests.support.perceivable import faint_texts
+from tests.support.reporting_client import application, client
+from tests.support.reporting_events import Take
+from tests.support.served import served
+
+LIST, ISSUE = "/dashboard/issues", "/dashboard/issue"
+HERE = {"at": "acme/support"}
+HOSTILE = "<script>alert(1)</script>{{ 7*7 }}"
+
+
+def visitor(pool: asyncpg.Pool, token: str = "all") -> httpx.AsyncClient:
+    clock = FixedClock(NOW)
+    return client([pages_router(pool, clock, None), issues_router(pool, pool, clock)], token)
+
+
+@pytest.fixture
+async def refund(read_models: asyncpg.Pool, take: Take) -> int:
+    """Return the issue on refunds among three issues of five turns each."""
+    await take(*rejected_turns(0, 15))
+    await issue_job(read_models).catch_up()
+    issue: int = await read_models.fetchval("select issue_id from issue_turns where turn_id = 't0'")
+    return issue
+
+
+async def test_overview_and_agent_page_lead_to_the_issues(read_models: asyncpg.Pool, refund: int) -> None:
+    async with visitor(read_models) as http:
+        for path in ("/", "/dashboard/agent?agent=bot"):
+            text = (await http.get(path)).text
+            assert re.search(rf'href="/dashboard/issue\?[^"]*issue={refund}"', text), path
+            assert "5 turns, 5 people" in text, path
+
+
+async def test_the_list_shows_unsolved_issues_unless_asked(read_models: asyncpg.Pool, refund: int) -> None:
+    async with visitor(read_models) as http:
+        assert "refund" in (await http.get(LIST)).text
+        await read_models.execute("update issues set state = 'muted' where id = $1", refund)
+        for query, shown in (("", False), ("?state=all", True), ("?state=muted", True), ("?agent=other", False)):
+            assert (f"issue={refund}" in (await http.get(LIST + query)).text) is shown, query
+
+
+async def test_without_the_extra_the_page_tells_what_to_install(
+    read_models: asyncpg.Pool, take: Take, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await take(*rejected_turns(0, 3))
+    monkeypatch.setattr(issue_pages, "is_available", lambda: False)
+    async with visitor(read_models) as http:
+        assert "pip install &#39;agent-feedback[issues]&#39;" in (await http.get(LIST)).text.replace("'", "&#39;")
+
+
+async def test_readers_see_an_issue_but_no_form(read_models: asyncpg.Pool, refund: int) -> None:
+    await read_models.execute("update issues set note = 'Known.' where id = $1", refund)
+    async with visitor(read_models) as http:
+        assert (await http.get(ISSUE, params={**HERE, "issue": refund})).text.count("<form") == 3
+    async with visitor(read_models, "acme") as http:
+        text = (await http.get(ISSUE, params={**HERE, "issue": refund})).text
+        assert "Known." in text
+        assert "<form" not in text
+        refused = await http.post(f"/conversations/acme/support/issues/{refund}/change", json={"state": "muted"})
+        assert refused.status_code == 403
+    async with visitor(read_models, "globex") as http:
+        assert (await http.get(ISSUE, params={**HERE, "issue": refund})).status_code == 404
+
+
+async def test_texts_are_escaped_and_unknown_issues_are_not_found(read_models: asyncpg.Pool, refund: int) -> None:
+    await read_models.execute("update messages set content = $1 where message_id = 'q0'", HOSTILE)
+    async with visitor(read_models) as http:
+        text = (await http.get(ISSUE, params={**HERE, "issue": refund})).text
+        assert "<script>alert" not in text
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;{{ 7*7 }}" in text
+        for issue in ("999999", "0", "x", ""):
+            assert (await http.get(ISSUE, params={**HERE, "issue": issue})).status_code in (400, 404)
+
+
+async def test_the_files_hold_exactly_the_issues_turns(read_models: asyncpg.Pool, refund: int) -> None:
+    async with visitor(read_models) as http:
+        text = (await http.get(ISSUE, params={**HERE, "issue": refund})).text
+        found = re.search(r'href="(/dashboard/feedback\.csv\?[^"]*)"', text)
+        assert found is not None
+        rows = list(csv.DictReader((await http.get(found[1].replace("&amp;", "&"))).text.splitlines()))
+        assert {row["turn_id"] for row in rows} == {"t0", "t3", "t6", "t9", "t12"}
+        listed = (await http.get(f"/dashboard/feedback?period=all&issue={refund}")).text
+        assert listed.count("Read the conversation") == 5
+        assert f"issue={refund}" in re.findall(r'href="([^"]*feedback\.jsonl[^"]*)"', listed)[0]
+
+
+async def test_a_resolution_is_shown_with_its_proof(read_models: asyncpg.Pool, take: Take) -> None:
+    accepted = [one for n in range(100, 130, 3) for one in list(rejected_turn(n, TOPICS[0], version="2"))[:2]]
+    await take(*rejected_turns(0, 30), *accepted)
+    await issue_job(read_models).catch_up()
+    refund = await read_models.fetchval("select issue_id from issue_turns where turn_id = 't0'")
+    async with visitor(read_models) as http:
+        change = f"/conversations/acme/support/issues/{refund}/change"
+        await http.post(change, json={"state": "resolved", "resolved_in": "2"})
+        text = (await http.get(ISSUE, params={**HERE, "issue": refund})).text
+        assert "resolved in version 2" in text
+        assert "The resolution is proved." in text
+        await http.post(change, json={"state": "resolved", "resolved_in": "3"})
+        assert "No answers after the resolution" in (await http.get(ISSUE, params={**HERE, "issue": refund})).text
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Any]:
+    async with launched() as chromium:
+        yield chromium
+
+
+@needs_chromium[0]
+@needs_chromium[1]
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_an_issue_is_found_resolved_split_and_merged(
+    read_models: asyncpg.Pool, refund: int, browser: Any, scheme: str
+) -> None:
+    clock = FixedClock(NOW)
+    app = application([pages_router(read_models, clock, None), issues_router(read_models, read_models, clock)])
+    async with served(app) as url, opened(browser, color_scheme=scheme) as (page, _):
+        await page.goto(f"{url}/?token=all")
+        await page.click(f'a[href*="issue={refund}"]')
+        await expect(page.locator("h1")).to_contain_text("refund")
+        assert await faint_texts(page) == []
+        await page.select_option('select[name="state"]', "resolved")
+        await page.fill('input[name="resolved_in"]', "1.1")
+        await page.fill('input[name="assignee"]', "Ann")
+        await page.click("text=Save")
+        await expect(page.locator(".lead")).to_contain_text("resolved in version 1.1")
+        await expect(page.locator(".lead")).to_contain_text("Assigned to Ann")
+        await page.check('input[name="turn"] >> nth=0')
+        await page.click("text=Split")
+        await expect(page.locator(".figure").first).to_have_text("1")
+        await page.click("text=Merge into another issue")
+        await page.select_option('select[name="into"]', str(refund))
+        await page.click("button:text-is('Merge')")
+        await expect(page.locator(".figure").first).to_have_text("5")
+        assert page.url.endswith(f"issue={refund}")
+        for path in (f"{ISSUE}?at=acme/support&issue={refund}", f"{LIST}?state=all"):
+            for width in (390, 1280):
+                await page.set_viewport_size({"width": width, "height": 800})
+                await page.goto(url + path)
+                assert await page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, (path, width)
+                assert await faint_texts(page) == []
