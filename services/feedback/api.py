@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
 from uuid import UUID
 
-from fastapi import Path, Request
+from fastapi import Request
 from pydantic import BaseModel, Field
 
 from contracts.base import Id, Name
@@ -56,10 +55,8 @@ def intake_router(intake: ExplicitIntake) -> Routes:
         request: Request,
         tenant: Name,
         project: Name,
-        conversation_id: Annotated[Id, Path(description="The conversation, also called thread.", examples=["c-42"])],
-        turn_id: Annotated[
-            Id, Path(description="The turn: a person's question and the agent's answer to it.", examples=["t-7"])
-        ],
+        conversation_id: Id,
+        turn_id: Id,
         caller: Caller,
     ) -> AcceptedFeedback:
         """Judge a turn, change the judgement, or retract it.

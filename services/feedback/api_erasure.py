@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
 from uuid import uuid4
 
-from fastapi import Path
 from pydantic import BaseModel, Field
 
 from contracts.base import Id, Name
@@ -66,7 +64,7 @@ def erasure_router(log: Producer, statuses: ErasureStatuses, clock: Clock) -> Ro
     )
     async def erase(
         tenant: Name,
-        user_id: Annotated[Id, Path(description="The person.", examples=["user-42"])],
+        user_id: Id,
     ) -> AcceptedErasure:
         """Erase everything that a person has said up to now, in all projects of the tenant.
 
@@ -89,7 +87,7 @@ def erasure_router(log: Producer, statuses: ErasureStatuses, clock: Clock) -> Ro
     )
     async def status(
         tenant: Name,
-        request_id: Annotated[Id, Path(description="The id of the accepted request.", examples=["8d0f0d0e"])],
+        request_id: Id,
     ) -> ErasureProgress:
         """List the services that have removed the person's data, and those that have not."""
         found = await statuses.find(tenant, request_id)

@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated, Final
+from typing import Final
 from urllib.parse import parse_qs
 from uuid import UUID
 
-from fastapi import Path, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -83,10 +83,8 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
         request: Request,
         tenant: Name,
         project: Name,
-        conversation_id: Annotated[Id, Path(description="The conversation, also called thread.", examples=["c-42"])],
-        turn_id: Annotated[
-            Id, Path(description="The turn: a person's question and the agent's answer to it.", examples=["t-7"])
-        ],
+        conversation_id: Id,
+        turn_id: Id,
         caller: Caller,
     ) -> AcceptedFeedback | Response:
         """Review a turn: confirm or overrule the machine's verdicts on it, or judge a turn without a verdict.

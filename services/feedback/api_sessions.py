@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import Path, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_feedback_kit.answers import Label
@@ -88,9 +88,7 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
     @router.at("POST", THREAD_END, response_model=EndedSession, refuses=ENDS, openapi_extra=BODY)
     async def end(
         request: Request,
-        thread_id: Annotated[
-            Id, Path(description="The session's thread, which is the conversation's id.", examples=["c-42"])
-        ],
+        thread_id: Id,
         caller: Caller,
     ) -> EndedSession | Response:
         """End a session, with or without a rating. The response is the same if the rating could not be stored.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Path, Request
+from fastapi import Request
 
 from contracts.base import Id, Name
 from detector.detector import Detector
@@ -25,10 +25,6 @@ CONVERSATION = PROJECT + "/{conversation_id:segment}"
 JSON = "application/json"
 UNNAMED = "new message"
 """Id of a message without one."""
-ConversationPath = Annotated[Id, Path(description="The conversation, also called thread.", examples=["c-42"])]
-TurnPath = Annotated[
-    Id, Path(description="The turn: a person's question and the agent's answer to it.", examples=["t-7"])
-]
 
 READ = {
     401: "No valid access token.",
@@ -83,9 +79,7 @@ def inference_router(
         CONVERSATION + "/turns/{turn_id:segment}/metadata",
         refuses=READ | {404: "That turn is unknown."},
     )
-    async def metadata(
-        tenant: Name, project: Name, conversation_id: ConversationPath, turn_id: TurnPath
-    ) -> TurnMetadata:
+    async def metadata(tenant: Name, project: Name, conversation_id: Id, turn_id: Id) -> TurnMetadata:
         """Return a turn's metadata with the feedback of the machine and of people."""
         turn = await turns.find(TurnKey(tenant, project, conversation_id, turn_id))
         if turn is None:
@@ -113,7 +107,7 @@ def inference_router(
         request: Request,
         tenant: Name,
         project: Name,
-        conversation_id: ConversationPath,
+        conversation_id: Id,
         caller: Caller,
     ) -> Detected:
         """Judge a new message on the answers before it, and advise the planner of the next answer.

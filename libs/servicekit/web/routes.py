@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final, TypeVar, get_type_hints
 
 from fastapi import APIRouter, Depends, Path
 from fastapi.routing import APIRoute
 
-from contracts.base import Name
+from contracts.path_names import PATH_NAMES
 from servicekit.web.auth import Caller, caller_of
 from servicekit.web.direct import DirectRoute
 from servicekit.web.documents import Document
@@ -18,15 +19,13 @@ from servicekit.web.refusals import documented
 
 H = TypeVar("H", bound=Callable[..., Any])
 _NONE: Final[Mapping[int, str]] = MappingProxyType({})
-_PROJECT: Final = {
-    "tenant": Annotated[Name, Path(description="The customer that owns the data.", examples=["acme"])],
-    "project": Annotated[Name, Path(description="The project within the tenant.", examples=["support"])],
-}
+_IN_PATH: Final = re.compile(r"\{(\w+)")
 
 
 class Routes(APIRouter):
-    """Routes under one `tag` of the reference. A handler declares `caller: Caller`, `tenant: Name`, `project: Name`.
+    """Routes under one `tag` of the reference. A handler declares `caller: Caller` and the names in its path by type.
 
+    The reference describes these names as in `contracts/path_names.py`.
     `refuses` has the meaning of each status that any of the routes may refuse with. `direct` routes are dispatched
     without FastAPI (`direct.py`). `token` is False if the routes need none. `hidden` routes are not in the reference.
     """
@@ -52,7 +51,7 @@ class Routes(APIRouter):
         """Return the decorator of a handler. `options` are those of FastAPI's `add_api_route`."""
 
         def add(handler: H) -> H:
-            vars(handler)["__signature__"] = _signature(handler)
+            vars(handler)["__signature__"] = _signature(handler, {*_IN_PATH.findall(path)})
             self.add_api_route(path, handler, methods=[method], responses=documented(refuses), **options)
             return handler
 
@@ -65,18 +64,20 @@ class Routes(APIRouter):
         self.add_route(path, Document(read, media_type, headers).answer, ["GET"], include_in_schema=False)
 
 
-def _signature(handler: Callable[..., Any]) -> inspect.Signature:
-    """Return the signature of `handler` as FastAPI reads it."""
+def _signature(handler: Callable[..., Any], in_path: Collection[str]) -> inspect.Signature:
+    """Return the signature of `handler` as FastAPI reads it; `in_path` are the names in the route's path."""
     hints = get_type_hints(handler, include_extras=True)
     written = inspect.signature(handler)
     parameters = [
-        one.replace(annotation=_annotation(one.name, hints.get(one.name, one.annotation)))
+        one.replace(annotation=_annotation(one.name, hints.get(one.name, one.annotation), in_path))
         for one in written.parameters.values()
     ]
     return written.replace(parameters=parameters, return_annotation=hints.get("return", written.return_annotation))
 
 
-def _annotation(name: str, hint: Any) -> Any:
+def _annotation(name: str, hint: Any, in_path: Collection[str]) -> Any:
     if hint is Caller:
         return Annotated[Caller, Depends(caller_of)]
-    return _PROJECT.get(name, hint) if hint == Name else hint
+    if name not in in_path or name not in PATH_NAMES:
+        return hint
+    return Annotated[hint, Path(description=PATH_NAMES[name].description, examples=[PATH_NAMES[name].example])]

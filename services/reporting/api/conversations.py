@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import asyncpg
-from fastapi import Path, Query
+from fastapi import Query
 
 from contracts.base import Id, Name
 from contracts.instants import DAY
@@ -18,10 +18,6 @@ from reporting.queries.search import FoundFeedbacks, search
 from reporting.queries.selection import ConversationScope, Project
 from servicekit import Caller, Clock, Routes
 
-ConversationPath = Annotated[Id, Path(description="The conversation, also called thread.", examples=["c-42"])]
-TurnPath = Annotated[
-    Id, Path(description="The turn: a person's question and the agent's answer to it.", examples=["t-7"])
-]
 PROJECT = "/conversations/{tenant}/{project}"
 CONVERSATION = PROJECT + "/{conversation_id:segment}"
 FAILURES = {
@@ -72,9 +68,7 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
         )
 
     @router.at("POST", CONVERSATION + "/turns-with-feedbacks")
-    async def turns(
-        tenant: Name, project: Name, conversation_id: ConversationPath, body: TurnsBody
-    ) -> TurnsWithFeedbacks:
+    async def turns(tenant: Name, project: Name, conversation_id: Id, body: TurnsBody) -> TurnsWithFeedbacks:
         """List the conversation's turns in time order, with their texts and effective reactions."""
         since = max(0, clock.now() - body.days * DAY)
         at = ConversationScope(tenant, project, conversation_id)
@@ -82,9 +76,7 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
             return await turns_with_feedbacks(connection, at, body.turn_ids, since, body.limit, body.cursor)
 
     @router.at("POST", CONVERSATION + "/feedback/latest")
-    async def latest_feedback(
-        tenant: Name, project: Name, conversation_id: ConversationPath, body: LatestBody
-    ) -> Latest:
+    async def latest_feedback(tenant: Name, project: Name, conversation_id: Id, body: LatestBody) -> Latest:
         """List the latest reaction of each changed turn, oldest change first; a null reaction means a retraction.
 
         A query with the last page's `watermark` returns all changes that the earlier pages did not show, including
@@ -99,8 +91,8 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
     async def own(
         tenant: Name,
         project: Name,
-        conversation_id: ConversationPath,
-        turn_id: TurnPath,
+        conversation_id: Id,
+        turn_id: Id,
         caller: Caller,
         user_id: Annotated[Id | None, Query(description="Another person's id; needs the scope on_behalf.")] = None,
     ) -> OwnFeedback:

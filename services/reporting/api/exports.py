@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Annotated
 
 import asyncpg
-from fastapi import Path, Query
+from fastapi import Query
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
@@ -64,7 +64,7 @@ def exports_router(pool: asyncpg.Pool) -> Routes:
     async def export(
         tenant: Name,
         project: Name,
-        wanted: Annotated[Format, Path(description="kto, dpo, sft, events or detector.", examples=["kto"])],
+        wanted: Format,
         question: Annotated[ExportQuestion, Query()],
     ) -> StreamingResponse:
         """Stream the matching feedback as training examples, newest first, in TRL's conversational columns.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
-from fastapi import Path
 from pydantic import BaseModel, Field
 
 from contracts.base import Name
@@ -75,9 +73,7 @@ def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries
         summary="Resend dead and waiting events",
         refuses={404: "The tenant has no endpoint of that name."},
     )
-    async def replay(
-        tenant: Name, endpoint: Annotated[Name, Path(description="Its name.", examples=["learner"])]
-    ) -> Replayed:
+    async def replay(tenant: Name, endpoint: Name) -> Replayed:
         """Send the endpoint's dead and waiting events now."""
         if not any(one.name == endpoint and one.settings.tenant == tenant for one in endpoints):
             raise RequestRefused(404, "There is no endpoint of that name.")
