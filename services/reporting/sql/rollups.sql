@@ -75,23 +75,24 @@ count(*) filter (where {row}.reaction = 'ok'), count(*) filter (where {row}.reac
     ) e
 
 -- name: count_hours
-with said as materialized ({rows_of_hours(effective)}),
-judged as materialized ({rows_of_hours(effective_or_overruled)} where e.origin = 'machine')
+-- Reactions that count and their reasons, and the machine's verdicts with people's reactions on the same turn.
+with counted as materialized ({rows_of_hours(effective)}),
+verdicts as materialized ({rows_of_hours(effective_or_overruled)} where e.origin = 'machine')
 insert into rollups ({rollup_columns})
 select tenant, project, case grouping(agent_id) when 0 then 'hour' else 'total' end, hour,
        origin, agent_id, agent_version, model, null, null, {sums(e)}
-from said e
+from counted e
 group by grouping sets
     ((tenant, project, hour, origin, agent_id, agent_version, model), (tenant, project, hour, origin))
 union all
 select e.tenant, e.project, 'reason hour', e.hour, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason,
        {sums(r)}
-from said e cross join lateral {reasons_of_row} r
+from counted e cross join lateral {reasons_of_row} r
 group by e.tenant, e.project, e.hour, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason
 union all
 select e.tenant, e.project, 'judgement hour', e.hour, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason,
        {sums(r)}
-from judged e cross join lateral {judgements_of_row} r
+from verdicts e cross join lateral {judgements_of_row} r
 group by e.tenant, e.project, e.hour, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason
 
 -- fragment: days_given

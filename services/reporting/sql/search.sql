@@ -28,11 +28,10 @@ from listed join {table} e using (feedback_id)
 where e.tenant = :tenant and e.project = :project
 
 -- name: search_text(scanned, view, rows, order)
--- Only records that contain the text are checked for being effective. The last row, `ended_here`, marks the end of a
--- scan that reached its limit.
 with looked as materialized (
     {scanned}
 ), hits as materialized (
+    -- Only records that contain the text are checked for being effective.
     select e.feedback_id, e.occurred_at, false as ended_here
     from looked e
     where e.holds and (e.is_reply or exists (
@@ -44,6 +43,7 @@ with looked as materialized (
 ), listed as (
     select * from hits
     union all (
+        -- The row at which a scan that reached its limit ended, if there are too few hits.
         select e.feedback_id, e.occurred_at, true
         from looked e
         where (select count(*) from hits) < :limit
