@@ -8,7 +8,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import _lru_cache_wrapper, partial
+from functools import _lru_cache_wrapper, cached_property, partial
 from typing import Any
 from uuid import uuid4
 
@@ -78,7 +78,12 @@ class RunningStack:
     ) -> ASGIApp:
         """The complete HTTP application, as `agent-feedback up` mounts it."""
         authenticator = authenticator or Tokens()
-        return guarded(self.plain_app(), authenticator, SURFACE, origins, seconds)
+        return guarded(self._routes, authenticator, SURFACE, origins, seconds)
+
+    @cached_property
+    def _routes(self) -> FastAPI:
+        """All routes, built once: each application writes its OpenAPI document again."""
+        return self.plain_app()
 
     def plain_app(self) -> FastAPI:
         """All routes without the guard."""

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -150,6 +151,7 @@ class Use(NamedTuple):
     keywords: frozenset[str] | None
 
 
+@cache
 def uses() -> Mapping[str, list[Use]]:
     """Return the uses of statements in the product's code, by the package `sql` that they are from."""
     found: dict[str, list[Use]] = defaultdict(list)

@@ -101,8 +101,9 @@ def defined_names(tree: ast.Module) -> Iterator[str]:
 
 
 def test_no_name_is_a_metaphor() -> None:
-    names = [(path, name) for folder in PRODUCT for path, tree in trees(folder) for name in defined_names(tree)]
-    names += [(path, path.stem) for folder in PRODUCT for path, _ in trees(folder)]
+    names = [
+        (path, name) for folder in PRODUCT for path, tree in trees(folder) for name in (path.stem, *defined_names(tree))
+    ]
     assert len(names) > 5_000, "the names were not found"
     wrong = [f"{path}: {name}" for path, name in names if name.removeprefix("_") in METAPHORS]
     assert wrong == [], "name a class for what it is, and a function for what it does"
