@@ -27,6 +27,7 @@ from tests.support.command import (
     COMMAND,
     HANG_SECONDS,
     agent_feedback,
+    agent_feedback_here,
     children_of,
     is_postgres,
     line_with,
@@ -54,30 +55,30 @@ GOOD = {
 }
 
 
-async def test_a_port_in_use() -> None:
+def test_a_port_in_use() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        async with state_folder() as state:
-            ended = await agent_feedback("up", "--exit", "--json", "--port", str(port), "--state", state)
+        with server_folder() as folder:
+            ended = agent_feedback_here("up", "--exit", "--json", "--port", str(port), "--state", f"{folder}/state")
     assert ended.code == 3
     assert ended.out == ""
     another = "choose another with --port (with make run: PORT=…)"
     assert ended.err.strip() == f"Port {port} on 127.0.0.1 is in use: {another}."
 
 
-async def test_a_missing_file() -> None:
-    async with state_folder() as state:
-        ended = await agent_feedback("up", "--exit", "--json", "--state", state, "--replay", "no/such/file.jsonl")
-        assert not state.exists()
+def test_a_missing_file(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    ended = agent_feedback_here("up", "--exit", "--json", "--state", state, "--replay", "no/such/file.jsonl")
+    assert not state.exists()
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.strip() == "There is no file no/such/file.jsonl."
 
 
 @pytest.mark.parametrize("message", [(), (" ",)], ids=["none", "blank"])
-async def test_a_verdict_about_nothing_is_wrong_usage(message: tuple[str, ...]) -> None:
-    ended = await agent_feedback("explain", *message)
+def test_a_verdict_about_nothing_is_wrong_usage(message: tuple[str, ...]) -> None:
+    ended = agent_feedback_here("explain", *message)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.strip() == "Give a message, or a file with --rows."
 
@@ -111,8 +112,7 @@ async def test_an_empty_file_and_lines_that_are_no_events(tmp_path: Path) -> Non
     assert facts["dead_letters"]["chat.message.ingested"] == 4
 
 
-@pytest.mark.parametrize("option", ["--outcomes", "--fates"])
-async def test_replay_names_the_same_bad_lines_as_the_outcomes_of_a_run(tmp_path: Path, option: str) -> None:
+async def test_replay_names_the_same_bad_lines_as_the_outcomes_of_a_run(tmp_path: Path) -> None:
     """The lines are named by field and rule, without any text."""
     file, outcomes = tmp_path / "mixed.jsonl", tmp_path / "outcomes.jsonl"
     events: list[dict[str, Any]] = [
@@ -123,7 +123,7 @@ async def test_replay_names_the_same_bad_lines_as_the_outcomes_of_a_run(tmp_path
     ]
     twice = '{"tenant": "globex", ' + json.dumps(GOOD)[1:]
     file.write_text("\n".join([*map(json.dumps, events), "a secret", twice]))
-    async with state_folder() as state, serving(state, "--replay", str(file), option, str(outcomes)):
+    async with state_folder() as state, serving(state, "--replay", str(file), "--outcomes", str(outcomes)):
         ended = await agent_feedback("replay", file, "--state", state, "--json")
         told = await agent_feedback("replay", file, "--state", state)
     rows = [json.loads(line) for line in outcomes.read_text("utf-8").splitlines()]
@@ -371,10 +371,10 @@ def test_the_command_is_installed() -> None:
 
 
 @pytest.mark.parametrize("options", [("--sample",), ()], ids=["with the sample", "alone"])
-async def test_a_state_folder_that_cannot_be_made(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_a_state_folder_that_cannot_be_made(tmp_path: Path, options: tuple[str, ...]) -> None:
     file = tmp_path / "file"
     file.touch()
-    ended = await agent_feedback("up", "--exit", "--json", "--state", file / "state", *options)
+    ended = agent_feedback_here("up", "--exit", "--json", "--state", file / "state", *options)
     assert (ended.code, ended.out) == (3, "")
     assert ended.err.strip() == f"The state folder {file / 'state'} cannot be used: Not a directory."
 
@@ -397,9 +397,9 @@ def disk_of(size: str) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("size", ["4k", "20m"], ids=["no room for the sample", "no room for a database"])
-async def test_a_full_disk(size: str) -> None:
+def test_a_full_disk(size: str) -> None:
     with disk_of(size) as disk:
-        ended = await agent_feedback("up", "--sample", "--exit", "--json", "--state", disk / "state")
+        ended = agent_feedback_here("up", "--sample", "--exit", "--json", "--state", disk / "state")
     assert (ended.code, ended.out) == (3, "")
     [sentence] = ended.err.strip().splitlines()
     assert "No space left on device" in sentence
@@ -446,20 +446,20 @@ NOBODY = "postgresql://127.0.0.1:1/nobody"
     ],
     ids=lambda command: command[0],
 )
-async def test_settings_that_are_not_sound(command: tuple[str, ...]) -> None:
-    async with state_folder() as state:
-        ended = await agent_feedback(*command, "--state", state, FEEDBACK_EMOJI_REWARDS="hush")
+def test_settings_that_are_not_sound(command: tuple[str, ...]) -> None:
+    with server_folder() as folder:
+        ended = agent_feedback_here(*command, "--state", f"{folder}/state", FEEDBACK_EMOJI_REWARDS="hush")
     assert (ended.code, ended.out) == (3, "")
     assert "FEEDBACK_EMOJI_REWARDS: must be a JSON object" in ended.err
     assert "Traceback" not in ended.err
     assert "hush" not in ended.err
 
 
-async def test_a_token_that_could_be_guessed_starts_nothing() -> None:
-    async with state_folder() as state:
-        ended = await agent_feedback("up", "--exit", "--state", state, "--token", "x")
-        by_variable = await agent_feedback("up", "--exit", "--state", state, AGENT_FEEDBACK_TOKEN="x")
-    service = await agent_feedback("run", "feedback", "--port", "0", AGENT_FEEDBACK_TOKEN="x")
+def test_a_token_that_could_be_guessed_starts_nothing() -> None:
+    with server_folder() as folder:
+        ended = agent_feedback_here("up", "--exit", "--state", f"{folder}/state", "--token", "x")
+        by_variable = agent_feedback_here("up", "--exit", "--state", f"{folder}/state", AGENT_FEEDBACK_TOKEN="x")
+    service = agent_feedback_here("run", "feedback", "--port", "0", AGENT_FEEDBACK_TOKEN="x")
     said = (
         "The access token (AGENT_FEEDBACK_TOKEN or --token) is shorter than 16 characters: "
         "make one with `openssl rand -hex 24`."
@@ -484,22 +484,23 @@ async def test_a_token_that_could_be_guessed_starts_nothing() -> None:
         ),
     ],
 )
-async def test_what_is_no_address_of_a_database_is_refused_at_once(address: str, said: str) -> None:
-    async with state_folder() as state:
-        ended = await agent_feedback("up", "--exit", "--state", state, "--database", address)
+def test_what_is_no_address_of_a_database_is_refused_at_once(address: str, said: str) -> None:
+    with server_folder() as folder:
+        ended = agent_feedback_here("up", "--exit", "--state", f"{folder}/state", "--database", address)
     assert ended.code == 3
     assert ended.err.strip() == said
 
 
 async def test_the_log_level_decides_what_is_logged() -> None:
-    async def events(*level: str) -> set[str]:
-        async with state_folder() as state:
-            ended = await agent_feedback("up", "--exit", "--json", "--state", state, *level)
-        assert ended.code == 0, ended.err
-        return {json.loads(line)["level"] for line in ended.err.splitlines() if line.startswith("{")}
+    async with state_folder() as state:
 
-    assert await events() == set()
-    assert "debug" in await events("--log-level", "debug")
+        async def events(*level: str) -> set[str]:
+            ended = await agent_feedback("up", "--exit", "--json", "--state", state, *level)
+            assert ended.code == 0, ended.err
+            return {json.loads(line)["level"] for line in ended.err.splitlines() if line.startswith("{")}
+
+        assert await events() == set()
+        assert "debug" in await events("--log-level", "debug")
 
 
 async def test_the_version() -> None:

@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+import pytest
+from typer.testing import CliRunner
 
+from standalone.cli.app import app
 from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.recount import Said
 from tests.support.server_folders import server_folder
@@ -54,6 +57,17 @@ async def agent_feedback(*arguments: str | Path, within: float = HANG_SECONDS, *
         raise AssertionError(f"did not end within {within} s: {err.decode()[-2000:]}") from None
     assert process.returncode is not None
     return Ended(process.returncode, out.decode(), err.decode())
+
+
+def agent_feedback_here(*arguments: str | Path, **environment: str) -> Ended:
+    """Run the command to its end in this process: without the second of imports, but only in a test without a loop."""
+    with pytest.MonkeyPatch.context() as patched:
+        # Else loggers of later tests would keep this run's closed standard error.
+        patched.setattr("servicekit.logging.configure_logging", lambda *_, **__: None)
+        for name, value in environment.items():
+            patched.setenv(name, value)
+        ended = CliRunner().invoke(app, [*map(str, arguments)], prog_name="agent-feedback")
+    return Ended(ended.exit_code, ended.stdout, ended.stderr)
 
 
 @asynccontextmanager

@@ -293,6 +293,16 @@ def test_up_takes_port_8080_or_with_exit_a_free_one(
     assert [one.port for one in options] == [port]
 
 
+@pytest.mark.parametrize("option", ["--outcomes", "--fates"])
+def test_up_takes_the_old_name_of_outcomes(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CHANGELOG.md: `--fates` is the old name of `--outcomes`."""
+    options: list[up.Options] = []
+    monkeypatch.setattr(up, "up", lambda given, *_: options.append(given))
+    monkeypatch.setattr(command, "run_work", lambda *_: None)
+    CliRunner().invoke(app, ["up", option, "outcomes.jsonl"])
+    assert [one.outcomes for one in options] == [Path("outcomes.jsonl")]
+
+
 def test_a_service_listens_on_loopback_at_port_8080(monkeypatch: pytest.MonkeyPatch) -> None:
     """`python -m SERVICE --help`: an address and a port with their defaults."""
     started: list[tuple[str, int]] = []
