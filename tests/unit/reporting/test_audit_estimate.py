@@ -7,6 +7,7 @@ import random
 import pytest
 
 from contracts.base import Reaction
+from contracts.intervals import wilson
 from reporting.api.audit.estimate import Stratum, satisfaction, share
 from reporting.api.audit.figures import accuracy, corrected, pooled
 
@@ -43,6 +44,58 @@ def test_a_wholly_reviewed_window_has_no_uncertainty() -> None:
     estimate = share([Stratum(10, ok=4, not_ok=6)], lambda one: one.ok)
     assert estimate is not None and estimate.rate == pytest.approx(0.4)
     assert estimate.interval == pytest.approx((0.4, 0.4))
+
+
+@pytest.mark.parametrize(
+    "strata",
+    [
+        [Stratum(10_000, ok=30, neutral=60, not_ok=10)],
+        [Stratum(100, ok=30, neutral=30, not_ok=10)],
+        [Stratum(1_000, ok=4, not_ok=4)],
+        [
+            Stratum(50, ok=20, not_ok=2),
+            Stratum(20, ok=3, neutral=2, not_ok=10),
+            Stratum(400, ok=10, neutral=35, not_ok=5),
+        ],
+    ],
+)
+def test_the_bounds_of_satisfaction_are_z_standard_errors_off(strata: list[Stratum]) -> None:
+    """At a bound r, ok - r (ok + not_ok) lies Z standard errors from 0. Every class has half a review more there."""
+    estimate = satisfaction(strata)
+    assert estimate is not None
+    total = sum(one.size for one in strata)
+    for bound in estimate.interval:
+        off = variance = 0.0
+        for one in strata:
+            counts, values = (one.ok, one.neutral, one.not_ok), (1 - bound, 0.0, -bound)
+            weight = one.size / total
+            off += weight * sum(n * value for n, value in zip(counts, values, strict=True)) / one.reviewed
+            shares = [(n + 0.5) / (one.reviewed + 1.5) for n in counts]
+            mean = sum(part * value for part, value in zip(shares, values, strict=True))
+            spread = sum(part * value**2 for part, value in zip(shares, values, strict=True)) - mean**2
+            variance += weight**2 * spread / (one.reviewed - 1) * (1 - one.reviewed / one.size)
+        assert abs(off) == pytest.approx(1.959964 * variance**0.5)
+    assert estimate.interval.low < estimate.rate < estimate.interval.high
+
+
+def test_one_judgement_among_many_reviews_leaves_the_whole_range_open() -> None:
+    estimate = satisfaction([Stratum(1_000, ok=1, neutral=30)])
+    assert estimate is not None
+    assert (estimate.rate, estimate.interval) == (1.0, (0.0, 1.0))
+
+
+def test_the_bounds_of_a_share_combine_the_strata_s_wilson_intervals() -> None:
+    strata = [Stratum(300, ok=5, not_ok=15), Stratum(100, ok=1, neutral=2, not_ok=1)]
+    estimate = share(strata, lambda one: one.not_ok)
+    assert estimate is not None
+    below = above = 0.0
+    for one, weight in zip(strata, (0.75, 0.25), strict=True):
+        low, high = wilson(one.not_ok, one.reviewed)
+        part = one.not_ok / one.reviewed
+        below += (1 - one.reviewed / one.size) * (weight * (part - low)) ** 2
+        above += (1 - one.reviewed / one.size) * (weight * (high - part)) ** 2
+    assert estimate.rate == pytest.approx(0.75 * 15 / 20 + 0.25 * 1 / 4)
+    assert estimate.interval == pytest.approx((estimate.rate - below**0.5, estimate.rate + above**0.5))
 
 
 # Of each true verdict, how often the machine says ok, nothing, not_ok.
