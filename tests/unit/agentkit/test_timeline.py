@@ -193,6 +193,25 @@ def test_a_confidence_that_is_none_counts_as_sure(confidence: str) -> None:
     assert found is not None and found["confidence"] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("own", "meta", "turn"),
+    [
+        ("t1", {"rn": "ef:f", "turn_id": "t2"}, "t1"),
+        (None, {"rn": "ef:f", "turn_id": "t2"}, "t2"),
+        (None, {"rn": "ef:f"}, None),
+        (None, {"rn": "ef:f", "turn_id": 2}, None),
+        (7, {"rn": "ef:f", "turn_id": "t2"}, None),
+        ("t1", {"turn_id": "t2"}, None),
+        ("t1", {"rn": 7, "turn_id": "t2"}, None),
+    ],
+)
+def test_an_artifact_names_its_turn_itself_or_in_its_payload(own: Any, meta: dict[str, Any], turn: str | None) -> None:
+    said = {"reaction": "ok", "ts": "2026-01-01T10:00:00Z"} | ({} if own is None else {"turn_id": own})
+    found = item_of_artifact(json.dumps(said), meta)
+    assert (found and found["turn_id"]) == turn
+    assert found is None or found["feedback_id"] == "f"
+
+
 @pytest.mark.parametrize("server", [silent, trickling, nonsense, a_page, hanging_up, None])
 async def test_a_service_in_trouble_leaves_the_timeline_alone(server: Any, caplog: pytest.LogCaptureFixture) -> None:
     async def load(url: str) -> None:
