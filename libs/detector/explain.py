@@ -13,6 +13,7 @@ from detector.model import Message, Neighbourhood, Verdict
 from detector.published import PUBLISHED
 from detector.reasons import reason_in_words
 from detector.rules import RULES
+from detector.spans import supporting_words
 
 _MINUTE: Final = 60_000_000
 _SAYS: Final = {
@@ -67,6 +68,7 @@ def render(verdict: Verdict) -> str:
         *_checked(verdict),
         f"  gate        {verdict.gate}",
         f"  because it  {'; '.join(reason_in_words(verdict.rules)) or 'says nothing that speaks either way'}",
+        *_words(verdict),
         f"  rules       {', '.join(verdict.rules) or 'none'}",
     ]
     if verdict.encoder is None:
@@ -114,6 +116,13 @@ def _kinds(cap: Cap) -> str:
     if cap.kinds == ("approval",):
         return "approval"
     return "rejection" if "rephrased" in cap.kinds else "rejection, unless rephrased,"
+
+
+def _words(verdict: Verdict) -> Iterable[str]:
+    """Yield the words of the message that support the verdict, if a pattern matches any."""
+    if words := supporting_words(verdict.user_said, verdict.rules):
+        quoted = ", ".join(f'"{part}"' for part in words)
+        yield f"  words       {quoted}"
 
 
 def _checked(verdict: Verdict) -> Iterable[str]:

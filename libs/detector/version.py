@@ -12,7 +12,7 @@ from contracts.detectors import GATE, WORDS
 HOME: Final = Path(__file__).parent
 DATE: Final = Path("weights", "date.txt")
 """File with the date of weights and patterns, relative to the package. File times would change with each copy."""
-_APART: Final = frozenset({"evaluation", "explain.py", "version.py"})
+_APART: Final = frozenset({"evaluation", "explain.py", "spans.py", "version.py"})
 """Files and folders that do not affect verdicts."""
 
 

@@ -1,0 +1,34 @@
+"""Words of a message that support its verdict. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+from detector.patterns import LANGUAGES, Pattern
+from detector.text import prepare
+
+#: Characters around the words of a match that say nothing.
+_AROUND = " ,.!?;:-"
+
+
+def supporting_words(said: str, rules: Iterable[str]) -> tuple[str, ...]:
+    """Return the parts of the message that the patterns among `rules` match, in the message's order.
+
+    They are in lower case, as patterns read them. A part within a longer one is left out. Rules that are no patterns
+    match nothing.
+    """
+    text = prepare(said).said
+    patterns = [pattern for name in rules if (pattern := _by_name().get(name))]
+    found = sorted((match.start(), -match.end()) for pattern in patterns if (match := pattern.regex.search(text)))
+    parts, end = [], 0
+    for first, minus_last in found:
+        if -minus_last > end:
+            end = -minus_last
+            parts.append(text[first:end].strip(_AROUND))
+    return tuple(part for part in dict.fromkeys(parts) if part)
+
+
+@cache
+def _by_name() -> dict[str, Pattern]:
+    return {pattern.name: pattern for patterns in LANGUAGES.values() for pattern in patterns}
