@@ -18,7 +18,7 @@ import pytest_asyncio
 import agent_feedback_kit as kit
 from agent_feedback_kit.sessions.ending import FAREWELL
 from agent_feedback_kit.sessions.record import opaque
-from tests.support.command import COMMAND, HANG_SECONDS
+from tests.support.command import COMMAND, HANG_SECONDS, agent_feedback_here
 from tests.support.llm_server import completion, llm_server
 from tests.support.running_stack import RunningStack
 from tests.support.served import nowhere, served
@@ -254,7 +254,13 @@ async def piped(url: str, lines: bytes, *options: str) -> str:
     ],
 )
 async def test_without_a_platform_it_does_not_start(options: Any, sentence: str) -> None:
-    await refused(options, sentence, 3)
+    process = await asyncio.create_subprocess_exec(
+        *(COMMAND, "chat", *options), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    _, err = await asyncio.wait_for(process.communicate(), HANG_SECONDS)
+    assert process.returncode == 3
+    assert sentence in " ".join(err.decode().replace("│", "").split())
+    assert "Traceback" not in err.decode()
 
 
 @pytest.mark.parametrize(
@@ -265,15 +271,7 @@ async def test_without_a_platform_it_does_not_start(options: Any, sentence: str)
         (("--model", "m", "--model-url", "http://localhost", "--model-key", "ключ"), "cannot occur in a key"),
     ],
 )
-async def test_options_that_cannot_be_meant(options: Any, sentence: str) -> None:
-    await refused(options, sentence, 2)
-
-
-async def refused(options: Any, sentence: str, code: int) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *(COMMAND, "chat", *options), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    _, err = await asyncio.wait_for(process.communicate(), HANG_SECONDS)
-    assert process.returncode == code
-    assert sentence in " ".join(err.decode().replace("│", "").split())
-    assert "Traceback" not in err.decode()
+def test_options_that_cannot_be_meant(options: Any, sentence: str) -> None:
+    ended = agent_feedback_here("chat", *options)
+    assert ended.code == 2
+    assert sentence in " ".join(ended.err.split())
