@@ -18,6 +18,7 @@ from feedback.api_erasure import erasure_router
 from feedback.api_reviews import reviews_router
 from feedback.api_sessions import sessions_router
 from inference.api import inference_router
+from reporting.api.alerts import alerts_router
 from reporting.api.audit.routes import audit_router
 from reporting.api.conversations import conversations_router
 from reporting.api.exports import exports_router
@@ -40,6 +41,7 @@ ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     figures_router,
     exports_router,
     audit_router,
+    alerts_router,
     webhooks_router,
     inference_router,
 )

@@ -10,11 +10,13 @@ from pathlib import Path
 import asyncpg
 
 from contracts.where import FeedbackState
+from reporting.alerts.desk import AlertDesk
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.settings_file import AlertSettings, read_alerts
 from reporting.alerts.store import AlertMessages
 from reporting.alerts.watch import AlertWatch
 from reporting.dashboard.routes import Health, Where
+from reporting.egress.figures import FeedbackMetrics
 from reporting.egress.mirror.adopting import set_store
 from reporting.egress.mirror.mirror import ArtifactReplicator
 from reporting.egress.mirror.object_store import ObjectStore
@@ -59,8 +61,13 @@ class ReportingParts:
     endpoints: Sequence[WebhookEndpoint]
     alerts: AlertSettings
     alert_courier: AlertCourier
+    feedback_metrics: FeedbackMetrics
     health: Health | None
     where: Where | None
+
+    @property
+    def alert_desk(self) -> AlertDesk:
+        return AlertDesk(self.reads, self.pool, self.alerts, self.alert_courier, self.service.context.clock)
 
     def projection_handler(self) -> ProjectionHandler:
         return ProjectionHandler(self.store)
@@ -120,6 +127,7 @@ async def open_parts(
         endpoints=read_endpoints(settings.webhooks) if settings.webhooks else [],
         alerts=alerts,
         alert_courier=alert_courier,
+        feedback_metrics=FeedbackMetrics(pool, service.context.clock),
         health=health,
         where=where,
     )

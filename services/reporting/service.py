@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contracts.scopes import ADMIN, DETECT, READ, REVIEW
+from reporting.api.alerts import ALERTS, REMOVALS, RULES, TESTS, alerts_router
 from reporting.api.audit.routes import AUDIT, DRAWS, audit_router
 from reporting.api.conversations import CONVERSATION, PROJECT, conversations_router
 from reporting.api.exports import EXPORT, exports_router
 from reporting.api.figures import SESSIONS, figures_router
 from reporting.api.issues import CHANGE, ISSUE, ISSUES, MERGE, SPLIT, issues_router
 from reporting.api.webhooks import REPLAY, WEBHOOKS, webhooks_router
+from reporting.dashboard.routes import ALERTS as ALERTS_PAGE
 from reporting.dashboard.routes import PAGES, pages_router
 from reporting.egress.webhooks.handlers import ErasureRequestHandler
 from reporting.parts import ReportingParts, open_parts
@@ -82,10 +84,24 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             {("GET", WEBHOOKS): needs(ADMIN), ("POST", REPLAY): needs(ADMIN)},
         ),
         Serves(
+            lambda parts: alerts_router(parts.alert_desk),
+            {
+                ("GET", ALERTS): needs(READ),
+                ("POST", RULES): needs(ADMIN),
+                ("POST", REMOVALS): needs(ADMIN),
+                ("POST", TESTS): needs(ADMIN),
+            },
+        ),
+        Serves(
             lambda parts: pages_router(
-                parts.reads, parts.service.context.clock, parts.health, parts.settings.trace_url_template, parts.where
+                parts.reads,
+                parts.service.context.clock,
+                parts.health,
+                parts.settings.trace_url_template,
+                parts.where,
+                parts.alert_desk,
             ),
-            {("GET", path): needs(READ) for path in PAGES},
+            {("GET", path): needs(READ) for path in PAGES} | {("POST", ALERTS_PAGE): needs(ADMIN)},
             pages=True,
         ),
     ],
@@ -93,6 +109,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Every("rollups", 5, lambda parts: parts.rollups.catch_up),
         Every("issues", 10, lambda parts: parts.issues.catch_up, delay=10),
         Every("artifacts", 2, ReportingParts.replicate_artifacts, if_set="artifact_store_url"),
+        Every("feedback metrics", 60, lambda parts: parts.feedback_metrics.update),
         Every("alerts", 60, ReportingParts.look_at_alerts),
         Every("alert messages", 2, lambda parts: parts.alert_courier.deliver),
         Every("webhook", 1, ReportingParts.couriers, if_set="webhooks"),

@@ -83,6 +83,12 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", PROJECT + "/audit/draws"): frozenset({"review"}),
     ("POST", PROJECT + "/audit/draws"): frozenset({"review"}),
     ("GET", "/dashboard/where"): frozenset({"read"}),
+    ("GET", "/dashboard/alerts"): frozenset({"read"}),
+    ("POST", "/dashboard/alerts"): frozenset({"admin"}),
+    ("GET", PROJECT + "/alerts"): frozenset({"read"}),
+    ("POST", PROJECT + "/alerts/rules"): frozenset({"admin"}),
+    ("POST", PROJECT + "/alerts/removals"): frozenset({"admin"}),
+    ("POST", PROJECT + "/alerts/tests"): frozenset({"admin"}),
     ("POST", "/conversations/{tenant}/sessions"): frozenset({"read"}),
     ("POST", "/sign-in"): PUBLIC,
 }

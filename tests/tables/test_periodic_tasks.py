@@ -28,6 +28,7 @@ TASKS = {
         "webhook learner",
         "alerts",
         "alert messages",
+        "feedback metrics",
         "lag",
     ],
 }

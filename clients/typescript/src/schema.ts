@@ -44,6 +44,26 @@ export interface AgentText {
   ts: string;
 }
 
+/** Alert that is open or over. */
+export interface AlertShown {
+  /** Name of its rule. */
+  rule: string;
+  /** Kind of its rule. */
+  kind: string;
+  /** The agent that it is about; null: the project. */
+  agent: string | null;
+  /** The agent's version that it is about; null: all. */
+  version: string | null;
+  /** The fact in a few words. */
+  title: string;
+  /** Time at which it began, in UTC. */
+  opened_at: string;
+  /** Time at which it was over, in UTC; null while it is open. */
+  over_at: string | null;
+  /** Path of the page with exactly its turns. */
+  path: string;
+}
+
 /** Artifact of a turn. `hosted_uri` is the payload's address in the object store, null if it is not there (yet). A changed artifact gets another `hosted_uri`, and the previous object is deleted. `user_id` is null after the person's erasure. `payload` is null unless `with_payload` was set. */
 export interface Artifact {
   /** The artifact's resource name. */
@@ -180,6 +200,34 @@ export interface Calibration {
   thresholds: Threshold[];
   /** Verdicts by detector version and part, latest version first; at most 100. */
   detectors: OfDetector[];
+}
+
+/** Rule that was stored or removed. */
+export interface ChangedRule {
+  /** Its name. */
+  name: string;
+  /** Its state after the request. */
+  state: "stored" | "removed";
+}
+
+/** Name of a channel. */
+export interface ChannelName {
+  /** Name of a channel of the project. */
+  channel: string;
+}
+
+/** Channel that rules of the project may name. */
+export interface ChannelShown {
+  /** Its name in the file. */
+  name: string;
+  /** slack, teams, pagerduty, email or webhook. */
+  type: string;
+  /** Messages of the project that will be retried. */
+  waiting: number;
+  /** Messages of the project that are not retried. */
+  dead: number;
+  /** Their last failure: a status, `timeout`, `private_address` or an error's name. */
+  last_answer: string | null;
 }
 
 export interface ConversationsInPeriod {
@@ -759,6 +807,20 @@ export interface PeriodTurn {
   feedbacks: FeedbackItem[];
 }
 
+/** Alerts, rules and channels of a project. */
+export interface ProjectAlertsState {
+  /** As in the path. */
+  tenant: string;
+  /** As in the path. */
+  project: string;
+  /** Open alerts, then the others, newest first; at most 100. */
+  alerts: AlertShown[];
+  /** Rules, those of the file first. */
+  rules: RuleShown[];
+  /** Channels in the file's order. */
+  channels: ChannelShown[];
+}
+
 /** Counts for an agent, with the 95 % confidence interval of its satisfaction. */
 export interface RankedAgent {
   /** user + machine + reviewer = ok + not_ok + neutral. */
@@ -977,6 +1039,56 @@ export interface Replayed {
   due: number;
 }
 
+/** Name of a rule. */
+export interface RuleName {
+  /** Name of a rule that was set here. */
+  name: string;
+}
+
+/** Rule of a project, and the place where it is set. */
+export interface RuleShown {
+  /** `file`: the operator's file. `here`: the page or this API. */
+  source: "file" | "here";
+  /** The rule. */
+  rule: unknown;
+}
+
+/** Satisfaction is below a level, with its whole always-valid interval. */
+export interface SatisfactionBelow {
+  /** Name of the rule, unique in its project. */
+  name: string;
+  /** Names of the channels that get its alerts. */
+  channels?: string[];
+  /** The only agent to test; null: each of them. */
+  agent?: string | null;
+  /** Test each agent, or each version of each agent. */
+  per?: "agent" | "version";
+  /** Whose verdicts count: people's or the machine's. */
+  verdicts?: "people" | "machine";
+  /** Days of which each begins a test, and after which a test ends. */
+  days?: number;
+  kind: "satisfaction_below";
+  /** The level, between 0 and 1. */
+  below: number;
+}
+
+/** Satisfaction is significantly lower than in the 28 days before. A version is compared with its whole agent. */
+export interface SatisfactionDropped {
+  /** Name of the rule, unique in its project. */
+  name: string;
+  /** Names of the channels that get its alerts. */
+  channels?: string[];
+  /** The only agent to test; null: each of them. */
+  agent?: string | null;
+  /** Test each agent, or each version of each agent. */
+  per?: "agent" | "version";
+  /** Whose verdicts count: people's or the machine's. */
+  verdicts?: "people" | "machine";
+  /** Days of which each begins a test, and after which a test ends. */
+  days?: number;
+  kind: "satisfaction_dropped";
+}
+
 /** Search with filters, all of which must match; without any, all effective feedback and all replies match. */
 export interface SearchBody {
   /** Maximum number of items in the response. */
@@ -1044,6 +1156,21 @@ export interface SessionsBody {
   bucket?: "hour" | "day" | "week";
 }
 
+/** There is no feedback, although there was some at the same time a week before. */
+export interface Silence {
+  /** Name of the rule, unique in its project. */
+  name: string;
+  /** Names of the channels that get its alerts. */
+  channels?: string[];
+  kind: "silence";
+  /** The only agent to test; null: the whole project. */
+  agent?: string | null;
+  /** Hours without any verdict. */
+  hours?: number;
+  /** Verdicts in the same hours of the week before, at least. */
+  least?: number;
+}
+
 /** Outcome of a request, unless the platform expects another response (docs/sources.md). */
 export interface SourceOutcome {
   /** published; ignored: no event that we use; refused: invalid, and invalid again if repeated. */
@@ -1072,6 +1199,14 @@ export interface Summary {
   by_agent_version: NamedFigures[];
   /** By origin, most feedback first. */
   by_origin: NamedFigures[];
+}
+
+/** Outcome of a test message. */
+export interface TestedChannel {
+  /** True if the channel accepted it. */
+  delivered: boolean;
+  /** A status, `delivered`, `timeout`, `private_address` or an error's name. */
+  answer: string;
 }
 
 /** Agreement of the machine verdicts with at least a given confidence. */
@@ -1599,6 +1734,26 @@ export interface Operations {
       count?: number;
     };
     answer: Drawn;
+  };
+  "GET /conversations/{tenant}/{project}/alerts": {
+    query: Record<string, unknown>;
+    body: undefined;
+    answer: ProjectAlertsState;
+  };
+  "POST /conversations/{tenant}/{project}/alerts/rules": {
+    query: Record<string, unknown>;
+    body: unknown;
+    answer: ChangedRule;
+  };
+  "POST /conversations/{tenant}/{project}/alerts/removals": {
+    query: Record<string, unknown>;
+    body: RuleName;
+    answer: ChangedRule;
+  };
+  "POST /conversations/{tenant}/{project}/alerts/tests": {
+    query: Record<string, unknown>;
+    body: ChannelName;
+    answer: TestedChannel;
   };
   "GET /tenants/{tenant}/webhooks": {
     query: Record<string, unknown>;

@@ -53,7 +53,7 @@ def title_of(rule: AlertRule, found: AlertFinding) -> str:
         case Lag():
             return f"{found.number:,} records are waiting in the log"
         case _:
-            return f"{found.number:,} dead letters"
+            return f"{found.number:,} dead letter{'' if found.number == 1 else 's'}"
 
 
 def text_of(rule: AlertRule, found: AlertFinding) -> str:

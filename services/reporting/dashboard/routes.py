@@ -12,12 +12,14 @@ from fastapi.responses import RedirectResponse, StreamingResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
-from contracts.scopes import REVIEW
+from contracts.scopes import ADMIN, REVIEW
+from reporting.alerts.desk import AlertDesk
 from reporting.api.audit.queries import pending
 from reporting.api.audit.routes import DRAWS, figures
 from reporting.api.audit.routes import PAGE as AUDIT
 from reporting.api.issues import PAGE as ISSUE
 from reporting.dashboard import exports, reading
+from reporting.dashboard.alerts import FormOutcome, carried_out, sources
 from reporting.dashboard.health import Health, HealthFacts, SharedHealth
 from reporting.dashboard.issues import issue_values, issues_values, unsolved
 from reporting.dashboard.overview import live, overview
@@ -36,6 +38,7 @@ __all__ = ["Health", "pages_router"]
 FRONT, LIVE, CONVERSATION, ASSET = "/", "/dashboard/live", "/dashboard/conversation", ASSETS_AT + "/{name:segment}"
 LIST, AGENT, CALIBRATION = "/dashboard/feedback", "/dashboard/agent", "/dashboard/calibration"
 SESSIONS: Final = "/dashboard/sessions"
+ALERTS: Final = "/dashboard/alerts"
 WHERE: Final = "/dashboard/where"
 ISSUES: Final = "/dashboard/issues"
 CSV, JSONL = LIST + ".csv", LIST + ".jsonl"
@@ -51,6 +54,7 @@ PAGES: Final = (
     AUDIT,
     SESSIONS,
     WHERE,
+    ALERTS,
     ISSUES,
     ISSUE,
     ASSET,
@@ -113,8 +117,12 @@ def pages_router(
     health: Health | None,
     trace_url_template: str | None = None,
     where: Where | None = None,
+    desk: AlertDesk | None = None,
 ) -> APIRouter:
-    """Return the routes of all pages and assets. Each of them requires a token."""
+    """Return the routes of all pages and assets. Each of them requires a token.
+
+    Without a `desk` there is no page of alerts.
+    """
     router = APIRouter(include_in_schema=False, route_class=PageRoute)
     shared = SharedHealth(health, clock)
 
@@ -229,6 +237,29 @@ def pages_router(
         ratings = await session_ratings(pool, visit.at.tenant, span, "day")
         return visit.page("sessions.html", s=ratings, span=span, turns=turns_in_words, day=lambda one: one.start[:10])
 
+    async def show_alerts(visit: Visit, outcome: FormOutcome | None = None) -> Response:
+        if desk is None:
+            return error_page(404, "There is nothing here", "This process has no alerts.")
+        board = await desk.board(visit.at)
+        sees_all = visit.caller.tenant is None and visit.caller.project is None
+        platform = await desk.board(None) if sees_all else None
+        return visit.page(
+            "alerts.html",
+            outcome=outcome,
+            alerts=board.alerts,
+            platform_alerts=platform.alerts if platform else [],
+            rules=sources([*board.rules, *(platform.rules if platform else ())]),
+            channels=board.channels,
+            admin=ADMIN in visit.caller.scopes,
+            agent_names=await agent_ids(pool, visit.at),
+        )
+
+    async def change_alerts(request: Request) -> Response:
+        visit = await visit_of(request)
+        if isinstance(visit, Response) or desk is None:
+            return visit if isinstance(visit, Response) else await show_alerts(visit)
+        return await show_alerts(visit, await carried_out(desk, visit.at, request))
+
     async def show_where(visit: Visit) -> Response:
         view, steps = visit.view, None
         if where is not None and view.id is not None:
@@ -274,9 +305,12 @@ def pages_router(
         (WHERE, visited(show_where)),
         (ISSUES, visited(show_issues)),
         (ISSUE, visited(show_issue)),
+        (ALERTS, visited(show_alerts)),
         (CONVERSATION, show_conversation),
     ):
         router.add_api_route(path, handler, methods=["GET"], response_model=None)
+
+    router.add_api_route(ALERTS, change_alerts, methods=["POST"], response_model=None)
 
     @router.get(ASSET)
     async def asset(name: str) -> Response:

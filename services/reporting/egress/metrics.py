@@ -14,6 +14,17 @@ ALERT_MESSAGES = Counter(
     "Attempts to announce an alert in a channel: delivered, failed, or failed for the last time (dead)",
     ("channel", "outcome"),
 )
+_AGENT = ("tenant", "project", "agent", "origin")
+SATISFACTION = Gauge(
+    "agent_feedback_satisfaction", "Share of good verdicts of the last 24 hours, of the most judged agents", _AGENT
+)
+VERDICTS = Gauge("agent_feedback_verdicts", "Verdicts of the last 24 hours, of the most judged agents", _AGENT)
+REJECTION_RATE = Gauge(
+    "agent_feedback_rejection_rate", "Share of rejections of the last 24 hours, of the most judged agents", _AGENT
+)
+UNLISTED_AGENTS = Gauge(
+    "agent_feedback_unlisted_agents", "Agents with verdicts of the last 24 hours that have no metrics of their own"
+)
 ARTIFACTS = Counter(
     "agent_feedback_artifacts_total",
     "Objects written to and deleted from the artifact store, and failed steps",

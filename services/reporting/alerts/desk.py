@@ -1,0 +1,109 @@
+"""Operations on a project's alerts, for the HTTP API and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from uuid import uuid4
+
+import asyncpg
+
+from reporting.alerts.messages import Announcement
+from reporting.alerts.rules import AlertRule, ProjectRule
+from reporting.alerts.sending import AlertCourier
+from reporting.alerts.settings_file import AlertSettings
+from reporting.alerts.store import (
+    MOST_RULES,
+    AlertRow,
+    ChannelCount,
+    alert_rows,
+    delete_rule,
+    message_counts,
+    set_rule,
+    stored_rules,
+)
+from reporting.egress.webhooks.sending import AttemptResult
+from reporting.queries.selection import Project
+from servicekit import Clock, RequestRefused
+
+Source = Literal["file", "here"]
+"""Place of a rule: the operator's file, or the database, where it was set on the page or over HTTP."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelState:
+    """Channel that a project may use, and its messages. It has no address or secret."""
+
+    name: str
+    type: str
+    count: ChannelCount
+
+
+@dataclass(frozen=True, slots=True)
+class AlertBoard:
+    """Alerts, rules and channels of a project; None stands for the platform."""
+
+    alerts: Sequence[AlertRow]
+    rules: Sequence[tuple[AlertRule, Source]]
+    channels: Sequence[ChannelState]
+
+
+class AlertDesk:
+    """Reads through `reads`, which sees one tenant only, and writes through `writes`."""
+
+    def __init__(
+        self,
+        reads: asyncpg.Pool,
+        writes: asyncpg.Pool,
+        settings: AlertSettings,
+        courier: AlertCourier,
+        clock: Clock,
+    ) -> None:
+        self._reads = reads
+        self._writes = writes
+        self._settings = settings
+        self._courier = courier
+        self._clock = clock
+
+    async def board(self, at: Project | None) -> AlertBoard:
+        """Return the state of a project, or of the platform."""
+        fixed = self._settings.rules.get(at, ())
+        rules: list[tuple[AlertRule, Source]] = [(rule, "file") for rule in fixed]
+        if at is not None:
+            names = {rule.name for rule in fixed}
+            stored = (await stored_rules(self._reads, at)).get(at, ())
+            rules += [(rule, "here") for rule in stored if rule.name not in names]
+        counts = await message_counts(self._reads, at)
+        channels = [
+            ChannelState(one.settings.name, one.settings.type, counts.get(one.settings.name, ChannelCount()))
+            for one in self._settings.channels_of(at)
+        ]
+        return AlertBoard(await alert_rows(self._reads, at), rules, channels)
+
+    async def set_rule(self, at: Project, rule: ProjectRule) -> None:
+        """Store a rule. Raises RequestRefused if the file has one of this name, or for unknown channels."""
+        if any(one.name == rule.name for one in self._settings.rules.get(at, ())):
+            raise RequestRefused(409, "The file has a rule of this name: change it there, or choose another name.")
+        known = {one.settings.name for one in self._settings.channels_of(at)}
+        if not known.issuperset(rule.channels):
+            raise RequestRefused(422, "channels: must be names of channels of this project.")
+        if not await set_rule(self._writes, at, rule, self._clock.now()):
+            raise RequestRefused(409, f"A project has at most {MOST_RULES} rules of this kind: remove one first.")
+
+    async def remove_rule(self, at: Project, name: str) -> None:
+        """Delete a stored rule; its alerts end at the next look. Raises RequestRefused if there is none."""
+        if not await delete_rule(self._writes, at, name):
+            raise RequestRefused(404, "There is no rule of that name, or it is in the file.")
+
+    async def test(self, at: Project, channel: str) -> AttemptResult:
+        """Send a test message. Raises RequestRefused if the project has no such channel."""
+        found = next((one for one in self._settings.channels_of(at) if one.settings.name == channel), None)
+        if found is None:
+            raise RequestRefused(404, "There is no channel of that name.")
+        now, id_ = self._clock.now(), str(uuid4())
+        link = f"{self._settings.address}/dashboard/alerts?at={at.tenant}/{at.project}"
+        title = f"{at.tenant} / {at.project} can reach this channel"
+        text = "Somebody sent this message with the test button of the alerts page."
+        one = Announcement(f"test-{id_}", "test", title, text, link, at.tenant, at.project, "test", now)
+        return await self._courier.send(found, id_, one)

@@ -1,0 +1,160 @@
+"""HTTP routes of alerts: alerts, rules and channels of a project, and a test of a channel."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from fastapi import Body
+from pydantic import BaseModel, ConfigDict, Field
+
+from contracts.base import Name
+from contracts.instants import format_instant
+from reporting.alerts.desk import AlertDesk, Source
+from reporting.alerts.rules import ProjectRule
+from reporting.alerts.store import AlertRow
+from reporting.api.conversations import FAILURES, PROJECT
+from reporting.queries.answers import ResponseModel, Time
+from reporting.queries.selection import Project
+from servicekit import Routes
+
+ALERTS: Final = PROJECT + "/alerts"
+RULES, REMOVALS, TESTS = ALERTS + "/rules", ALERTS + "/removals", ALERTS + "/tests"
+
+
+class AlertShown(ResponseModel):
+    """Alert that is open or over."""
+
+    rule: Annotated[str, Field(description="Name of its rule.", examples=["support-bot-low"])]
+    kind: Annotated[str, Field(description="Kind of its rule.", examples=["satisfaction_below"])]
+    agent: Annotated[str | None, Field(description="The agent that it is about; null: the project.")]
+    version: Annotated[str | None, Field(description="The agent's version that it is about; null: all.")]
+    title: Annotated[str, Field(description="The fact in a few words.")]
+    opened_at: Annotated[Time, Field(description="Time at which it began, in UTC.")]
+    over_at: Annotated[Time | None, Field(description="Time at which it was over, in UTC; null while it is open.")]
+    path: Annotated[str, Field(description="Path of the page with exactly its turns.")]
+
+
+class RuleShown(ResponseModel):
+    """Rule of a project, and the place where it is set."""
+
+    source: Annotated[Source, Field(description="`file`: the operator's file. `here`: the page or this API.")]
+    rule: Annotated[ProjectRule, Field(description="The rule.", discriminator="kind")]
+
+
+class ChannelShown(ResponseModel):
+    """Channel that rules of the project may name."""
+
+    name: Annotated[str, Field(description="Its name in the file.", examples=["support-slack"])]
+    type: Annotated[str, Field(description="slack, teams, pagerduty, email or webhook.", examples=["slack"])]
+    waiting: Annotated[int, Field(description="Messages of the project that will be retried.", examples=[0])]
+    dead: Annotated[int, Field(description="Messages of the project that are not retried.", examples=[0])]
+    last_answer: Annotated[
+        str | None, Field(description="Their last failure: a status, `timeout`, `private_address` or an error's name.")
+    ]
+
+
+class ProjectAlertsState(ResponseModel):
+    """Alerts, rules and channels of a project."""
+
+    tenant: Annotated[str, Field(description="As in the path.")]
+    project: Annotated[str, Field(description="As in the path.")]
+    alerts: Annotated[list[AlertShown], Field(description="Open alerts, then the others, newest first; at most 100.")]
+    rules: Annotated[list[RuleShown], Field(description="Rules, those of the file first.")]
+    channels: Annotated[list[ChannelShown], Field(description="Channels in the file's order.")]
+
+
+class RuleName(BaseModel):
+    """Name of a rule."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+    name: Annotated[Name, Field(description="Name of a rule that was set here.", examples=["support-bot-low"])]
+
+
+class ChannelName(BaseModel):
+    """Name of a channel."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+    channel: Annotated[Name, Field(description="Name of a channel of the project.", examples=["support-slack"])]
+
+
+class ChangedRule(ResponseModel):
+    """Rule that was stored or removed."""
+
+    name: Annotated[str, Field(description="Its name.", examples=["support-bot-low"])]
+    state: Annotated[Literal["stored", "removed"], Field(description="Its state after the request.")]
+
+
+class TestedChannel(ResponseModel):
+    """Outcome of a test message."""
+
+    delivered: Annotated[bool, Field(description="True if the channel accepted it.")]
+    answer: Annotated[
+        str,
+        Field(description="A status, `delivered`, `timeout`, `private_address` or an error's name.", examples=["200"]),
+    ]
+
+
+def alerts_router(desk: AlertDesk) -> Routes:
+    """Return the routes under `…/alerts`."""
+    router = Routes("alerts", FAILURES)
+
+    @router.at("GET", ALERTS, summary="Alerts, rules and channels")
+    async def alerts(tenant: Name, project: Name) -> ProjectAlertsState:
+        """Get the project's open and last alerts, its rules and the channels that they may name."""
+        board = await desk.board(Project(tenant, project))
+        return ProjectAlertsState(
+            tenant=tenant,
+            project=project,
+            alerts=[_shown(one) for one in board.alerts],
+            rules=[RuleShown.model_validate({"source": source, "rule": rule}) for rule, source in board.rules],
+            channels=[
+                ChannelShown(
+                    name=one.name,
+                    type=one.type,
+                    waiting=one.count.waiting,
+                    dead=one.count.dead,
+                    last_answer=one.count.last_answer,
+                )
+                for one in board.channels
+            ],
+        )
+
+    @router.at(
+        "POST",
+        RULES,
+        summary="Set an alert rule",
+        refuses={409: "The file has a rule of this name, or there are too many rules."},
+    )
+    async def set_rule(
+        tenant: Name, project: Name, body: Annotated[ProjectRule, Body(discriminator="kind")]
+    ) -> ChangedRule:
+        """Store a rule, in place of one of the same name that was set here."""
+        await desk.set_rule(Project(tenant, project), body)
+        return ChangedRule(name=body.name, state="stored")
+
+    @router.at("POST", REMOVALS, summary="Remove an alert rule", refuses={404: "No rule of that name was set here."})
+    async def remove(tenant: Name, project: Name, body: RuleName) -> ChangedRule:
+        """Remove a rule that was set here. Its open alerts end within a minute."""
+        await desk.remove_rule(Project(tenant, project), body.name)
+        return ChangedRule(name=body.name, state="removed")
+
+    @router.at("POST", TESTS, summary="Test an alert channel", refuses={404: "The project has no such channel."})
+    async def test(tenant: Name, project: Name, body: ChannelName) -> TestedChannel:
+        """Send a test message now, and report the channel's answer. PagerDuty opens an incident for it."""
+        result = await desk.test(Project(tenant, project), body.channel)
+        return TestedChannel(delivered=result.delivered, answer=result.what)
+
+    return router
+
+
+def _shown(one: AlertRow) -> AlertShown:
+    return AlertShown(
+        rule=one.rule,
+        kind=one.kind,
+        agent=one.subject.agent,
+        version=one.subject.version,
+        title=one.title,
+        opened_at=format_instant(one.opened_at),
+        over_at=None if one.over_at is None else format_instant(one.over_at),
+        path=one.path,
+    )

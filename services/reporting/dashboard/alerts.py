@@ -1,0 +1,89 @@
+"""Forms of the alerts page: set and remove rules, and test channels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+from fastapi import Request
+from pydantic import ValidationError
+
+from reporting.alerts.desk import AlertDesk
+from reporting.alerts.rules import PROJECT_RULE, AlertRule, DeadLetters, Lag, OfShare, SatisfactionBelow, Silence
+from reporting.queries.selection import Project
+from servicekit import RequestRefused
+
+_MOST_BYTES: Final = 16_384
+_MOST_FIELDS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class FormOutcome:
+    """Sentence about a form that the page shows; `failed` if nothing was changed or delivered."""
+
+    said: str
+    failed: bool = False
+
+
+async def carried_out(desk: AlertDesk, at: Project, request: Request) -> FormOutcome:
+    """Do what a form of the page asks for. Refusals do not raise."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return FormOutcome("Rules are changed on their own page.", failed=True)
+    try:
+        said = parse_qs((await request.body())[:_MOST_BYTES].decode("ascii"), max_num_fields=_MOST_FIELDS)
+        if "remove" in said:
+            await desk.remove_rule(at, said["remove"][0])
+            return FormOutcome(f"The rule {said['remove'][0]} was removed.")
+        if "test" in said:
+            result = await desk.test(at, said["test"][0])
+            if result.delivered:
+                return FormOutcome(f"The channel {said['test'][0]} accepted the test message.")
+            return FormOutcome(f"The test message was not delivered: {result.what}.", failed=True)
+        rule = PROJECT_RULE.validate_python(_rule_of(said))
+        await desk.set_rule(at, rule)
+    except RequestRefused as refusal:
+        return FormOutcome(str(refusal), failed=True)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        return FormOutcome(f"{fault['loc'][-1] if fault['loc'] else 'rule'}: {fault['msg']}.", failed=True)
+    except ValueError:
+        return FormOutcome("The form could not be read.", failed=True)
+    return FormOutcome(f"The rule {rule.name} was saved. It is looked at every minute.")
+
+
+def _rule_of(said: dict[str, list[str]]) -> dict[str, Any]:
+    """Return the settings in a form; a level is a percentage there."""
+    rule: dict[str, Any] = {name: values[0] for name, values in said.items() if name != "channels"}
+    if "below" in rule:
+        rule["below"] = float(rule["below"]) / 100
+    return {**rule, "channels": said.get("channels", [])}
+
+
+def rule_in_words(rule: AlertRule) -> str:
+    """Return the condition of a rule as a sentence."""
+    match rule:
+        case OfShare():
+            each = (
+                f"each version of {rule.agent or 'each agent'}" if rule.per == "version" else rule.agent or "each agent"
+            )
+            by = "people's verdicts" if rule.verdicts == "people" else "machine verdicts"
+            if isinstance(rule, SatisfactionBelow):
+                return f"Satisfaction with {each} is below {100 * rule.below:.4g}% ({by}, up to {rule.days} days)."
+            return f"Satisfaction with {each} dropped from the 28 days before ({by}, up to {rule.days} days)."
+        case Silence():
+            about = f" on {rule.agent}" if rule.agent is not None else ""
+            return f"No feedback{about} for {rule.hours} hours, but at least {rule.least} verdicts a week before."
+        case Lag():
+            return f"More than {rule.more_than:,} records wait in the log for {rule.minutes} minutes."
+        case DeadLetters():
+            return f"More than {rule.more_than:,} dead letters in an hour."
+
+
+def sources(rules: Sequence[tuple[AlertRule, str]]) -> list[dict[str, Any]]:
+    """Return the rules as the page shows them."""
+    return [
+        {"name": rule.name, "words": rule_in_words(rule), "channels": rule.channels, "source": source}
+        for rule, source in rules
+    ]

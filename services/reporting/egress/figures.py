@@ -1,0 +1,76 @@
+"""Figures of feedback as metrics, so that an operator's own monitoring can alert."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from contracts.base import Origin
+from contracts.instants import DAY, MINUTE
+from reporting.egress import metrics
+from reporting.queries.projects import projects
+from reporting.queries.rollup_counts import votes
+from reporting.queries.selection import Filters, Project, TimeSpan
+from reporting.queries.votes import Votes
+from reporting.sql import SQL
+from servicekit import Clock, Database
+
+MOST_AGENTS: Final = 100
+"""Maximum number of agents with metrics, those with most verdicts."""
+_AHEAD: Final = 10 * MINUTE
+_GAUGES: Final = (metrics.SATISFACTION, metrics.VERDICTS, metrics.REJECTION_RATE)
+
+
+class AgentLabels(NamedTuple):
+    """Labels of an agent's metrics."""
+
+    tenant: str
+    project: str
+    agent: str
+
+
+class FeedbackMetrics:
+    """Gauges of the last 24 hours, for the agents with most verdicts."""
+
+    def __init__(self, pool: Database, clock: Clock) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._shown: set[tuple[str, ...]] = set()
+
+    async def update(self) -> None:
+        """Read the figures of all projects and publish them."""
+        now = self._clock.now()
+        span = TimeSpan(now - DAY, now + _AHEAD)
+        found: dict[AgentLabels, dict[Origin, Votes]] = defaultdict(dict)
+        for at in await projects(self._pool, None, None):
+            for agent, origin, counted in await self._project(at, span):
+                found[AgentLabels(*at, agent)][origin] = counted
+        self._publish(found)
+
+    async def _project(self, at: Project, span: TimeSpan) -> list[tuple[str, Origin, Votes]]:
+        source = votes(at, span, Filters())
+        async with self._pool.acquire() as connection, connection.transaction():
+            await self._pool.plan_freely(connection)
+            rows = await connection.fetch(*SQL.count_by_origin.filled(source=source.sql)(**source.values))
+        return [(row["agent_id"], row["origin"], Votes(row["ok"], row["neutral"], row["not_ok"])) for row in rows]
+
+    def _publish(self, found: Mapping[AgentLabels, Mapping[Origin, Votes]]) -> None:
+        """Set the gauges, and remove those of agents that are no longer among the first."""
+        ranked = sorted(found, key=lambda one: (-sum(votes.total for votes in found[one].values()), one))
+        shown: set[tuple[str, ...]] = set()
+        for labels in ranked[:MOST_AGENTS]:
+            for origin, counted in found[labels].items():
+                row: tuple[str, ...] = (*labels, origin)
+                shown.add(row)
+                for gauge, value in zip(
+                    _GAUGES,
+                    (counted.ok / counted.total, counted.total, counted.not_ok / counted.total),
+                    strict=True,
+                ):
+                    gauge.labels(*row).set(value)
+        for row in self._shown - shown:
+            for gauge in _GAUGES:
+                gauge.remove(*row)
+        self._shown = shown
+        metrics.UNLISTED_AGENTS.set(max(0, len(ranked) - MOST_AGENTS))

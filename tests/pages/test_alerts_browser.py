@@ -1,0 +1,77 @@
+"""The alerts page in Chromium: a rule is saved without a script of its own, and the page fits a phone."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import asyncpg
+import pytest
+import uvicorn
+
+from tests.pages.test_alerts_page import Site
+from tests.pages.test_dashboard_browser import FLAGS
+from tests.support.receiver import receiver
+from tests.support.reporting_client import application
+from tests.support.reporting_events import Take, feedback
+
+playwright = pytest.importorskip("playwright.async_api")
+CHROMIUM = shutil.which("chromium")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium needed: apt-get install chromium"),
+]
+
+
+@asynccontextmanager
+async def served_pages(site: Site) -> AsyncIterator[str]:
+    server = uvicorn.Server(uvicorn.Config(application(site.routers), port=0, log_level="warning"))
+    serving = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.02)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    await serving
+
+
+async def test_a_rule_is_saved_and_a_channel_tested(
+    read_models: asyncpg.Pool, take: Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await take(
+        *(feedback(f"f{n}", kind="explicit", reaction="not_ok", turn=f"t{n}", user=f"u{n}", at=n) for n in range(60))
+    )
+    complaints: list[str] = []
+    async with receiver() as there, playwright.async_playwright() as started:
+        monkeypatch.setenv("TEAM_URL", "https://team.example/")
+        site = Site(read_models, tmp_path, there)
+        browser = await started.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        async with served_pages(site) as url:
+            page = await browser.new_page(viewport={"width": 1280, "height": 900})
+            page.set_default_timeout(30_000)
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            page.on("console", lambda line: complaints.append(line.text) if line.type == "error" else None)
+            await page.goto(f"{url}/?token=all")
+            await page.click("nav.pages >> text=Alerts")
+            await page.click("text=Add: satisfaction is below a level")
+            form = page.locator("form:has(input[value=satisfaction_below])")
+            await form.locator("input[name=name]").fill("low")
+            await form.get_by_label("team").check()
+            await form.get_by_role("button", name="Save the rule").click()
+            await page.wait_for_selector("text=The rule low was saved.")
+            await site.watch.look()
+            await page.click("text=Send a test")
+            await page.wait_for_selector("text=The channel team accepted the test message.")
+            assert len(there.at("/team-secret")) == 1
+            await page.goto(f"{url}/dashboard/alerts?at=acme/support")
+            for width in (1280, 390):
+                await page.set_viewport_size({"width": width, "height": 900})
+                for scheme in ("light", "dark"):
+                    await page.emulate_media(color_scheme=scheme)
+                    assert await page.evaluate("document.documentElement.scrollWidth") <= width
+            await page.click("text=Show the turns")
+            assert await page.locator("ol.found > li").count() == 50  # the first page of 60 rejected turns
+        await browser.close()
+    assert complaints == []

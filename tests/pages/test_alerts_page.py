@@ -1,0 +1,208 @@
+"""The alerts page and its HTTP API: rules are set and removed, channels tested, and nothing secret is shown."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from contracts.instants import DAY
+from reporting.alerts.desk import AlertDesk
+from reporting.alerts.sending import AlertCourier
+from reporting.alerts.settings_file import read_alerts
+from reporting.alerts.store import MOST_RULES, AlertMessages
+from reporting.alerts.watch import AlertWatch
+from reporting.api.alerts import alerts_router
+from reporting.dashboard.routes import pages_router
+from servicekit import Database
+from servicekit.clock import FixedClock
+from tests.support.receiver import Receiver, receiver
+from tests.support.reporting_client import client
+from tests.support.reporting_events import START, Take, feedback
+
+NOW = FixedClock(START + DAY)
+ALERTS = "/conversations/acme/support/alerts"
+PAGE = "/dashboard/alerts?at=acme/support"
+RULE = {"kind": "satisfaction_below", "name": "low", "below": 0.8, "channels": ["team"]}
+FORM = {"kind": "satisfaction_below", "name": "low", "below": "80", "agent": "", "per": "agent", "channels": "team"}
+FILE = """address = "https://feedback.example"
+[[channel]]
+name = "team"
+type = "slack"
+tenant = "acme"
+url_from = "TEAM_URL"
+private = true
+[[channel]]
+name = "others"
+type = "slack"
+tenant = "globex"
+url_from = "TEAM_URL"
+[[project]]
+tenant = "acme"
+project = "support"
+[[project.rule]]
+name = "fixed"
+kind = "silence"
+[[platform]]
+name = "letters"
+kind = "dead_letters"
+"""
+
+
+@pytest.fixture
+async def there(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Receiver]:
+    async with receiver() as running:
+        monkeypatch.setenv("TEAM_URL", f"{running.url.replace('http:', 'https:')}/team-secret")
+        yield running
+
+
+class Site:
+    """Pages, API and watch on the read models. `TEAM_URL` may be http for the private channel only."""
+
+    def __init__(self, pool: Any, folder: Path, there: Receiver) -> None:
+        file = folder / "alerts.toml"
+        file.write_text(FILE, "utf-8")
+        settings = read_alerts(file)
+        team = settings.channels["team"]
+        object.__setattr__(team, "secret", f"{there.url}/team-secret")
+        self.courier = AlertCourier(settings, AlertMessages(pool), NOW, seconds=5)
+        self.desk = AlertDesk(pool, pool, settings, self.courier, NOW)
+        self.watch = AlertWatch(pool, settings, NOW, self._health, self._waiting)
+        self.routers = [alerts_router(self.desk), pages_router(pool, NOW, None, desk=self.desk)]
+
+    async def _waiting(self) -> int:
+        return 0
+
+    async def _health(self) -> dict[str, Any]:
+        return {"dead_letters": {"invalid": 1}}
+
+    def client(self, token: str = "all") -> httpx.AsyncClient:
+        return client(self.routers, token)
+
+
+@pytest.fixture
+async def site(read_models: Database, take: Take, tmp_path: Path, there: Receiver) -> Site:
+    await take(
+        *(
+            feedback(
+                f"f{n}", kind="explicit", reaction="not_ok", turn=f"t{n}", user=f"u{n}", at=n, text="private-words"
+            )
+            for n in range(60)
+        )
+    )
+    return Site(read_models, tmp_path, there)
+
+
+async def test_rules_are_set_and_removed_over_http(site: Site) -> None:
+    async with site.client() as http:
+        assert (await http.post(f"{ALERTS}/rules", json=RULE)).json() == {"name": "low", "state": "stored"}
+        changed = RULE | {"below": 0.7}
+        assert (await http.post(f"{ALERTS}/rules", json=changed)).status_code == 200
+        found = (await http.get(ALERTS)).json()
+        assert [(one["source"], one["rule"]["name"]) for one in found["rules"]] == [("file", "fixed"), ("here", "low")]
+        assert found["rules"][1]["rule"]["below"] == 0.7
+        assert [one["name"] for one in found["channels"]] == ["team"]
+        assert "secret" not in json.dumps(found) and "http" not in json.dumps(found["channels"])
+        for body, status in (
+            (RULE | {"name": "fixed"}, 409),
+            (RULE | {"channels": ["others"]}, 422),
+            (RULE | {"below": 80}, 422),
+            (RULE | {"kind": "dead_letters"}, 422),
+            (RULE | {"surplus": 1}, 422),
+        ):
+            assert (await http.post(f"{ALERTS}/rules", json=body)).status_code == status, body
+        assert (await http.post(f"{ALERTS}/removals", json={"name": "fixed"})).status_code == 404
+        assert (await http.post(f"{ALERTS}/removals", json={"name": "low"})).json()["state"] == "removed"
+        assert len((await http.get(ALERTS)).json()["rules"]) == 1
+
+
+async def test_a_project_has_a_limited_number_of_rules(site: Site, read_models: Database) -> None:
+    for n in range(MOST_RULES):
+        rule = json.dumps({"kind": "silence", "name": f"r{n}"})
+        await read_models.execute("insert into alert_rules values ('acme', 'support', $1, $2, 0)", f"r{n}", rule)
+    async with site.client() as http:
+        assert (await http.post(f"{ALERTS}/rules", json=RULE)).status_code == 409
+        assert (await http.post(f"{ALERTS}/rules", json=RULE | {"name": "r1"})).status_code == 200
+
+
+async def test_other_tenants_and_readers_change_and_see_nothing(site: Site) -> None:
+    async with site.client() as http:
+        await http.post(f"{ALERTS}/rules", json=RULE)
+    await site.watch.look()
+    async with site.client("globex") as http:
+        for path, body in (("rules", RULE), ("removals", {"name": "low"}), ("tests", {"channel": "team"})):
+            assert (await http.post(f"{ALERTS}/{path}", json=body)).status_code == 403
+        assert (await http.get(ALERTS)).status_code == 403
+        assert (await http.get(PAGE)).status_code == 404
+    async with site.client("acme") as http:  # reads only
+        assert (await http.post(f"{ALERTS}/rules", json=RULE)).status_code == 403
+        assert (await http.post(PAGE, data=FORM)).status_code == 403
+        page = (await http.get(PAGE)).text
+        assert "low" in page and "Save the rule" not in page and "Send a test" not in page
+        assert "dead letter" not in page  # the platform's alerts are not a tenant's
+    async with site.client() as http:
+        page = (await http.get(PAGE)).text
+        assert "1 dead letter" in page and "private-words" not in page
+
+
+async def test_the_page_sets_a_rule_shows_its_alert_and_tests_a_channel(site: Site, there: Receiver) -> None:
+    async with site.client() as http:
+        page = (await http.post(PAGE, data=FORM)).text
+        assert "The rule low was saved." in page and "Satisfaction with each agent is below 80%" in page
+        await site.watch.look()
+        page = (await http.get(PAGE)).text
+        assert "agent-a: satisfaction is 0%, below 80%" in page
+        path = (await http.get(ALERTS)).json()["alerts"][0]["path"]
+        assert path.replace("&", "&amp;") in page and (await http.get(path)).status_code == 200
+        page = (await http.post(PAGE, data={"test": "team"})).text
+        assert "The channel team accepted the test message." in page
+        [taken] = there.at("/team-secret")
+        assert json.loads(taken.body)["text"] == "Test: acme / support can reach this channel"
+        there.answers["/team-secret"] = 404
+        page = (await http.post(PAGE, data={"test": "team"})).text
+        assert "The test message was not delivered: 404." in page and "team-secret" not in page
+        assert (await http.post(f"{ALERTS}/tests", json={"channel": "team"})).json() == {
+            "delivered": False,
+            "answer": "404",
+        }
+        assert (await http.post(f"{ALERTS}/tests", json={"channel": "others"})).status_code == 404
+        page = (await http.post(PAGE, data={"remove": "low"})).text
+        assert "The rule low was removed." in page
+
+
+@pytest.mark.parametrize(
+    ("form", "told"),
+    [
+        (FORM | {"below": "120"}, "below: Input should be less than 1"),
+        (FORM | {"below": "high"}, "The form could not be read."),
+        (FORM | {"name": "fixed"}, "The file has a rule of this name"),
+        (FORM | {"channels": "others"}, "channels: must be names of channels of this project."),
+        ({"remove": "nothing"}, "There is no rule of that name"),
+        ({"kind": "<script>"}, "rule: Input tag"),
+    ],
+)
+async def test_a_wrong_form_is_refused_on_the_page(site: Site, form: dict[str, str], told: str) -> None:
+    async with site.client() as http:
+        page = await http.post(PAGE, data=form)
+        assert page.status_code == 200 and told in page.text and "<script>" not in page.text
+        assert len((await http.get(ALERTS)).json()["rules"]) == 1
+
+
+async def test_a_foreign_page_changes_no_rule(site: Site) -> None:
+    async with site.client() as http:
+        page = await http.post(PAGE, data=FORM, headers={"Sec-Fetch-Site": "cross-site"})
+        assert "Rules are changed on their own page." in page.text
+        assert len((await http.get(ALERTS)).json()["rules"]) == 1
+
+
+async def test_concurrent_looks_open_one_alert(site: Site, read_models: Database) -> None:
+    async with site.client() as http:
+        await http.post(f"{ALERTS}/rules", json=RULE)
+    await asyncio.gather(*(site.watch.look() for _ in range(4)))
+    assert await read_models.fetchval("select count(*) from alerts where tenant = 'acme'") == 1
+    assert await read_models.fetchval("select count(*) from alert_messages") == 1
