@@ -123,10 +123,12 @@ def test_replies_are_messages_said_before_about_an_agents_message(sample: Events
 
 def test_reactions_come_after_what_they_are_about_and_go_only_where_they_are(sample: Events) -> None:
     said = {event["messageId"]: event["occurredAt"] for event in reversed(of(sample, CHAT_MESSAGE.name))}
+    places = {event["messageId"]: event["conversationId"] for event in of(sample, CHAT_MESSAGE.name)}
     held: set[tuple[str, str, str]] = set()
     sound = [event for event in of(sample, CHAT_REACTION.name) if event.get("action") != "toggled"]
     for event in sorted(sound, key=lambda event: event["occurredAt"]):
         assert said.get(event["messageId"], "") < event["occurredAt"]
+        assert places.get(event["messageId"], event["conversationId"]) == event["conversationId"]
         hold = (event["messageId"], event["userId"], normalise(event["emoji"]))
         if event.get("action") == "removed":
             held.remove(hold)
