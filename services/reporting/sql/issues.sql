@@ -90,13 +90,19 @@ select coalesce(merged_into, id) as id, centre, radius, topic, topic_radius from
 where tenant = :tenant and project = :project and agent_id = :agent_id and encoder = :encoder and centre is not null
 order by id
 
+-- fragment: turns_given
+-- One lookup per turn: a grouping changes what is null, and a plan by older statistics may compare all turns with all.
+unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id)
+cross join lateral (
+    select * from issue_turns t
+    where t.conversation_id = n.conversation_id and t.turn_id = n.turn_id and t.tenant = :tenant and t.project = :project
+    offset 0
+) t
+
 -- name: waiting_among
-select conversation_id, turn_id, vector from issue_turns t
-join unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id)
-    using (conversation_id, turn_id)
-where t.tenant = :tenant and t.project = :project and t.agent_id = :agent_id and t.encoder = :encoder
-  and t.issue_id is null
-order by conversation_id, turn_id
+select t.conversation_id, t.turn_id, t.vector from {turns_given}
+where t.agent_id = :agent_id and t.encoder = :encoder and t.issue_id is null
+order by t.conversation_id, t.turn_id
 
 -- name: place_turns
 update issue_turns t set issue_id = given.issue_id
@@ -338,15 +344,10 @@ where t.conversation_id = n.conversation_id and t.turn_id = n.turn_id and t.issu
   and t.tenant = :tenant and t.project = :project
 
 -- name: holds_turns
-select exists (
-    select from issue_turns t
-    join unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id) using (conversation_id, turn_id)
-    where t.issue_id = :id and t.tenant = :tenant and t.project = :project)
+select exists (select from {turns_given} where t.issue_id = :id)
 
 -- name: issues_of_turns
-select distinct issue_id from issue_turns t
-join unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id) using (conversation_id, turn_id)
-where t.tenant = :tenant and t.project = :project and t.issue_id is not null
+select distinct t.issue_id from {turns_given} where t.issue_id is not null
 
 -- name: waiting_turns
 select conversation_id, turn_id from issue_turns
