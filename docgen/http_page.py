@@ -23,6 +23,7 @@ from reporting.api.audit.routes import audit_router
 from reporting.api.conversations import conversations_router
 from reporting.api.exports import exports_router
 from reporting.api.figures import figures_router
+from reporting.api.issues import issues_router
 from reporting.api.webhooks import webhooks_router
 from servicekit.web.application import application
 from servicekit.web.journal import where_router
@@ -41,6 +42,7 @@ ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     figures_router,
     exports_router,
     audit_router,
+    issues_router,
     alerts_router,
     webhooks_router,
     inference_router,

@@ -89,6 +89,13 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("POST", PROJECT + "/alerts/rules"): frozenset({"admin"}),
     ("POST", PROJECT + "/alerts/removals"): frozenset({"admin"}),
     ("POST", PROJECT + "/alerts/tests"): frozenset({"admin"}),
+    ("GET", "/dashboard/issues"): frozenset({"read"}),
+    ("GET", "/dashboard/issue"): frozenset({"read"}),
+    ("GET", PROJECT + "/issues"): frozenset({"read"}),
+    ("GET", PROJECT + "/issues/{issue}"): frozenset({"read"}),
+    ("POST", PROJECT + "/issues/{issue}/change"): frozenset({"review"}),
+    ("POST", PROJECT + "/issues/{issue}/merge"): frozenset({"review"}),
+    ("POST", PROJECT + "/issues/{issue}/split"): frozenset({"review"}),
     ("POST", "/conversations/{tenant}/sessions"): frozenset({"read"}),
     ("POST", "/sign-in"): PUBLIC,
 }
@@ -105,6 +112,7 @@ PLACES = {
     "{wanted}": "kto",
     "{source}": "zendesk",
     "{endpoint}": "learner",
+    "{issue}": "00000000-0000-4000-8000-000000000000",
 }
 
 

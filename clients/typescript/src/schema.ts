@@ -573,6 +573,87 @@ export interface Ingested {
   refused_total: number;
 }
 
+export interface IssueDetail {
+  /** The issue. */
+  issue: IssueItem;
+  /** Null unless resolved or regressed. */
+  resolution: ResolutionFigures | null;
+  /** At most 100, most typical first. */
+  turns: IssueTurnItem[];
+}
+
+export interface IssueId {
+  /** The issue. */
+  id: number;
+}
+
+/** Rejected turns of an agent on one topic. */
+export interface IssueItem {
+  /** Stays the same while the issue grows. */
+  id: number;
+  /** The agent. */
+  agent_id: string;
+  /** Distinctive words of its questions, most distinctive first. */
+  words: string[];
+  /** open, resolved, muted or regressed. */
+  state: "open" | "resolved" | "muted" | "regressed";
+  /** The version that resolved it. */
+  resolved_in: string | null;
+  /** Time of the last change of its state. */
+  state_at: string;
+  /** Who works on it. */
+  assignee: string | null;
+  /** Free text. */
+  note: string | null;
+  /** The issue that has its turns since it was merged. */
+  merged_into: number | null;
+  /** Rejected turns. */
+  turns: number;
+  /** Different people who rejected. */
+  people: number;
+  /** Time of the first rejection; null without turns. */
+  first_at: string | null;
+  /** Time of the last rejection. */
+  last_at: string | null;
+  /** The agent's versions that gave the answers. */
+  versions: string[];
+  /** As of the last daily count. */
+  topic: TopicShare;
+  /** Rejected turns of the last 14 UTC days; the last one is today. */
+  days: number[];
+}
+
+export interface IssueList {
+  /** False if the server lacks agent-feedback[issues]. */
+  available: boolean;
+  /** Rejected turns that belong to no issue yet. */
+  waiting: number;
+  /** Most turns first. */
+  items: IssueItem[];
+}
+
+/** Rejected turn of an issue with the beginnings of its texts; null for unknown ones. */
+export interface IssueTurnItem {
+  /** The conversation, also called thread. */
+  conversation_id: string;
+  /** The turn: a person's question and the agent's answer to it. */
+  turn_id: string;
+  /** The person. */
+  user_id: string;
+  /** False if only the machine calls it rejected. */
+  by_person: boolean;
+  /** Time of the rejection. */
+  ts: string;
+  /** The agent's version. */
+  agent_version: string | null;
+  /** The person's question. */
+  question: string | null;
+  /** The agent's answer. */
+  answer: string | null;
+  /** The text of the rejection. */
+  complaint: string | null;
+}
+
 /** The outcome of one record of the log. */
 export interface JournalRecord {
   /** Its coordinates. */
@@ -1039,6 +1120,20 @@ export interface Replayed {
   due: number;
 }
 
+/** Shares rejected before and after the resolution. */
+export interface ResolutionFigures {
+  /** Turns of earlier versions. */
+  before: TopicShare;
+  /** Turns of the resolving version and later ones. */
+  after: TopicShare;
+  /** Lower bound of after minus before, -1 to 1 (Newcombe, 95 %). */
+  low: number;
+  /** Upper bound. */
+  high: number;
+  /** True if the share is significantly lower after the resolution. */
+  proved: boolean;
+}
+
 /** Name of a rule. */
 export interface RuleName {
   /** Name of a rule that was set here. */
@@ -1221,6 +1316,20 @@ export interface Threshold {
   agreeing: number;
   /** agreeing / pairs; null without pairs. */
   agreement: number | null;
+}
+
+/** Share of a topic's answered turns that were rejected, with its 95 % confidence interval (Wilson). */
+export interface TopicShare {
+  /** Answered turns on the topic, of the newest answers compared. */
+  turns: number;
+  /** Rejected turns of the issue among them. */
+  rejected: number;
+  /** rejected / turns, 0 to 1; null without turns. */
+  share: number | null;
+  /** Lower bound. */
+  low: number;
+  /** Upper bound. */
+  high: number;
 }
 
 /** Summary of a turn: metadata of its answer, as far as the platform provided them. */
@@ -1734,6 +1843,58 @@ export interface Operations {
       count?: number;
     };
     answer: Drawn;
+  };
+  "GET /conversations/{tenant}/{project}/issues": {
+    query: {
+      /** Only issues of this agent. */
+      agent_id?: string | null;
+      /** Only issues in this state. */
+      state?: "open" | "resolved" | "muted" | "regressed" | null;
+      /** How many at most. */
+      limit?: number;
+    };
+    body: undefined;
+    answer: IssueList;
+  };
+  "GET /conversations/{tenant}/{project}/issues/{issue}": {
+    query: Record<string, unknown>;
+    body: undefined;
+    answer: IssueDetail;
+  };
+  "POST /conversations/{tenant}/{project}/issues/{issue}/change": {
+    query: Record<string, unknown>;
+    body: {
+      /** `resolved` becomes `regressed` when rejections return. */
+      state: "open" | "resolved" | "muted";
+      /** The agent's version that resolves it; null: resolved from now on. */
+      resolved_in?: string | null;
+      /** Who works on it. */
+      assignee?: string | null;
+      /** Free text. */
+      note?: string | null;
+    };
+    answer: IssueId;
+  };
+  "POST /conversations/{tenant}/{project}/issues/{issue}/merge": {
+    query: Record<string, unknown>;
+    body: {
+      /** Issue of the same agent that gets all turns. */
+      into: number;
+    };
+    answer: IssueId;
+  };
+  "POST /conversations/{tenant}/{project}/issues/{issue}/split": {
+    query: Record<string, unknown>;
+    body: {
+      /** Turns of the new issue. */
+      turns: ({
+        /** The conversation. */
+        conversation_id: string;
+        /** The turn. */
+        turn_id: string;
+      })[];
+    };
+    answer: IssueId;
   };
   "GET /conversations/{tenant}/{project}/alerts": {
     query: Record<string, unknown>;
