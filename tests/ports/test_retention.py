@@ -96,7 +96,9 @@ async def test_a_sweep_deletes_more_than_one_batch_and_zero_days_keep_all(postgr
         kept = Retention("reporting", pool, SystemClock(), reporting_expiries(ReportingSettings(tombstone_days=0)))
         assert await kept.sweep() == {}
         retention = Retention("reporting", pool, SystemClock(), reporting_expiries(ReportingSettings()))
-        assert await retention.due() == {"deliveries": 0, "forgotten": BATCH + 3, "journal": 0}
+        due = await retention.due()
+        assert due == {**dict.fromkeys(due, 0), "forgotten": BATCH + 3}
+        assert {"deliveries", "journal"} < due.keys()
         assert await retention.sweep() == {"forgotten": BATCH + 3}
 
 
