@@ -1,4 +1,4 @@
-"""Responses of the services to the question where an event or a message is. Pure."""
+"""Responses of the routes behind `agent-feedback where`: outcomes of events and messages. Pure."""
 
 from __future__ import annotations
 

@@ -207,6 +207,7 @@ async def test_every_route_answers_as_recorded(
             "wanted": "kto",
             "source": "zendesk",
             "endpoint": "learner",
+            "issue": "999999",
         }
         needs = {
             (method, template_of(path)): need

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from contracts.feedback import FeedbackCreated
+from detector.published import PUBLISHED
 from reporting.api.audit.routes import audit_router
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
@@ -148,8 +149,10 @@ async def test_the_shown_accuracy_comes_from_random_reviews_once_fifty_exist(
     await drawn(http, 1_000)
     await drawn(http, 1_000)
     await read_models.execute("delete from audit_draws where turn_id = 't0'")
-    published = {"reaction": "ok", "decided_by": None, "source": "published", "right": 6, "checked": 6}
-    of_all = {"reaction": "not_ok", "decided_by": None, "source": "published", "right": 27, "checked": 37}
+    published, of_all = (
+        {"reaction": reaction, "decided_by": None, "source": "published", **PUBLISHED[reaction]._asdict()}
+        for reaction in ("ok", "not_ok")
+    )
     assert await kinds(http) == [of_all, published]
     await take(*[one for n in range(1, 50) for one in review(n, "neutral" if n <= 9 else "not_ok")])
     assert await kinds(http) == [of_all, published], "49 reviews are too few"

@@ -88,7 +88,7 @@ def write(path: Path, measured: Mapping[str, Outcomes]) -> None:
 
 
 def read(path: Path) -> dict[str, dict[str, Outcome]]:
-    """Read what `write` wrote. Raises UnknownRows."""
+    """Read a file that `write` has written. Raises UnknownRows."""
     try:
         found = json.loads(path.read_bytes())
         return {name: {key: Outcome(*one) for key, one in rows.items()} for name, rows in found.items()}

@@ -110,7 +110,7 @@ def where_router(where: Where[Any], lookup: WhereLookup) -> Routes:
         cause: Annotated[list[Id], _ids("Records that derive from the chat records at these coordinates.")] = [],  # noqa: B006
         feedback_id: Annotated[list[UUID], _ids("The state of these feedback records, if the service has any.")] = [],  # noqa: B006
     ) -> WhereFound:
-        """Say what became of the records with these event ids, message ids or causes."""
+        """Return the outcomes of the records with these event ids, message ids or causes."""
         return await lookup(tenant, project, event_id, message_id, cause, [str(one) for one in feedback_id])
 
     return router

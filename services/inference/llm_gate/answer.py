@@ -67,7 +67,7 @@ def judges_answer(answer: LlmAnswer) -> bool:
 
 
 def apply_answer(verdict: Verdict, answer: LlmAnswer, target: Target | None) -> Verdict:
-    """Return the verdict by the model's answer, which replaces `verdict` of rules and learned layer.
+    """Return the verdict of the model's answer, which replaces `verdict`, that of rules and learned layer.
 
     If both find no feedback and `verdict` is a new topic, its status is kept.
     """
