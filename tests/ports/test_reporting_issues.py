@@ -15,6 +15,7 @@ from contracts.instants import DAY, SECOND
 from reporting.api.conversations import conversations_router
 from reporting.api.exports import exports_router
 from reporting.api.issues import issues_router
+from reporting.dashboard.routes import pages_router
 from reporting.issues.job import is_due
 from reporting.issues.store import IssueChange, change, merge, split
 from reporting.queries.selection import Project
@@ -230,6 +231,37 @@ async def test_the_api_lists_reads_and_changes_issues(
         assert (await http.post(f"{ISSUES}/{path}", json=said)).status_code == 404
     assert (await http.get(f"{ISSUES}/999999")).status_code == 404
     assert (await http.post(f"{ISSUES}/{first}/change", json={"state": "regressed"})).status_code == 422
+
+
+@pytest.mark.parametrize("neighbour", [{"tenant": "globex"}, {"project": "p2"}], ids=str)
+async def test_a_neighbours_issue_is_neither_read_nor_changed(
+    http: httpx.AsyncClient, read_models: asyncpg.Pool, take: Take, neighbour: dict[str, str]
+) -> None:
+    await take(*rejected_turns(0, 15), *rejected_turns(15, 15, **neighbour))
+    await issue_job(read_models).catch_up()
+    theirs = await issues(read_models, "turns > 0 and (tenant, project) <> ('acme', 'support')")
+    ours = (await http.get(ISSUES)).json()
+    assert len(theirs) == len(ours["items"]) == 3
+    for one in theirs:
+        assert (await http.get(f"{ISSUES}/{one['id']}")).status_code == 404
+        query = "select conversation_id, turn_id from issue_turns where issue_id = $1 limit 1"
+        [turn] = await read_models.fetch(query, one["id"])
+        for path, body in (
+            (f"{one['id']}/change", {"state": "muted"}),
+            (f"{one['id']}/merge", {"into": ours["items"][0]["id"]}),
+            (f"{ours['items'][0]['id']}/merge", {"into": one["id"]}),
+            (f"{one['id']}/split", {"turns": [dict(turn)]}),
+        ):
+            assert (await http.post(f"{ISSUES}/{path}", json=body)).status_code == 404, path
+        wanted = {"issue": one["id"]}
+        assert (await http.post("/conversations/acme/support/feedback/search", json=wanted)).json()["items"] == []
+        assert (await http.get("/conversations/acme/support/exports/kto", params=wanted)).text == ""
+        async with client([pages_router(read_models, FixedClock(NOW), None)]) as site:
+            assert (await site.get("/dashboard/issue", params={"at": "acme/support", **wanted})).status_code == 404
+            listed = await site.get("/dashboard/issues", params={"at": "acme/support"})
+            assert f"issue={one['id']}" not in listed.text and f"issue={ours['items'][0]['id']}" in listed.text
+    assert await issues(read_models, "turns > 0 and (tenant, project) <> ('acme', 'support')") == theirs
+    assert (await http.get(ISSUES)).json() == ours
 
 
 async def test_an_issues_turns_are_a_filter_of_searches_and_exports(

@@ -45,8 +45,14 @@ KEYS: Mapping[str, list[set[str]]] = {
     "inference.messages": [MESSAGE],
     "inference.turns": [TURN],
     "inference.verdicts": [MESSAGE],
+    "reporting.alert_digests": [{"tenant", "project", "period_end"}],
+    "reporting.alert_rules": [{"tenant", "project", "name"}],
+    "reporting.alerts": [{"id"}, {"tenant", "project", "rule", "kind", "agent", "version", "over_at"}],
     "reporting.audit_draws": [TURN, {"id"}],
     "reporting.erasures": [PERSON],
+    "reporting.issue_agents": [{"tenant", "project", "agent_id"}],
+    "reporting.issue_turns": [TURN],
+    "reporting.issue_versions": [{"tenant", "project", "agent_id", "agent_version"}],
     "reporting.messages": [MESSAGE],
     "reporting.sessions": [{"tenant", "id"}],
 }
@@ -56,11 +62,14 @@ OF_ALL_TENANTS = {
     "inference.gate_answers": "digest",
     "inference.rejudgements": "epoch",
     "inference.user_reactions": "feedback_id",
+    "reporting.alert_messages": "id",
     "reporting.deliveries": "endpoint subject",
     "reporting.feedbacks": "feedback_id",
     "reporting.forgotten": "feedback_id",
     "reporting.held_receipts": "id",
     "reporting.hosted_artifacts": "name",
+    "reporting.issues": "id",
+    "reporting.rejection_changes": "id",
     "reporting.replies": "feedback_id",
     "reporting.stale_turns": "id",
 }
@@ -68,7 +77,8 @@ OF_ALL_TENANTS = {
 _UNIQUE = """
 select nspname || '.' || relname as name, array_agg(attname::text) as columns
 from pg_index join pg_class t on t.oid = indrelid join pg_namespace n on n.oid = relnamespace
-join pg_attribute on attrelid = indrelid and attnum = any(indkey)
+join pg_attribute on attrelid = indrelid and (attnum = any(indkey) or indexprs is not null and exists (
+    select from pg_depend where objid = indexrelid and refobjid = indrelid and refobjsubid = attnum))
 where indisunique and nspname = any($1) and relname <> 'migrations' group by indexrelid, 1
 """
 

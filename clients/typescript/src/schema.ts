@@ -1162,6 +1162,7 @@ export interface SatisfactionBelow {
   verdicts?: "people" | "machine";
   /** Days of which each begins a test, and after which a test ends. */
   days?: number;
+  /** Kind of the rule. */
   kind: "satisfaction_below";
   /** The level, between 0 and 1. */
   below: number;
@@ -1181,6 +1182,7 @@ export interface SatisfactionDropped {
   verdicts?: "people" | "machine";
   /** Days of which each begins a test, and after which a test ends. */
   days?: number;
+  /** Kind of the rule. */
   kind: "satisfaction_dropped";
 }
 
@@ -1257,6 +1259,7 @@ export interface Silence {
   name: string;
   /** Names of the channels that get its alerts. */
   channels?: string[];
+  /** Kind of the rule. */
   kind: "silence";
   /** The only agent to test; null: the whole project. */
   agent?: string | null;

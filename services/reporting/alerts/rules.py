@@ -40,20 +40,20 @@ class OfShare(RuleSettings):
 class SatisfactionBelow(OfShare):
     """Satisfaction is below a level, with its whole always-valid interval."""
 
-    kind: Literal["satisfaction_below"]
+    kind: Annotated[Literal["satisfaction_below"], Field(description="Kind of the rule.")]
     below: Annotated[float, Field(gt=0, lt=1, description="The level, between 0 and 1.", examples=[0.8])]
 
 
 class SatisfactionDropped(OfShare):
     """Satisfaction is significantly lower than in the 28 days before. A version is compared with its whole agent."""
 
-    kind: Literal["satisfaction_dropped"]
+    kind: Annotated[Literal["satisfaction_dropped"], Field(description="Kind of the rule.")]
 
 
 class Silence(RuleSettings):
     """There is no feedback, although there was some at the same time a week before."""
 
-    kind: Literal["silence"]
+    kind: Annotated[Literal["silence"], Field(description="Kind of the rule.")]
     agent: Annotated[Id | None, Field(description="The only agent to test; null: the whole project.")] = None
     hours: Annotated[int, Field(ge=1, le=168, description="Hours without any verdict.")] = 24
     least: Annotated[
@@ -64,14 +64,14 @@ class Silence(RuleSettings):
 class DeadLetters(RuleSettings):
     """Records became dead letters in the last hour."""
 
-    kind: Literal["dead_letters"]
+    kind: Annotated[Literal["dead_letters"], Field(description="Kind of the rule.")]
     more_than: Annotated[int, Field(ge=0, description="Letters of an hour above which it fires.")] = 0
 
 
 class Lag(RuleSettings):
     """Records have been waiting in the log for some time."""
 
-    kind: Literal["lag"]
+    kind: Annotated[Literal["lag"], Field(description="Kind of the rule.")]
     more_than: Annotated[int, Field(ge=0, description="Records above which it fires.")] = 10_000
     minutes: Annotated[int, Field(ge=0, le=1_440, description="Minutes for which there must be so many.")] = 5
 

@@ -110,9 +110,10 @@ begin
     -- The turn alone, as in mark_stale_hours: a kept plan may otherwise use tenant and project.
     insert into rejection_changes (tenant, project, conversation_id, turn_id)
     select distinct c.tenant, c.project, c.conversation_id, c.turn_id from changed c
-    where c.reaction = 'not_ok' or exists (
-        select from feedbacks f
-        where f.conversation_id = c.conversation_id and f.turn_id = c.turn_id and f.reaction = 'not_ok');
+    -- A limit, because a plan of `exists` may read the whole table instead of each turn.
+    where c.reaction = 'not_ok' or (
+        select true from feedbacks f
+        where f.conversation_id = c.conversation_id and f.turn_id = c.turn_id and f.reaction = 'not_ok' limit 1);
     return null;
 end
 $$;
