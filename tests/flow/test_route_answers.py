@@ -190,6 +190,10 @@ async def test_every_route_answers_as_recorded(
         async with asyncio.timeout(30):
             while not await stack.rows("select from reporting.deliveries where last_answer is not null"):
                 await asyncio.sleep(0.02)
+            while not await stack.rows("select from reporting.issues"):
+                # The first turns may have been grouped before the others arrived.
+                await stack.rows("update reporting.issue_agents set grouped_at = 0")
+                await asyncio.sleep(0.02)
         answered = next(
             one for one in sample if one["conversationId"] == CONVERSATION and one.get("senderType") == "agent"
         )
