@@ -16,6 +16,13 @@ from proofs.chaos.recovery import TARGET
 
 STOP_LIMIT = 20.0
 RSS_LIMIT = 300.0
+ISSUES_MB = 150.0
+"""What reporting may hold in addition: scikit-learn and a sentence encoder of its own, for the extra `issues`."""
+
+
+def rss_limit(service: str) -> float:
+    """Return the maximum memory of a process of the service, in MB."""
+    return RSS_LIMIT + ISSUES_MB if service == "reporting" else RSS_LIMIT
 
 
 @dataclass
@@ -41,8 +48,12 @@ class Result:
         if self.max_recovery_s > TARGET:
             self.wrong.append(f"a recovery took {self.max_recovery_s:.0f} s, more than {TARGET:.0f}")
         for name, peak in self.peak_rss_mb.items():
-            if peak > RSS_LIMIT:
-                self.wrong.append(f"{name} held {peak:.0f} MB, more than {RSS_LIMIT:.0f}")
+            if peak > rss_limit(name):
+                self.wrong.append(f"{name} held {peak:.0f} MB, more than {rss_limit(name):.0f}")
+
+    @property
+    def holds_its_memory(self) -> bool:
+        return all(peak <= rss_limit(name) for name, peak in self.peak_rss_mb.items())
 
     @property
     def max_rss_mb(self) -> float:
@@ -98,7 +109,7 @@ def print_result(result: Result) -> None:
     table.add_row("P7", f"recovery by itself, {result.max_recovery_s:.1f} s at most", _sum(result, "P7"), "", "", "",
                   _verdict(result.max_recovery_s <= TARGET))  # fmt: skip
     table.add_row("P7", f"memory, {result.max_rss_mb:.0f} MB at most", _sum(result, "P7"), "", "", "",
-                  _verdict(result.max_rss_mb <= RSS_LIMIT))  # fmt: skip
+                  _verdict(result.holds_its_memory))  # fmt: skip
     table.add_row("P8", "consumers coming and going", _sum(result, "P8"), f"{result.events:,}", "", "",
                   _verdict(all(f.holds for f in result.findings)))  # fmt: skip
     table.add_row(
