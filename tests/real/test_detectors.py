@@ -36,6 +36,7 @@ EXCHANGES = Path(__file__).parents[2] / "training" / "data" / "exchanges.jsonl"
 CONVERSATIONS = 400
 SINCE = "2026-01-01T00:00:00Z"
 SECOND = 1_000_000
+WAITING = "select count(*) from pg_locks where not granted and relation = 'inference.verdicts'::regclass"
 WORDS: dict[str, Any] = {"INFERENCE_SENTENCE_ENCODER": "none"}
 SENTENCES: dict[str, Any] = {"INFERENCE_SENTENCE_ENCODER": "minilm"}
 Verdicts = dict[str, tuple[str, str]]
@@ -255,6 +256,10 @@ async def test_judging_again_is_stopped_resumed_and_retracts_beside_live_traffic
                 await asyncio.sleep(0.02)
         async with holder.transaction():
             await holder.execute("lock table inference.verdicts in share mode")  # no further batch can end
+            async with asyncio.timeout(120):
+                # PostgreSQL ignores a request to cancel a statement that it has not begun.
+                while not await holder.fetchval(WAITING):
+                    await asyncio.sleep(0.02)
             run.send_signal(signal.SIGINT)
             out, err = await asyncio.wait_for(run.communicate(), 30)
         assert run.returncode == 130, (out, err)
