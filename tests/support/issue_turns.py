@@ -43,17 +43,29 @@ def issue_job(pool: asyncpg.Pool, now: int = NOW) -> IssueJob:
 
 
 def rejected_turn(number: int, topic: str, **more: Any) -> Iterator[Event]:
-    """Yield a question on a topic, its answer and a person's rejection."""
-    at = float(more.pop("at", 10 * number))
+    """Yield a question on a topic, its answer and a rejection: a person's, unless `kind` is "inferred".
+
+    `after` is added to the time of the question; `slow` is the time from each of the three to the next. Times are in
+    seconds. `name` makes the feedback's id unique among several projects.
+    """
+    at, slow = float(more.pop("at", 10 * number)) + more.pop("after", 0), more.pop("slow", 1)
     user, agent, version = more.pop("user", f"u{number}"), more.pop("agent", "bot"), more.pop("version", "1")
-    place = {"conversation": f"c{number}", **more}
-    yield message(f"q{number}", turn=None, sender=user, content=f"About {topic}, case {number}", at=at, **place)
+    name, kind = more.pop("name", ""), more.pop("kind", "explicit")
+    about, words = more.pop("about", "About"), more.pop("words", "No.")
+    place = {"conversation": f"{more.pop('thread', 'c')}{number}", **more}
+    yield message(f"q{number}", turn=None, sender=user, content=f"{about} {topic}, case {number}", at=at, **place)
     yield message(
-        f"a{number}", turn=f"t{number}", agent=agent, content="Here you are.", at=at + 1, agent_version=version, **place
+        f"a{number}",
+        turn=f"t{number}",
+        agent=agent,
+        content="Here you are.",
+        at=at + slow,
+        agent_version=version,
+        **place,
     )
     yield feedback(
-        f"f{number}", kind="explicit", reaction="not_ok", text="No.", user=user, agent=agent, agent_version=version,
-        turn=f"t{number}", at=at + 2, agent_message_id=f"a{number}", **place,
+        f"f{number}{name}", kind=kind, reaction="not_ok", text=words, user=user, agent=agent, agent_version=version,
+        turn=f"t{number}", at=at + 2 * slow, agent_message_id=f"a{number}", **place,
     )  # fmt: skip
 
 

@@ -1,0 +1,175 @@
+"""Storage of alert rules, alerts and their messages in PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+from uuid import UUID, uuid5
+
+import asyncpg
+import pytest
+
+from contracts.instants import DAY
+from reporting.alerts.decisions import AlertFinding, Subject
+from reporting.alerts.messages import Announcement
+from reporting.alerts.rules import Silence
+from reporting.alerts.store import (
+    AlertMessages,
+    AlertTransaction,
+    ChannelCount,
+    alert_rows,
+    delete_rule,
+    message_counts,
+    set_rule,
+    standings_of,
+    stored_rules,
+)
+from reporting.queries.selection import Project
+
+AT: Final = Project("acme", "support")
+ELSEWHERE: Final[Sequence[Project | None]] = (Project("globex", "support"), Project("acme", "sales"), None)
+NOW: Final = 20_000 * DAY
+ALL: Final = Subject()
+RULE: Final = Silence(kind="silence", name="quiet", channels=("hook",))
+
+
+def id_of(name: str) -> UUID:
+    return uuid5(UUID(int=0), name)
+
+
+async def opened(
+    pool: asyncpg.Pool, name: str, at: Project | None = AT, moment: int = NOW, subject: Subject = ALL
+) -> UUID:
+    """Open an alert of RULE, and return its id."""
+    found = AlertFinding(subject, moment - 5, moment, 7, 0.25, 0.5, 0.375, 3)
+    async with pool.acquire() as connection:
+        await AlertTransaction(connection, at).open(id_of(name), RULE, found, name, f"/{name}", moment)
+    return id_of(name)
+
+
+async def ended(pool: asyncpg.Pool, name: str, at: Project | None = AT, moment: int = NOW) -> None:
+    [row] = [one for one in await alert_rows(pool, at) if one.id == id_of(name)]
+    async with pool.acquire() as connection:
+        await AlertTransaction(connection, at).end(row, moment)
+
+
+async def test_a_stored_alert_is_read_as_it_was_opened(read_models: asyncpg.Pool) -> None:
+    await opened(read_models, "a", subject=Subject("bot", "2"))
+    [row] = await alert_rows(read_models, AT)
+    assert (row.rule, row.kind, row.subject, row.channels) == ("quiet", "silence", Subject("bot", "2"), ["hook"])
+    assert (row.opened_at, row.over_at, row.title, row.path) == (NOW, None, "a", "/a")
+    assert row.finding == AlertFinding(Subject("bot", "2"), NOW - 5, NOW, 7, 0.25, 0.5, 0.375, 3)
+
+
+async def test_open_alerts_are_listed_first_and_then_the_newest(read_models: asyncpg.Pool) -> None:
+    for number, name in enumerate(("old over", "old", "new over", "new")):
+        await opened(read_models, name, moment=NOW + number, subject=Subject(name))
+    for name in ("old over", "new over"):
+        await ended(read_models, name)
+    assert [one.title for one in await alert_rows(read_models, AT)] == ["new", "old", "new over", "old over"]
+
+
+async def test_the_standing_of_a_rule_is_its_open_alert_or_else_the_last_one(read_models: asyncpg.Pool) -> None:
+    for name, over_at in (("first", NOW + 1), ("second", NOW + 9), ("third", NOW + 5)):
+        await opened(read_models, name)
+        await ended(read_models, name, moment=over_at)
+    async with read_models.acquire() as connection:
+        [row] = await AlertTransaction(connection, AT).rows()
+    assert (row.title, row.over_at) == ("second", NOW + 9)
+    standing = standings_of([row], RULE)[Subject()]
+    assert (standing.open, standing.ended_at) == (None, NOW + 9)
+    await opened(read_models, "fourth")
+    async with read_models.acquire() as connection:
+        [row] = await AlertTransaction(connection, AT).rows()
+    assert (row.title, standings_of([row], RULE)[Subject()]) == ("fourth", (row.finding, 0))
+    assert standings_of([row], RULE.model_copy(update={"name": "other"})) == {}
+
+
+@pytest.mark.parametrize("elsewhere", ELSEWHERE, ids=str)
+async def test_each_place_has_its_own_rules_alerts_messages_and_digests(
+    read_models: asyncpg.Pool, elsewhere: Project | None
+) -> None:
+    async def told(at: Project | None) -> tuple[Any, ...]:
+        rules = await stored_rules(read_models, at) if at is not None else {}
+        async with read_models.acquire() as connection:
+            standing = await AlertTransaction(connection, at).rows()
+        return rules, standing, await alert_rows(read_models, at), await message_counts(read_models, at)
+
+    async def fill(at: Project | None, name: str) -> None:
+        if at is not None:
+            assert await set_rule(read_models, at, RULE.model_copy(update={"hours": len(name)}), NOW)
+        await opened(read_models, name, at)
+        await announced(read_models, name, at=at)
+
+    await fill(AT, "ours")
+    before = await told(AT)
+    await fill(elsewhere, "theirs")
+    assert await told(AT) == before
+    theirs = await told(elsewhere)
+    assert [one.title for one in theirs[2]] == ["theirs"]
+    if elsewhere is not None:
+        assert set(await stored_rules(read_models)) == {AT, elsewhere}
+        assert await delete_rule(read_models, elsewhere, "quiet")
+        assert not await delete_rule(read_models, elsewhere, "quiet")
+        async with read_models.acquire() as connection:
+            for at, end, is_first in ((AT, 1, True), (elsewhere, 1, True), (AT, 2, True), (AT, 1, False)):
+                assert await AlertTransaction(connection, at).begin_digest(end) is is_first
+    assert await told(AT) == before
+
+
+async def test_a_rule_replaces_the_one_of_its_name(read_models: asyncpg.Pool) -> None:
+    for name, hours in (("b", 1), ("a", 2), ("b", 3)):
+        assert await set_rule(read_models, AT, RULE.model_copy(update={"name": name, "hours": hours}), NOW)
+    stored = (await stored_rules(read_models, AT))[AT]
+    assert [(one.name, one.hours) for one in stored if isinstance(one, Silence)] == [("a", 2), ("b", 3)]
+
+
+async def announced(
+    pool: asyncpg.Pool, key: str, channels: Sequence[str] = ("hook",), at: Project | None = AT, moment: int = NOW
+) -> None:
+    one = Announcement(key, "fired", key, "", "", at and at.tenant, at and at.project, "quiet", moment)
+    async with pool.acquire() as connection:
+        await AlertTransaction(connection, at).announce(one, channels, moment)
+
+
+async def claimed(pool: asyncpg.Pool, now: int, until: int = NOW + 1_000, limit: int = 10) -> list[str]:
+    return [one.announcement.key for one in await AlertMessages(pool).claim(now, until, limit)]
+
+
+async def test_a_message_is_claimed_once_when_it_is_due(read_models: asyncpg.Pool) -> None:
+    await announced(read_models, "a")
+    assert await claimed(read_models, NOW - 1) == []
+    assert await claimed(read_models, NOW, NOW + 10) == ["a"]
+    assert await claimed(read_models, NOW + 9) == [], "another process has it"
+    assert await claimed(read_models, NOW + 10) == ["a"]
+
+
+async def test_messages_are_claimed_in_their_order_and_by_channel(read_models: asyncpg.Pool) -> None:
+    for key in ("a", "b", "a", "c"):
+        await announced(read_models, key, ("hook", "mail"))
+    assert sorted(await claimed(read_models, NOW, limit=3)) == ["a", "a", "b"]
+    first = await AlertMessages(read_models).claim(NOW + 1_000, NOW + 2_000, 10)
+    assert sorted((one.announcement.key, one.channel) for one in first) == [
+        ("a", "hook"), ("a", "mail"), ("b", "hook"), ("b", "mail"), ("c", "hook"), ("c", "mail"),
+    ]  # fmt: skip
+    messages = AlertMessages(read_models)
+    await messages.delivered(next(one for one in first if (one.announcement.key, one.channel) == ("a", "hook")))
+    again = await messages.claim(NOW + 1_000, NOW + 2_000, 10)
+    assert [(one.announcement.key, one.channel) for one in again] == [("a", "hook")], "only its successor is due"
+
+
+async def test_a_failed_message_is_due_again_or_dead(read_models: asyncpg.Pool) -> None:
+    messages = AlertMessages(read_models)
+    for key in ("a", "a", "b"):
+        await announced(read_models, key)
+    begin, other = await messages.claim(NOW, NOW + 10, 10)
+    await messages.failed(begin, NOW + 5, "503")
+    assert await message_counts(read_models, AT) == {"hook": ChannelCount(3, 0, "503")}
+    assert await claimed(read_models, NOW + 4) == []
+    [again] = await messages.claim(NOW + 5, NOW + 20, 10)
+    assert (again.announcement.key, again.attempts) == ("a", 1)
+    await messages.failed(again, None, "410")
+    assert await message_counts(read_models, AT) == {"hook": ChannelCount(2, 1, "410")}
+    assert await claimed(read_models, NOW + 5) == ["a"], "the end of a dead message is sent"
+    await messages.failed(other, NOW + 99, "timeout")
+    assert await message_counts(read_models, AT) == {"hook": ChannelCount(2, 1, "timeout")}
