@@ -74,7 +74,7 @@ class Decision(NamedTuple):
     decided_by: DecidedBy
     gate: GateCall
     rule: str
-    look_back: bool = False
+    look_back: bool
     status_only: bool = False
     settled: bool = False
 

@@ -71,9 +71,9 @@ class Prepared:
     numbers: frozenset[str]
     said: str
     said_words: tuple[str, ...]
-    coded: bool = False
-    failed: bool = False
-    by_machine: bool = False
+    coded: bool
+    failed: bool
+    by_machine: bool
 
     @property
     def empty(self) -> bool:

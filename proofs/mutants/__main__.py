@@ -20,7 +20,7 @@ from typing import Literal
 
 from proofs.mutants.coverage_map import EVERYWHERE, MAP, CoverageMap, function_of, record
 from proofs.mutants.mutant import ROOT, Mutant
-from proofs.mutants.sampling import package_of, sample
+from proofs.mutants.sampling import EQUIVALENTS, package_of, sample, stale_entries
 from proofs.mutants.tree import Run, Tree
 from proofs.mutants.typescript_mutants import TESTS as TYPESCRIPT
 from proofs.mutants.typescript_mutants import install
@@ -48,6 +48,9 @@ def main() -> int:
         return record(options.record)
     if not MAP.exists():
         print("No map of the tests that run each line: make it with `make mutants-map`.", file=sys.stderr)
+        return 2
+    if stale := stale_entries():
+        print(f"{EQUIVALENTS.name} lists what is no mutant of the tree:\n" + "\n".join(stale), file=sys.stderr)
         return 2
     covered = CoverageMap.read()
     mutants = sample(options.n, options.seed, covered, options.name, TYPESCRIPT if install() else ())

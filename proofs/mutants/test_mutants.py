@@ -16,7 +16,15 @@ from proofs.mutants.__main__ import Result, confirmed, report, tried
 from proofs.mutants.coverage_map import _OF_DECLARATIONS, _OF_SCHEMAS, CoverageMap, write_map
 from proofs.mutants.mutant import ROOT, Mutant
 from proofs.mutants.python_mutants import python_mutants
-from proofs.mutants.sampling import equivalents, mutants_of, package_of, product_files, sample, unobservable
+from proofs.mutants.sampling import (
+    equivalents,
+    mutants_of,
+    package_of,
+    product_files,
+    sample,
+    stale_entries,
+    unobservable,
+)
 from proofs.mutants.sql_mutants import migration_mutants, sql_file_mutants
 from proofs.mutants.statement_uses import places_of
 from proofs.mutants.tree import Run, Tree
@@ -175,6 +183,23 @@ def test_equivalent_mutants_are_left_out() -> None:
     for mutant in (one for file in sorted({file for file, _, _ in known}) for one in _of_file(file)):
         text = (ROOT / mutant.file).read_text("utf-8")
         assert (mutant.file, *mutant.changed_lines(text)) not in known
+
+
+def test_every_equivalent_mutant_is_a_mutant_of_the_tree(tmp_path: Path) -> None:
+    assert stale_entries() == []
+    murmur2, seed = "libs/contracts/murmur2.py", "_SEED: Final = 0x9747B28C"
+    entry = f'[[equivalent]]\nfile = "{murmur2}"\nreason = "x"\n'
+    listed = tmp_path / "equivalents.toml"
+    listed.write_text(
+        f"{entry}before = '{seed}'\nafter = '_SEED: Final = 25380583800'\n"
+        f"{entry}before = '{seed}'\nafter = '_SEED: Final = 2'\n"
+        f"{entry}before = 'no such line'\nafter = 'pass'\n"
+        "[[equivalent]]\nfile = 'libs/gone.py'\nreason = 'x'\nbefore = 'a'\nafter = 'b'\n"
+        "[[unobservable]]\nline = '^_SEED'\n[[unobservable]]\nline = '^_NO_SUCH_NAME'\n",
+        "utf-8",
+    )
+    stale = ["libs/gone.py: a", f"{murmur2}: {seed}", f"{murmur2}: no such line", "^_NO_SUCH_NAME"]
+    assert sorted(stale_entries(listed)) == sorted(stale)
 
 
 def test_what_changes_no_result_is_left_out() -> None:

@@ -52,10 +52,10 @@ class SessionEnd:
     thread_id: str
     user_id: str
     label: Label
-    mode: MemoryMode = MemoryMode.LOCAL
-    idempotency_key: str | None = None
-    speaks_for_others: bool = False
-    source: Source = "api_end"
+    mode: MemoryMode
+    idempotency_key: str | None
+    speaks_for_others: bool
+    source: Source
 
     @property
     def own_key(self) -> str:

@@ -87,8 +87,8 @@ class ExplicitIntake:
         log: Producer,
         clock: Clock,
         *,
-        wait_seconds: float = 2.0,
-        judge_at: int | None = None,
+        wait_seconds: float,
+        judge_at: int | None,
     ) -> None:
         self._registry = registry
         self._progress = progress

@@ -81,13 +81,13 @@ class FeedbackWriter:
         ledger = await self._store.erased_at(people)
         open_ids: Collection[UUID] = updates
         while open_ids:
-            to_announce = set(open_ids)
+            to_announce: set[UUID] = set()
             while open_ids:
+                to_announce.update(open_ids)
                 lost, saved = await self._write({id_: updates[id_] for id_ in open_ids}, ledger, written)
                 changed = changed or saved
                 erased, ledger = await self._erased_since(updates, people, ledger)
                 open_ids = lost | erased | await self._reviewed_since(written)
-                to_announce |= open_ids
             await self._producer.send(
                 [
                     _announcement(updates[id_], written[id_].record, ledger.get(updates[id_].key.person))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import asyncpg
 import httpx
@@ -15,8 +16,9 @@ from reporting.parts import MIGRATIONS
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
+from servicekit.db import row_security
 from servicekit.db.pools import open_pool
-from servicekit.db.row_security import tenant_in_sight
+from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
 from servicekit.errors import StartError
 from tests.support.reporting_client import CALLERS, application
 from tests.support.reporting_database import empty_read_models
@@ -87,6 +89,29 @@ async def test_a_table_that_comes_later_is_walled_as_well(reads: asyncpg.Pool, p
         await again.close()
     finally:
         await owner.close()
+
+
+async def test_an_owner_who_may_make_roles_reads_through_its_own(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From PostgreSQL 16 on, whoever makes a role administers it, but may switch to it only after a grant."""
+    monkeypatch.setattr(row_security, "READER", "other_reader")
+    (tmp_path / "0001_table.sql").write_text("create table kept (tenant text, n int)")
+    admin = await asyncpg.connect(postgres_url)
+    try:
+        await admin.execute("create role maker login createrole; create schema made authorization maker")
+        await admin.execute("grant create on database postgres to maker")
+        url = postgres_url.replace("postgres@", "maker@", 1)
+        for _ in range(2):  # a restart finds the role
+            pool = await open_pool(url, "made", tmp_path, size=1, tenants_apart=True)
+            await admin.execute("truncate made.kept; insert into made.kept values ('acme', 1), ('globex', 2)")
+            for tenant, seen in (("acme", [1]), ("globex", [2]), ("", []), (EVERY_TENANT, [1, 2])):
+                tenant_in_sight.set(tenant)
+                assert [row["n"] for row in await pool.fetch("select n from kept order by n")] == seen
+            await pool.close()
+    finally:
+        await admin.execute("drop owned by maker, other_reader cascade; drop role maker; drop role other_reader")
+        await admin.close()
 
 
 async def test_a_user_who_may_not_make_the_role_is_told_what_to_do(postgres_url: str) -> None:

@@ -56,10 +56,10 @@ _NAME_OF: Final[dict[By, Callable[[Row], str]]] = {
 def score_messages(
     rows: Sequence[Row],
     detector: Detector,
-    by: Sequence[By] = (),
-    errors: int = 0,
-    keep_outcomes: bool = False,
-    target_precision: float | None = None,
+    by: Sequence[By],
+    errors: int,
+    keep_outcomes: bool,
+    target_precision: float | None,
 ) -> Scores:
     """Return the scores of `label` and `gate`, overall and by source, at the announcement threshold, and the time.
 

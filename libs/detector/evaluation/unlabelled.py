@@ -38,7 +38,7 @@ def score_unlabelled(rows: Sequence[Row], detector: Detector) -> Scores:
     return {**of(None), "per_source": {name: of(name) for name in sorted(set(sources))}}
 
 
-def score_phrases(rows: Sequence[Row], detector: Detector, errors: int = 0) -> Scores:
+def score_phrases(rows: Sequence[Row], detector: Detector, errors: int) -> Scores:
     """Count phrases with the right label, with the right announced reaction, and with both.
 
     `false_rejections` are announced rejections of phrases for which none is expected. The label of a new topic is

@@ -22,6 +22,8 @@ tenant_in_sight: ContextVar[str] = ContextVar("tenant_in_sight", default="")
 """Tenant whose rows the current work may read: a tenant, EVERY_TENANT, or none if empty."""
 _SEEN: Final = "current_setting('agent_feedback.tenant', true)"
 _LEAST_VERSION: Final = 150_000
+_SET_VERSION: Final = 160_000
+"""Since this version, a member may switch to a role only if the grant says so; whoever creates a role may not."""
 
 
 class ReadingConnection(asyncpg.Connection):
@@ -52,13 +54,14 @@ async def secure(connection: asyncpg.Connection, schema: str) -> None:
     All tables with a tenant get policies, and views get their caller's rights. Changes only what
     differs. Raises StartError if the database's user lacks the permission.
     """
-    if int(await connection.fetchval("show server_version_num")) < _LEAST_VERSION:
+    version = int(await connection.fetchval("show server_version_num"))
+    if version < _LEAST_VERSION:
         raise StartError("Row level security needs PostgreSQL 15 or later: upgrade, or switch it off.")
     try:
         async with connection.transaction():
             for lock in (f"agent-feedback {schema}", READER):  # the services of a database share the role
                 await connection.execute("select pg_advisory_xact_lock(hashtext($1))", lock)
-            await _make_role(connection)
+            await _make_role(connection, "set" if version >= _SET_VERSION else "member")
             await connection.execute(f"grant usage on schema {schema} to {READER}")
             await connection.execute(f"grant select on all tables in schema {schema} to {READER}")
             for (table,) in await connection.fetch(*SQL.unsecured_tables(schema=schema)):
@@ -76,8 +79,9 @@ async def secure(connection: asyncpg.Connection, schema: str) -> None:
         ) from None
 
 
-async def _make_role(connection: asyncpg.Connection) -> None:
+async def _make_role(connection: asyncpg.Connection, privilege: str) -> None:
+    """Create READER if it is missing, and grant it to a user without `privilege`, the right to switch to it."""
     if not await connection.fetchval("select true from pg_roles where rolname = $1", READER):
         await connection.execute(f"create role {READER} nologin")
-    if not await connection.fetchval("select pg_has_role(current_user, $1, 'member')", READER):
+    if not await connection.fetchval("select pg_has_role(current_user, $1, $2)", READER, privilege):
         await connection.execute(f"grant {READER} to current_user")

@@ -35,7 +35,7 @@ class GroupProgress:
     subscription's, the request would wait behind its fetches. A request to the log fails after `seconds`.
     """
 
-    def __init__(self, subscription: Subscription, bootstrap: Bootstrap, clock: Clock, *, seconds: float = 5.0) -> None:
+    def __init__(self, subscription: Subscription, bootstrap: Bootstrap, clock: Clock, *, seconds: float) -> None:
         self._subscription = subscription
         self._bootstrap = bootstrap
         self._clock = clock

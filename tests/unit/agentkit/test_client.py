@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from time import monotonic
 from typing import Any
 
@@ -12,12 +12,14 @@ import httpx
 import pytest
 
 import agent_feedback_kit as kit
-from agent_feedback_kit.client.calls import INGEST_LINES
+from agent_feedback_kit.client.calls import INGEST_BYTES, INGEST_LINES
+from agent_feedback_kit.json_text import json_bytes
 from tests.support.served import a_page, answering, hanging_up, nonsense, nowhere, silent, trickling
 
 PLACE: dict[str, Any] = {"tenant": "acme", "project": "support"}
 ACCEPTED = {"feedback_id": "f", "ts": "2026-01-01T00:00:00.000000Z"}
 Run = Callable[..., Awaitable[Any]]
+MIB = 1024 * 1024
 
 
 async def run_async(url: str, name: str, *args: Any, options: dict[str, Any] | None = None, **given: Any) -> Any:
@@ -174,6 +176,49 @@ async def test_events_are_sent_in_parts_and_lines_counted_over_all(run: Run) -> 
     assert [one["line"] for one in given["refused"]] == [2, INGEST_LINES + 2]
     assert given["refused_total"] == 2
     assert (await run("http://x", "ingest", [], options=answers(answer, seen=seen)))["accepted"] == 0
+
+
+@pytest.mark.parametrize(("more", "sizes"), [(0, [INGEST_BYTES]), (1, [INGEST_BYTES // 2, INGEST_BYTES // 2])])
+async def test_a_request_has_four_mebibytes_at_most(run: Run, more: int, sizes: list[int]) -> None:
+    seen: list[httpx.Request] = []
+    frame = len(json_bytes({"eventId": "1", "content": ""}))
+    lengths = (INGEST_BYTES // 2 - frame, INGEST_BYTES // 2 - frame - 1 + more)
+    events = [{"eventId": str(number), "content": "x" * length} for number, length in enumerate(lengths)]
+    answer = httpx.Response(200, json={"accepted": 1, "refused": [], "refused_total": 0})
+    await run("http://x", "ingest", events, options=answers(answer, seen=seen))
+    assert [len(request.content) for request in seen] == sizes
+    assert INGEST_BYTES == 4 * 1024 * 1024
+
+
+class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """Body of spaces with a JSON object at its end. Tells if it was closed."""
+
+    def __init__(self, size: int) -> None:
+        self._parts = [b" " * (size % MIB or MIB), *[b" " * MIB] * ((size - 1) // MIB)]
+        self._parts[-1] = self._parts[-1][:-2] + b"{}"
+        self.is_closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._parts
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for part in self._parts:
+            yield part
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    async def aclose(self) -> None:
+        self.is_closed = True
+
+
+@pytest.mark.parametrize(("size", "why"), [(64 * MIB, "not one of this API"), (64 * MIB + 1, "larger than 67108864")])
+async def test_a_response_has_64_mebibytes_at_most_and_is_closed(run: Run, size: int, why: str) -> None:
+    body = Body(size)
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=body))
+    with pytest.raises(kit.UnexpectedAnswer, match=why):
+        await run("http://x", "own_feedback", "c", "t", options={"transport": transport})
+    assert body.is_closed
 
 
 async def test_an_event_without_an_id_is_not_sent(run: Run) -> None:

@@ -267,6 +267,30 @@ def test_languages(text: str, language: str | None) -> None:
     assert own_language(prepared.text, prepared.words) == language
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("да okay", "en"),  # a third of the letters is in another script: the words tell
+        ("нет okay", "other"),  # more than a third: the script tells
+        ("我 ok", None),
+        ("我们ok", "zh"),
+        ("一一一", "zh"),
+        ("\u9fff\u9fff", "zh"),
+        ("はい", "other"),
+        ("\u024f\u024f", None),  # the last Latin letter of Extended-B
+        ("\u0250\u0250", "other"),
+        ("okay", "en"),
+        ("nova okay two", "en"),  # three words: one common one tells
+        ("danke", "de"),
+        ("graag", "other"),
+        ("danke okay", None),  # of two languages neither
+        ("danke sehr bitte", "de"),
+    ],
+)
+def test_short_messages_are_told_by_script_and_common_words(text: str, language: str | None) -> None:
+    assert own_language(text, text.split()) == language
+
+
 def test_half_a_character_hides_no_language() -> None:
     text = "bonjour je voudrais \ud83d savoir quand ouvre le magasin"
     assert own_language(text, text.split()) == "fr"

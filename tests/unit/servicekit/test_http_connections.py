@@ -141,6 +141,38 @@ async def test_if_all_are_at_work_a_newcomer_is_refused_with_a_sentence() -> Non
         assert {one.status_code for one in await asyncio.gather(*held)} <= {200}
 
 
+HELD = b"GET /held HTTP/1.1\r\nHost: x\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "responses"),
+    [
+        (b"", 0),
+        (HELD, 0),
+        (HELD + b"\r\n", 1),
+        (HELD + b"\r\n" + WHOLE[:-2], 1),
+        (HELD + b"\r\n" + WHOLE * 40, 41),
+        (HELD + b"\r\n" + b"no request\r\n\r\n", 2),
+        (HELD + b"Connection: close\r\n\r\n" + WHOLE, 1),
+        (HELD + b"Content-Length: 5\r\n\r\nhello", 1),
+        (HELD + b"Content-Length: 5\r\n\r\nhell", 0),
+        (HELD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", 0),
+    ],
+)
+async def test_a_client_that_closes_its_side_gets_the_responses_to_its_complete_requests(
+    sent: bytes, responses: int
+) -> None:
+    hold = asyncio.Event()
+    async with serving(hold, header_seconds=60) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(sent)
+        writer.write_eof()
+        assert await alive(port) == 200, "by then, the server has read the end"
+        hold.set()
+        assert (await ended(reader)).count(b"HTTP/1.1 ") == responses
+        writer.close()
+
+
 async def _try(port: int) -> httpx.Response | None:
     """Send a request on a new connection, which is closed at once if it is accepted."""
     with contextlib.suppress(httpx.HTTPError):

@@ -178,6 +178,34 @@ async def test_a_refusal_of_a_large_body_arrives(path: str, header: str, status:
     assert second.startswith(b"200 ")
 
 
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"POST /echo HTTP/1.1", b"200"),
+        (b"POST /echo HTTP/1.0", b"200"),
+        (b"POST /echo HTTP/1.1\r\nTransfer-Encoding: Chunked", b"200"),
+        (b"POST /echo HTTP/1.1\r\nTransfer-Encoding: gzip, chunked", b"400"),
+        (b"POST /echo HTTP/1.1\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked", b"400"),
+        (b"POST /echo HTTP/2.0", b"400"),
+        (b"POST /echo HTTP/0.9", b"400"),
+        (b"CONNECT x:80 HTTP/1.1", b"400"),
+    ],
+)
+async def test_only_requests_of_http_1_with_a_plain_or_chunked_body_are_read(head: bytes, status: bytes) -> None:
+    body = b"5\r\nhello\r\n0\r\n\r\n" if b"chunked" in head.lower() else b""
+    async with serving() as port:
+        said = await exchanged(port, [head + b"\r\nHost: x\r\nConnection: close\r\n\r\n" + body])
+    assert said.startswith(b"HTTP/1.1 " + status)
+
+
+@pytest.mark.parametrize(("version", "interim"), [(b"1.1", 1), (b"1.0", 0)])
+async def test_a_client_of_http_1_0_gets_no_interim_response(version: bytes, interim: int) -> None:
+    head = b"POST /echo HTTP/%s\r\nHost: x\r\nExpect: 100-continue\r\nConnection: close\r\n" % version
+    async with serving() as port:
+        said = await exchanged(port, [head + b"Content-Length: 5\r\n\r\n", b"hello"])
+    assert said.count(b" 100 ") == interim and said.endswith(b"hello")
+
+
 WHOLE = b"GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 
