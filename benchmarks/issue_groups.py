@@ -67,7 +67,7 @@ class Case(NamedTuple):
 
 
 def cases(seed: int) -> list[Case]:
-    """Return the turns of a composition. Half of the answers and a quarter of the complaints are of the topic."""
+    """Return all turns in random order. Half of the answers and a quarter of the complaints name their turn's topic."""
     chance, written = random.Random(seed), tomllib.loads(TOPICS.read_text("utf-8"))
     complaints, answers = written["complaints"], written["answers"]
     made = [
@@ -96,7 +96,7 @@ def vectors_of(encoder: Embedder, rows: Sequence[Case]) -> Vectors:
 
 
 def placed(vectors: Vectors, known: Sequence[int | None] = ()) -> list[int | None]:
-    """Return the issue of each turn after a grouping; `known` are the issues before, in the same order."""
+    """Return the issue of each turn after a grouping; `known` has the issues of the first turns before it."""
     issues = [*known, *[None] * (len(vectors) - len(known))]
     groups = grouped(vectors, issues)
     for row, issue in groups.joined.items():
@@ -109,7 +109,7 @@ def placed(vectors: Vectors, known: Sequence[int | None] = ()) -> list[int | Non
 
 
 def joined(vectors: Vectors, issues: Sequence[int | None]) -> list[int | None]:
-    """Return the issues after those without one have joined the nearest within its radius."""
+    """Return the issue of each turn, after each turn without one has joined the nearest issue within its radius."""
     known = sorted({one for one in issues if one is not None})
     centres = [centre_of(vectors[[row for row, one in enumerate(issues) if one == issue]]) for issue in known]
     found = nearest(vectors, centres)

@@ -32,7 +32,7 @@ from feedback.store_postgres import PostgresStore
 from reporting.egress.exports.cases import cases
 from reporting.egress.exports.examples import Format
 from reporting.egress.exports.files import as_jsonl, examples
-from reporting.egress.mirror.adopting import mark_more, set_store
+from reporting.egress.mirror.store_setting import mark_more, set_store
 from reporting.parts import MIGRATIONS
 from reporting.queries.selection import Filters, Project, TimeSpan
 from servicekit.db.pools import open_pool

@@ -21,4 +21,4 @@ ANSWER_FIELDS: Final[Fields] = MappingProxyType({"agent_id": "text"})
 MESSAGE_FIELDS: Final[Fields] = MappingProxyType(
     {"turn_id": "text", "sender_id": "text", "sender_type": "text", **ANSWER_FIELDS, "content": "text"}
 )
-"""Fields that the bridge, inference and reporting store. Inference names two of its columns otherwise."""
+"""Fields that the bridge, inference and reporting store. Inference uses other names for two of the columns."""

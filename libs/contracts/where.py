@@ -29,7 +29,7 @@ class CountedIn(BaseModel):
 
 
 class FeedbackState(BaseModel):
-    """A feedback record as the service holds it."""
+    """A feedback record as the service stores it."""
 
     feedback_id: str = Field(description="The feedback record.", examples=["c1d0e2f3-2222-5a3b-8c4d-5e6f7a8b9c0d"])
     revision: int = Field(description="Its revision here.", examples=[1772357400000])
@@ -48,7 +48,7 @@ class FeedbackState(BaseModel):
 
 
 class JudgedMessage(BaseModel):
-    """A message in inference's index with the verdict held of it."""
+    """A message in inference's index, with its current verdict."""
 
     message_id: str = Field(description="The message.")
     conversation_id: str = Field(description="Its conversation.")

@@ -13,7 +13,7 @@ from detector.model import Message, Neighbourhood, Verdict
 from detector.published import PUBLISHED
 from detector.reasons import reason_in_words
 from detector.rules import RULES
-from detector.spans import supporting_words
+from detector.supporting_words import supporting_words
 
 _MINUTE: Final = 60_000_000
 _SAYS: Final = {

@@ -1,1 +1,1 @@
-"""Simulated agents: how often alert rules raise a false alarm, and how soon they report a drop."""
+"""Simulation of agents: counts false alarms of alert rules, and measures the time until a drop is reported."""

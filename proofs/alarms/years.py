@@ -1,4 +1,4 @@
-"""Simulation of an agent's verdicts, hour by hour, and of the rules that look at them."""
+"""Simulation of an agent's verdicts, hour by hour, and of the alert rules that test them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from reporting.queries.votes import Votes
 
 HOUR: Final = 60 * MINUTE
 FIRST_DAY: Final = 20_000
-"""First simulated day, from the epoch."""
+"""First simulated day, counted from 1970-01-01."""
 WARM_UP: Final = BEFORE_DAYS + 7
 """Days of history before the first look."""
 _AGENT: Final = Subject("agent")
 _WEEKEND: Final = (2, 3)
-"""Remainders by 7 of the days from the epoch that are Saturdays and Sundays."""
+"""Saturday and Sunday as `day % 7`, with days counted from 1970-01-01."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rhythm:
-    """An agent's verdicts. `daily` is their mean number in a day; `base` is the share of good ones, 0 to 1.
+    """Weekly pattern of an agent's verdicts. `daily` is their mean number in a day; `base` is the share of ok, 0 to 1.
 
     Weekends have `quiet` times as many as working days, and a share that is lower by `dip`.
     """
@@ -61,7 +61,7 @@ def alarms(rule: ShareRule, rhythm: Rhythm, days: int, seed: int) -> int:
 
 
 def hours_to_report(rule: ShareRule, rhythm: Rhythm, drop: float, within: int, seed: int) -> int | None:
-    """Return the hours until a drop at a random hour of the week is reported, None if not `within` so many days."""
+    """Return the hours until a drop at a random hour of the week is reported, or None after `within` days."""
     draw = random.Random(seed)
     return next(_fired(rule, rhythm, within, draw, drop, draw.randrange(7 * 24)), None)
 

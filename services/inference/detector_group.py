@@ -10,7 +10,7 @@ import asyncpg
 from inference import metrics
 from inference.sql import SQL
 
-LOOK_SECONDS: Final = 15.0
+CHECK_SECONDS: Final = 15.0
 RECENT_MINUTES: Final = 5
 
 
@@ -27,7 +27,7 @@ class DetectorGroup:
         self._noted = 0
         self.versions: Sequence[str] = ()
 
-    async def look(self) -> None:
+    async def check(self) -> None:
         """Record this detector if it has judged since the last call, then read which detectors have judged recently."""
         judged = self._judged()
         if judged != self._noted:

@@ -6,7 +6,7 @@ from functools import partial
 
 from contracts.scopes import DETECT
 from inference.api import CONVERSATION, PROJECT
-from inference.detector_group import LOOK_SECONDS
+from inference.detector_group import CHECK_SECONDS
 from inference.parts import InferenceParts, open_parts
 from inference.settings import InferenceSettings
 from inference.where import is_noted, judged
@@ -37,7 +37,7 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
             },
         ),
     ],
-    every=[Every("detectors", LOOK_SECONDS, lambda parts: parts.group.look, delay=LOOK_SECONDS)],
+    every=[Every("detectors", CHECK_SECONDS, lambda parts: parts.group.check, delay=CHECK_SECONDS)],
     keeps=[
         Keeps("messages", "conversation_days", "stored_at", only=QUIET, which=ENDED),
         Keeps("verdicts", "turn_days", "stored_at", only=QUIET, which=ENDED),

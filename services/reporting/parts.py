@@ -10,17 +10,17 @@ from pathlib import Path
 import asyncpg
 
 from contracts.where import FeedbackState
-from reporting.alerts.desk import AlertDesk
+from reporting.alerts.administration import AlertAdministration
+from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.settings_file import AlertSettings, read_alerts
 from reporting.alerts.store import AlertMessages
-from reporting.alerts.watch import AlertWatch
 from reporting.dashboard.routes import Health, Where
 from reporting.egress.figures import FeedbackMetrics
-from reporting.egress.mirror.adopting import set_store
 from reporting.egress.mirror.mirror import ArtifactReplicator
 from reporting.egress.mirror.object_store import ObjectStore
 from reporting.egress.mirror.receipts import HeldReceipts
+from reporting.egress.mirror.store_setting import set_store
 from reporting.egress.webhooks.courier import Courier
 from reporting.egress.webhooks.endpoints import WebhookEndpoint, read_endpoints
 from reporting.egress.webhooks.handlers import WebhookHandler
@@ -66,8 +66,8 @@ class ReportingParts:
     where: Where | None
 
     @property
-    def alert_desk(self) -> AlertDesk:
-        return AlertDesk(self.reads, self.pool, self.alerts, self.alert_courier, self.service.context.clock)
+    def alert_administration(self) -> AlertAdministration:
+        return AlertAdministration(self.reads, self.pool, self.alerts, self.alert_courier, self.service.context.clock)
 
     def projection_handler(self) -> ProjectionHandler:
         return ProjectionHandler(self.store)
@@ -75,9 +75,9 @@ class ReportingParts:
     def webhook_handler(self) -> WebhookHandler:
         return WebhookHandler(self.endpoints, self.deliveries, self.service.context.clock)
 
-    def look_at_alerts(self) -> Callable[[], Awaitable[object]]:
+    def evaluate_alerts(self) -> Callable[[], Awaitable[object]]:
         context = self.service.context
-        return AlertWatch(self.pool, self.alerts, context.clock, self.health, self.service.lag).look
+        return AlertEvaluator(self.pool, self.alerts, context.clock, self.health, self.service.lag).evaluate
 
     def replicate_artifacts(self) -> Callable[[], Awaitable[object]]:
         assert self.mirror is not None

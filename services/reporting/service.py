@@ -84,7 +84,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             {("GET", WEBHOOKS): needs(ADMIN), ("POST", REPLAY): needs(ADMIN)},
         ),
         Serves(
-            lambda parts: alerts_router(parts.alert_desk),
+            lambda parts: alerts_router(parts.alert_administration),
             {
                 ("GET", ALERTS): needs(READ),
                 ("POST", RULES): needs(ADMIN),
@@ -99,7 +99,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 parts.health,
                 parts.settings.trace_url_template,
                 parts.where,
-                parts.alert_desk,
+                parts.alert_administration,
             ),
             {("GET", path): needs(READ) for path in PAGES} | {("POST", ALERTS_PAGE): needs(ADMIN)},
             pages=True,
@@ -110,7 +110,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Every("issues", 10, lambda parts: parts.issues.catch_up, delay=10),
         Every("artifacts", 2, ReportingParts.replicate_artifacts, if_set="artifact_store_url"),
         Every("feedback metrics", 60, lambda parts: parts.feedback_metrics.update),
-        Every("alerts", 60, ReportingParts.look_at_alerts),
+        Every("alerts", 60, ReportingParts.evaluate_alerts),
         Every("alert messages", 2, lambda parts: parts.alert_courier.deliver),
         Every("webhook", 1, ReportingParts.couriers, if_set="webhooks"),
     ],

@@ -20,11 +20,11 @@ from standardwebhooks import Webhook
 
 from contracts.instants import DAY, MINUTE, SECOND
 from reporting.alerts import sending
+from reporting.alerts.evaluation import BEHIND, AlertEvaluator
 from reporting.alerts.rules import DeadLetters, Lag
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.settings_file import AlertSettings, EmailChannel, read_alerts
 from reporting.alerts.store import AlertMessages
-from reporting.alerts.watch import BEHIND, AlertWatch
 from reporting.dashboard.routes import pages_router
 from reporting.queries.selection import HOUR
 from reporting.read_models.generation import Generation
@@ -163,7 +163,7 @@ class Alerts:
         self.clock = Clock(NOW)
         self.waiting = 0
         self.pool = pool
-        self.watch = AlertWatch(pool, settings, self.clock, health, self._waiting)
+        self.evaluator = AlertEvaluator(pool, settings, self.clock, health, self._waiting)
         self.courier = AlertCourier(settings, AlertMessages(pool), self.clock, seconds=5)
 
     async def _waiting(self) -> int:
@@ -172,7 +172,7 @@ class Alerts:
     async def look(self, moment: int = NOW) -> None:
         """Look at the rules and send what is due."""
         self.clock.set(moment)
-        await self.watch.look()
+        await self.evaluator.evaluate()
         await self.courier.deliver()
 
 
@@ -307,7 +307,7 @@ async def test_platform_rules_count_an_hours_letters_and_lasting_lag(
     for minute in range(4, 63):
         await alerts.look(NOW + minute * MINUTE)
     assert said()[3:] == ["alert.over 2 dead letters"]
-    assert {type(rule) for rule in alerts.watch._settings.rules[None]} == {DeadLetters, Lag}
+    assert {type(rule) for rule in alerts.evaluator._settings.rules[None]} == {DeadLetters, Lag}
 
 
 async def test_failed_messages_are_retried_and_an_end_waits_for_its_beginning(

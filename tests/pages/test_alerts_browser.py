@@ -61,7 +61,7 @@ async def test_a_rule_is_saved_and_a_channel_tested(
             await form.get_by_label("team").check()
             await form.get_by_role("button", name="Save the rule").click()
             await page.wait_for_selector("text=The rule low was saved.")
-            await site.watch.look()
+            await site.evaluator.evaluate()
             await page.click("text=Send a test")
             await page.wait_for_selector("text=The channel team accepted the test message.")
             assert len(there.at("/team-secret")) == 1

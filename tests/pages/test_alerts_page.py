@@ -12,11 +12,11 @@ import httpx
 import pytest
 
 from contracts.instants import DAY
-from reporting.alerts.desk import AlertDesk
+from reporting.alerts.administration import AlertAdministration
+from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.settings_file import read_alerts
 from reporting.alerts.store import MOST_RULES, AlertMessages
-from reporting.alerts.watch import AlertWatch
 from reporting.api.alerts import alerts_router
 from reporting.dashboard.routes import pages_router
 from servicekit import Database
@@ -62,7 +62,7 @@ async def there(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Receiver]:
 
 
 class Site:
-    """Pages, API and watch on the read models. `TEAM_URL` may be http for the private channel only."""
+    """Pages, API and evaluation on the read models. `TEAM_URL` may be http for the private channel only."""
 
     def __init__(self, pool: Any, folder: Path, there: Receiver) -> None:
         file = folder / "alerts.toml"
@@ -71,9 +71,12 @@ class Site:
         team = settings.channels["team"]
         object.__setattr__(team, "secret", f"{there.url}/team-secret")
         self.courier = AlertCourier(settings, AlertMessages(pool), NOW, seconds=5)
-        self.desk = AlertDesk(pool, pool, settings, self.courier, NOW)
-        self.watch = AlertWatch(pool, settings, NOW, self._health, self._waiting)
-        self.routers = [alerts_router(self.desk), pages_router(pool, NOW, None, desk=self.desk)]
+        self.administration = AlertAdministration(pool, pool, settings, self.courier, NOW)
+        self.evaluator = AlertEvaluator(pool, settings, NOW, self._health, self._waiting)
+        self.routers = [
+            alerts_router(self.administration),
+            pages_router(pool, NOW, None, alert_administration=self.administration),
+        ]
 
     async def _waiting(self) -> int:
         return 0
@@ -133,7 +136,7 @@ async def test_a_project_has_a_limited_number_of_rules(site: Site, read_models: 
 async def test_other_tenants_and_readers_change_and_see_nothing(site: Site) -> None:
     async with site.client() as http:
         await http.post(f"{ALERTS}/rules", json=RULE)
-    await site.watch.look()
+    await site.evaluator.evaluate()
     async with site.client("globex") as http:
         for path, body in (("rules", RULE), ("removals", {"name": "low"}), ("tests", {"channel": "team"})):
             assert (await http.post(f"{ALERTS}/{path}", json=body)).status_code == 403
@@ -154,7 +157,7 @@ async def test_the_page_sets_a_rule_shows_its_alert_and_tests_a_channel(site: Si
     async with site.client() as http:
         page = (await http.post(PAGE, data=FORM)).text
         assert "The rule low was saved." in page and "Satisfaction with each agent is below 80%" in page
-        await site.watch.look()
+        await site.evaluator.evaluate()
         page = (await http.get(PAGE)).text
         assert "agent-a: satisfaction is 0%, below 80%" in page
         path = (await http.get(ALERTS)).json()["alerts"][0]["path"]
@@ -203,6 +206,6 @@ async def test_a_foreign_page_changes_no_rule(site: Site) -> None:
 async def test_concurrent_looks_open_one_alert(site: Site, read_models: Database) -> None:
     async with site.client() as http:
         await http.post(f"{ALERTS}/rules", json=RULE)
-    await asyncio.gather(*(site.watch.look() for _ in range(4)))
+    await asyncio.gather(*(site.evaluator.evaluate() for _ in range(4)))
     assert await read_models.fetchval("select count(*) from alerts where tenant = 'acme'") == 1
     assert await read_models.fetchval("select count(*) from alert_messages") == 1

@@ -230,17 +230,17 @@ async def test_a_mixed_group_is_known_while_it_judges(judged: Inference) -> None
     old = DetectorGroup(judged.pool, OLD.version, lambda: counts["old"])
     new = DetectorGroup(judged.pool, NEW.version, lambda: counts["new"])
     for group in (old, new):
-        await group.look()
+        await group.check()
     assert (old.warnings, new.warnings) == ((), ()), "one that has judged nothing is not in the group"
     counts["new"] = 1
     for group in (new, old):
-        await group.look()
+        await group.check()
     assert all(OLD.version in one.warnings[0] and NEW.version in one.warnings[0] for one in (old, new))
     assert await judged.rejudgements.other_detectors(NEW.version) == [OLD.version]
     await judged.pool.execute(
         "update detectors set seen_at = now() - interval '6 minutes' where version = $1", OLD.version
     )
-    await new.look()
+    await new.check()
     assert new.warnings == ()
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from contracts.erasure import Person
 from reporting.api.conversations import conversations_router
-from reporting.egress.mirror.adopting import mark_more, set_store
 from reporting.egress.mirror.mirror import DELETE_AGAIN_AFTER, ArtifactReplicator
 from reporting.egress.mirror.object_store import ObjectStore
 from reporting.egress.mirror.receipts import HeldReceipts
+from reporting.egress.mirror.store_setting import mark_more, set_store
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels

@@ -25,6 +25,8 @@ SHARED_NAMES = {
 }
 """Class names that more than one module defines, each with the reason."""
 METAPHORS = {
+    "AlertBoard",
+    "AlertDesk",
     "AskAgain",
     "Behind",
     "Holdback",
@@ -42,6 +44,7 @@ METAPHORS = {
     "Seldom",
     "Stretch",
     "Surroundings",
+    "adopting",
     "beheld",
     "buried",
     "doomed",

@@ -243,7 +243,7 @@ export interface ConversationsInPeriod {
   next_cursor: string | null;
 }
 
-/** Rates of one agent, or of all agents: as the machine's verdicts give them, and corrected by the reviews. */
+/** Rates of one agent or of all agents: from the machine's verdicts alone, and corrected by the reviews. */
 export interface CorrectedRates {
   /** Null for all agents. */
   agent_id: string | null;
@@ -394,7 +394,7 @@ export interface FeedbackResult {
   would_be_announced: boolean;
 }
 
-/** A feedback record as the service holds it. */
+/** A feedback record as the service stores it. */
 export interface FeedbackState {
   /** The feedback record. */
   feedback_id: string;
@@ -632,7 +632,7 @@ export interface IssueList {
   items: IssueItem[];
 }
 
-/** Rejected turn of an issue with the beginnings of its texts; null for unknown ones. */
+/** Rejected turn of an issue, with the beginnings of its texts (null if unknown). */
 export interface IssueTurnItem {
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -678,7 +678,7 @@ export interface JournalRecord {
   noted_at: string;
 }
 
-/** A message in inference's index with the verdict held of it. */
+/** A message in inference's index, with its current verdict. */
 export interface JudgedMessage {
   /** The message. */
   message_id: string;

@@ -1,4 +1,4 @@
-"""Connections to a service's own schema, with what a caller of a statement may ask for."""
+"""Connections to a service's own schema, with batched look-ups and plans for each call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Digests: the three agents or versions of a project that moved most in a day or a week. Pure."""
+"""Digests: the three agents or versions of a project whose satisfaction changed most in a day or a week. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from reporting.queries.votes import SatisfactionChange, Votes
 
 DAYS: Final = {"day": 1, "week": 7}
 _READY: Final = 6 * HOUR
-"""Time after the end of a period at which its digest is written, so that late feedback is in it."""
+"""Delay of a digest after the end of its period, so that it includes late feedback."""
 _SHOWN: Final = 3
 _ENOUGH: Final = 10
 
 
 def period_end(every: Every, now: int) -> int:
-    """Return the end of the last period whose digest is due, in microseconds: 00:00 UTC, of Mondays for weeks."""
+    """Return the end of the last period whose digest is due, in microseconds: 00:00 UTC, on Mondays for weeks."""
     length, shift = DAYS[every] * DAY, SHIFTS[every]
     return (now - _READY - shift) // length * length + shift
 

@@ -17,9 +17,9 @@ from typing import Final
 from reporting.queries.votes import Votes
 
 ALPHA: Final = 0.02
-"""Probability that a test ever raises a false alarm. Each day begins one, so a month has at most 0.6."""
+"""Probability that a test ever raises a false alarm. One test begins each day: at most 0.6 false alarms a month."""
 _TUNED: Final = 30.0
-"""Parameter of the mixture, in verdicts: the boundary is narrowest at about eight times as many."""
+"""Parameter of the mixture, in verdicts: the boundary is narrowest at about eight times this number."""
 _PLAIN: Final = 1.959964
 """The z-score of a 95 % confidence interval at a single look."""
 _ENOUGH: Final = 4.29
@@ -67,7 +67,7 @@ def below_level(votes: Votes, level: float) -> ShareTest:
 
 
 def below_before(now: Mapping[int, Votes], before: Mapping[int, Votes]) -> ShareTest:
-    """Compare satisfaction with that of an earlier period, by stratum: only strata in both periods count."""
+    """Compare satisfaction with that of an earlier period, by stratum. A stratum counts if both periods have it."""
     information = gained = 0.0
     pooled = Votes()
     for stratum, votes in now.items():

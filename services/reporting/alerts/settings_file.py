@@ -27,10 +27,10 @@ class _AlertsPart(BaseModel):
 
 
 class AlertChannel(_AlertsPart):
-    """Way to announce alerts. Only rules of its `tenant` and `project` may name it; None: any.
+    """Destination of alerts. Only rules of its `tenant` and `project` may name it; None stands for any.
 
-    Settings that end in `_from` name an environment variable that has the secret, or as NAME_FILE a file with it.
-    `private` allows addresses that are not on the public Internet, and http.
+    A setting that ends in `_from` names the environment variable of a secret; the variable NAME_FILE may name a file
+    with it instead. `private` allows http, and addresses outside of the public Internet.
     """
 
     name: Name
@@ -104,7 +104,7 @@ AnyChannel = SlackChannel | TeamsChannel | PagerDutyChannel | EmailChannel | Web
 
 
 class DigestSettings(_AlertsPart):
-    """Regular summary of a project: the three agents or versions that moved most."""
+    """Regular summary of a project: the three agents or versions whose satisfaction changed most."""
 
     every: Every
     channels: Annotated[tuple[Name, ...], Field(min_length=1, max_length=10)]

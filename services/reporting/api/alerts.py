@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.base import Name
 from contracts.instants import format_instant
-from reporting.alerts.desk import AlertDesk, Source
+from reporting.alerts.administration import AlertAdministration, Source
 from reporting.alerts.rules import ProjectRule
 from reporting.alerts.store import AlertRow
 from reporting.api.conversations import FAILURES, PROJECT
@@ -94,19 +94,19 @@ class TestedChannel(ResponseModel):
     ]
 
 
-def alerts_router(desk: AlertDesk) -> Routes:
+def alerts_router(administration: AlertAdministration) -> Routes:
     """Return the routes under `…/alerts`."""
     router = Routes("alerts", FAILURES)
 
     @router.at("GET", ALERTS, summary="Alerts, rules and channels")
     async def alerts(tenant: Name, project: Name) -> ProjectAlertsState:
         """Get the project's open and last alerts, its rules and the channels that they may name."""
-        board = await desk.board(Project(tenant, project))
+        found = await administration.overview(Project(tenant, project))
         return ProjectAlertsState(
             tenant=tenant,
             project=project,
-            alerts=[_shown(one) for one in board.alerts],
-            rules=[RuleShown.model_validate({"source": source, "rule": rule}) for rule, source in board.rules],
+            alerts=[_shown(one) for one in found.alerts],
+            rules=[RuleShown.model_validate({"source": source, "rule": rule}) for rule, source in found.rules],
             channels=[
                 ChannelShown(
                     name=one.name,
@@ -115,7 +115,7 @@ def alerts_router(desk: AlertDesk) -> Routes:
                     dead=one.count.dead,
                     last_answer=one.count.last_answer,
                 )
-                for one in board.channels
+                for one in found.channels
             ],
         )
 
@@ -129,19 +129,19 @@ def alerts_router(desk: AlertDesk) -> Routes:
         tenant: Name, project: Name, body: Annotated[ProjectRule, Body(discriminator="kind")]
     ) -> ChangedRule:
         """Store a rule, in place of one of the same name that was set here."""
-        await desk.set_rule(Project(tenant, project), body)
+        await administration.set_rule(Project(tenant, project), body)
         return ChangedRule(name=body.name, state="stored")
 
     @router.at("POST", REMOVALS, summary="Remove an alert rule", refuses={404: "No rule of that name was set here."})
     async def remove(tenant: Name, project: Name, body: RuleName) -> ChangedRule:
         """Remove a rule that was set here. Its open alerts end within a minute."""
-        await desk.remove_rule(Project(tenant, project), body.name)
+        await administration.remove_rule(Project(tenant, project), body.name)
         return ChangedRule(name=body.name, state="removed")
 
     @router.at("POST", TESTS, summary="Test an alert channel", refuses={404: "The project has no such channel."})
     async def test(tenant: Name, project: Name, body: ChannelName) -> TestedChannel:
         """Send a test message now, and report the channel's answer. PagerDuty opens an incident for it."""
-        result = await desk.test(Project(tenant, project), body.channel)
+        result = await administration.test(Project(tenant, project), body.channel)
         return TestedChannel(delivered=result.delivered, answer=result.what)
 
     return router

@@ -9,7 +9,13 @@ from fastapi import Query
 
 from contracts.base import Name
 from reporting.api.conversations import FAILURES, PROJECT
-from reporting.api.questions import CalibrationQuestion, PagedQuestion, RankingQuestion, SessionsBody, SummaryQuestion
+from reporting.api.query_parameters import (
+    CalibrationQuestion,
+    PagedQuestion,
+    RankingQuestion,
+    SessionsBody,
+    SummaryQuestion,
+)
 from reporting.queries.calibration import Calibration, calibration
 from reporting.queries.reasons import Reasons, reasons
 from reporting.queries.satisfaction import Ranking, Summary, ranking, summary

@@ -22,7 +22,7 @@ class IssuesQuestion(RequestBody):
 
 
 class IssueBody(RequestBody):
-    """The state of an issue as it is to be; omitted fields are emptied."""
+    """The new state of an issue; omitted fields become empty."""
 
     state: Literal["open", "resolved", "muted"] = Field(
         description="`resolved` becomes `regressed` when rejections return."
@@ -87,7 +87,7 @@ class IssueList(ResponseModel):
 
 
 class IssueTurnItem(ResponseModel):
-    """Rejected turn of an issue with the beginnings of its texts; null for unknown ones."""
+    """Rejected turn of an issue, with the beginnings of its texts (null if unknown)."""
 
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]

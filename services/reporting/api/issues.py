@@ -78,7 +78,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
     @router.at("POST", MERGE, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(MergeBody))
     async def merge_issue(tenant: Name, project: Name, issue: IssuePath, request: Request) -> IssueId | Response:
-        """Move all turns of an issue to another one of the same agent. Later rejections near it go there, too."""
+        """Move all turns of an issue to another one of the same agent. Later rejections on its topic join that one."""
         body = await _read(request, MergeBody, _plain(MergeBody))
         at = Project(tenant, project)
         if not await merge(writes, at, issue, body.into, clock.now()):
@@ -135,7 +135,7 @@ def _pairs(raw: bytes) -> list[tuple[str, str]]:
 
 
 def _answer(request: Request, at: Project, issue: int) -> IssueId | Response:
-    """Return the id, or lead a form back to the issue's page."""
+    """Return the id, or redirect a form to the issue's page."""
     if not _is_form(request):
         return IssueId(id=issue)
     return RedirectResponse(f"{PAGE}?at={quote(at.tenant, safe='')}/{quote(at.project, safe='')}&issue={issue}", 303)

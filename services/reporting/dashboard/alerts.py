@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 from fastapi import Request
 from pydantic import ValidationError
 
-from reporting.alerts.desk import AlertDesk
+from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.rules import PROJECT_RULE, AlertRule, DeadLetters, Lag, OfShare, SatisfactionBelow, Silence
 from reporting.queries.selection import Project
 from servicekit import RequestRefused
@@ -27,22 +27,22 @@ class FormOutcome:
     failed: bool = False
 
 
-async def carried_out(desk: AlertDesk, at: Project, request: Request) -> FormOutcome:
+async def carried_out(administration: AlertAdministration, at: Project, request: Request) -> FormOutcome:
     """Do what a form of the page asks for. Refusals do not raise."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return FormOutcome("Rules are changed on their own page.", failed=True)
     try:
         said = parse_qs((await request.body())[:_MOST_BYTES].decode("ascii"), max_num_fields=_MOST_FIELDS)
         if "remove" in said:
-            await desk.remove_rule(at, said["remove"][0])
+            await administration.remove_rule(at, said["remove"][0])
             return FormOutcome(f"The rule {said['remove'][0]} was removed.")
         if "test" in said:
-            result = await desk.test(at, said["test"][0])
+            result = await administration.test(at, said["test"][0])
             if result.delivered:
                 return FormOutcome(f"The channel {said['test'][0]} accepted the test message.")
             return FormOutcome(f"The test message was not delivered: {result.what}.", failed=True)
         rule = PROJECT_RULE.validate_python(_rule_of(said))
-        await desk.set_rule(at, rule)
+        await administration.set_rule(at, rule)
     except RequestRefused as refusal:
         return FormOutcome(str(refusal), failed=True)
     except ValidationError as error:

@@ -36,7 +36,7 @@ async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int) -
 
 
 async def issue_values(pool: asyncpg.Pool, at: Project, issue: int, now: int, caller: Caller) -> dict[str, Any] | None:
-    """Read the data of one issue; None if the project has none of this id. `now` is in microseconds."""
+    """Read the data of one issue, or None if the project has no such issue. `now` is in microseconds."""
     found = await find_issue(pool, at, issue, now)
     if found is None:
         return None

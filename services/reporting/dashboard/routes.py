@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
 from contracts.scopes import ADMIN, REVIEW
-from reporting.alerts.desk import AlertDesk
+from reporting.alerts.administration import AlertAdministration
 from reporting.api.audit.queries import pending
 from reporting.api.audit.routes import DRAWS, figures
 from reporting.api.audit.routes import PAGE as AUDIT
@@ -117,11 +117,11 @@ def pages_router(
     health: Health | None,
     trace_url_template: str | None = None,
     where: Where | None = None,
-    desk: AlertDesk | None = None,
+    alert_administration: AlertAdministration | None = None,
 ) -> APIRouter:
     """Return the routes of all pages and assets. Each of them requires a token.
 
-    Without a `desk` there is no page of alerts.
+    Without a `alert_administration` there is no page of alerts.
     """
     router = APIRouter(include_in_schema=False, route_class=PageRoute)
     shared = SharedHealth(health, clock)
@@ -238,27 +238,27 @@ def pages_router(
         return visit.page("sessions.html", s=ratings, span=span, turns=turns_in_words, day=lambda one: one.start[:10])
 
     async def show_alerts(visit: Visit, outcome: FormOutcome | None = None) -> Response:
-        if desk is None:
+        if alert_administration is None:
             return error_page(404, "There is nothing here", "This process has no alerts.")
-        board = await desk.board(visit.at)
+        found = await alert_administration.overview(visit.at)
         sees_all = visit.caller.tenant is None and visit.caller.project is None
-        platform = await desk.board(None) if sees_all else None
+        platform = await alert_administration.overview(None) if sees_all else None
         return visit.page(
             "alerts.html",
             outcome=outcome,
-            alerts=board.alerts,
+            alerts=found.alerts,
             platform_alerts=platform.alerts if platform else [],
-            rules=sources([*board.rules, *(platform.rules if platform else ())]),
-            channels=board.channels,
+            rules=sources([*found.rules, *(platform.rules if platform else ())]),
+            channels=found.channels,
             admin=ADMIN in visit.caller.scopes,
             agent_names=await agent_ids(pool, visit.at),
         )
 
     async def change_alerts(request: Request) -> Response:
         visit = await visit_of(request)
-        if isinstance(visit, Response) or desk is None:
+        if isinstance(visit, Response) or alert_administration is None:
             return visit if isinstance(visit, Response) else await show_alerts(visit)
-        return await show_alerts(visit, await carried_out(desk, visit.at, request))
+        return await show_alerts(visit, await carried_out(alert_administration, visit.at, request))
 
     async def show_where(visit: Visit) -> Response:
         view, steps = visit.view, None

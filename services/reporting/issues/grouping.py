@@ -17,18 +17,18 @@ from detector.encoders.embedder import Vectors, unit_rows
 SMALLEST: Final = 3
 """Minimum number of turns of a new issue."""
 MOST: Final = 5_000
-"""Maximum number of turns that are clustered at once; the time of the clustering grows with its square."""
+"""Maximum number of turns that are clustered at once: the duration grows with its square."""
 _DIMENSIONS: Final = 20
 _NEIGHBOURS: Final = 2
 _SPREAD: Final = 2
 _CLOSEST: Final = 0.8
 _ANSWER: Final = 0.2
-"""Weight of the answer beside the question's 1."""
+"""Weight of the answer's vector; the question has 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Centre:
-    """Mean vector of a group, of length 1, and the minimum similarity to it at which another turn belongs to it."""
+    """Centre of a group: its mean vector, of length 1, and the minimum similarity of a turn that belongs to it."""
 
     vector: Vectors
     radius: float
@@ -36,7 +36,7 @@ class Centre:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Decision on turns without issue: `joined` gives the known issue of a turn, `new` the turns of each new issue.
+    """Decision on turns without an issue: `joined` has the known issue of a turn, `new` the turns of each new issue.
 
     Turns are row numbers.
     """
@@ -48,8 +48,8 @@ class Groups:
 def turn_vectors(questions: Vectors, answers: Vectors, complaints: Vectors) -> Vectors:
     """Return one vector of length 1 for each turn, from the vectors of its three texts, each of shape (turns, width).
 
-    A complaint weighs as much as it resembles the question, so that "that's wrong" does not gather turns of all topics.
-    It stands alone if the question is unknown. A turn without any text gets a zero vector.
+    The weight of a complaint is its similarity to the question, so that "that's wrong" does not gather turns of all
+    topics. If the question is unknown, only the complaint counts. A turn without any text gets a zero vector.
     """
     alike = np.clip((questions * complaints).sum(axis=1, keepdims=True), 0, 1)
     asked = np.linalg.norm(questions, axis=1, keepdims=True) > 0
@@ -59,8 +59,8 @@ def turn_vectors(questions: Vectors, answers: Vectors, complaints: Vectors) -> V
 def centre_of(vectors: Vectors) -> Centre:
     """Return the centre of a group of at least one turn.
 
-    Its radius is two standard deviations below the mean similarity of the turns, and not above 0.8, so that other words
-    for the same join a group of turns that are almost equal.
+    Its radius is two standard deviations below the mean similarity of the turns, at most 0.8. The limit lets
+    paraphrases join a group whose turns are almost equal.
     """
     mean = unit_rows(vectors.mean(axis=0, keepdims=True))[0]
     near = vectors @ mean
@@ -68,7 +68,7 @@ def centre_of(vectors: Vectors) -> Centre:
 
 
 def nearest(vectors: Vectors, centres: Sequence[Centre]) -> list[int | None]:
-    """Return for each turn the number of the most similar centre within whose radius it is; None if there is none."""
+    """Return for each turn the index of the most similar centre that has the turn in its radius, or None."""
     if not centres or not len(vectors):
         return [None] * len(vectors)
     near = vectors @ np.stack([one.vector for one in centres]).T
@@ -78,11 +78,11 @@ def nearest(vectors: Vectors, centres: Sequence[Centre]) -> list[int | None]:
 
 
 def grouped(vectors: Vectors, issues: Sequence[int | None]) -> Groups:
-    """Cluster all turns of an agent, at most MOST, and decide on those without issue.
+    """Cluster all turns of an agent, at most MOST, and decide on those without an issue.
 
     `issues` has the issue of each turn. A turn never leaves its issue, so what people merged or split stays. If at
     least half of a cluster have an issue, its other turns join the most frequent one; else they become a new issue.
-    Turns that no cluster holds join a new issue within whose radius they are, or wait.
+    Turns outside of all clusters join a new issue if they are within its radius; otherwise they wait.
     """
     joined: dict[int, int] = {}
     new: list[list[int]] = []

@@ -1,4 +1,4 @@
-"""Schedule of the work on issues: changed rejections at once, the grouping of an agent's turns once a day."""
+"""Schedule of issues: changed rejections are placed at once, and an agent's turns are grouped once a day."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from reporting.issues.worker import IssueWorker
 
 _ENOUGH: Final = 20
-"""Turns without issue from which on an agent's turns are grouped before the next day."""
+"""Number of turns without an issue at which an agent's turns are grouped before the next day."""
 _PACKAGES: Final = ("numpy", "sklearn", "wordllama")
 log = logger("reporting")
 
 
 class IssueJob:
-    """Keeper of the issues of all projects; call `catch_up` repeatedly.
+    """Periodic work on the issues of all projects: call `catch_up` repeatedly.
 
-    `load` returns the sentence encoder. It is called, and the packages of the extra are imported, once there is work.
+    `load` returns the sentence encoder. It is called, and the packages of the extra are imported, at the first work.
     """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, load: Callable[[], Embedder]) -> None:
@@ -39,7 +39,7 @@ class IssueJob:
     async def catch_up(self) -> int:
         """Place all changed rejections, and group each agent that is due. Return the number of changed turns.
 
-        Returns 0 if another process does so, or if the extra is not installed. Raises ModelMissing.
+        Returns 0 if another process is at work, or if the extra is not installed. Raises ModelMissing.
         """
         async with self._pool.acquire() as connection:
             if not await connection.fetchval(*SQL.lock_issues()):
@@ -82,9 +82,9 @@ def is_available() -> bool:
 
 
 def is_due(waiting: int, left_waiting: int, grouped_at: int | None, now: int) -> bool:
-    """Return True if an agent's turns are to be grouped: on a new day (UTC), or with many new turns without issue.
+    """Return True if an agent's turns are due for grouping: on a new UTC day, or if many new turns have no issue.
 
-    `left_waiting` is the number that the last grouping left. Times are in microseconds.
+    `left_waiting` is the number of turns that the last grouping left without an issue. Times are in microseconds.
     """
     if grouped_at is None:
         return waiting > 0

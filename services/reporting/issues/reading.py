@@ -52,7 +52,7 @@ class Issue:
 
 @dataclass(frozen=True, slots=True)
 class IssueTurn:
-    """Rejected turn of an issue with the beginnings of its texts; None for unknown ones.
+    """Rejected turn of an issue, with the beginnings of its texts (None if unknown).
 
     `occurred_at` is the time of the rejection in microseconds.
     """
@@ -87,14 +87,14 @@ async def list_issues(
     states: Sequence[IssueState] | None = None,
     limit: int = 100,
 ) -> list[Issue]:
-    """List issues with turns, most turns first, each with its trend; `now` is in microseconds."""
+    """List the issues that have turns, most turns first, each with its trend; `now` is in microseconds."""
     of = at._asdict()
     rows = await pool.fetch(*SQL.list_issues(**of, agent_id=agent_id, states=states, limit=limit))
     return await _with_days(pool, at, rows, now)
 
 
 async def waiting(pool: asyncpg.Pool, at: Project, agent_id: str | None = None) -> int:
-    """Count the rejected turns without issue."""
+    """Count the rejected turns without an issue."""
     count: int = await pool.fetchval(*SQL.count_waiting_turns(**at._asdict(), agent_id=agent_id))
     return count
 
@@ -102,7 +102,7 @@ async def waiting(pool: asyncpg.Pool, at: Project, agent_id: str | None = None) 
 async def find_issue(
     pool: asyncpg.Pool, at: Project, issue: int, now: int, limit: int = MOST_TURNS
 ) -> IssuePage | None:
-    """Return an issue with its turns; None if the project has none of this id. `now` is in microseconds."""
+    """Return an issue with its turns, or None if the project has no such issue. `now` is in microseconds."""
     of = at._asdict()
     row = await pool.fetchrow(*SQL.find_issue(**of, id=issue))
     if row is None:

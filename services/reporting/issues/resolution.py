@@ -11,7 +11,7 @@ from contracts.intervals import Interval, difference, wilson
 
 @dataclass(frozen=True, slots=True)
 class TopicCount:
-    """Answered turns on an issue's topic in a day, and how many of them were rejected. `day` is in microseconds."""
+    """Number of answered turns on an issue's topic in a day, and of rejected ones. `day` is in microseconds."""
 
     version: str | None
     day: int
@@ -21,7 +21,7 @@ class TopicCount:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Number of a topic's turns, and how many of them were rejected."""
+    """Number of turns on a topic, and number of rejected ones among them."""
 
     turns: int = 0
     rejected: int = 0
@@ -66,8 +66,8 @@ def share_of(counts: Iterable[TopicCount]) -> Share:
 def resolution(counts: Iterable[TopicCount], version: str | None, at: int, first_seen: Mapping[str, int]) -> Resolution:
     """Compare the turns before and after `version`, or before and after the day of `at` (microseconds) without one.
 
-    `first_seen` is the time of each version's first answer, which orders the versions. A version that has not answered
-    yet has nothing after it, and turns of an unknown version are left out.
+    `first_seen` is the time of each version's first answer, which orders the versions. Turns of an unknown version are
+    left out. Before the first answer of `version`, no turn counts as after.
     """
     before, after = Share(), Share()
     for one in counts:

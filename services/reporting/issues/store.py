@@ -30,7 +30,10 @@ class AgentScope(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Rejected turn with its texts. Times are in microseconds; `asked_at` is that of the rejection without question."""
+    """Rejected turn with its texts. Times are in microseconds.
+
+    `asked_at` is the time of the question, or of the rejection if the question is unknown.
+    """
 
     conversation_id: str
     turn_id: str
@@ -51,7 +54,7 @@ class Rejection:
 
 
 async def rejections(pool: asyncpg.Pool, at: Project, turns: Collection[Turn]) -> list[Rejection]:
-    """Return those turns whose rejection counts, with their texts; unknown texts are empty."""
+    """Return those of `turns` whose rejection counts, with their texts; unknown texts are empty."""
     of = at._asdict()
     given = [(n, *turn) for n, turn in enumerate(sorted(turns))]
     rejected = {row["n"]: row for row in await pool.fetch(*SQL.rejections_of_turns.bulk(given, **of))}
@@ -90,21 +93,21 @@ def _rejection(row: asyncpg.Record, answer: asyncpg.Record | None, request: asyn
 
 @asynccontextmanager
 async def writing(pool: asyncpg.Pool) -> AsyncIterator[Connection]:
-    """Open a transaction beside which no erasure begins; the statements leave out people who are erased already."""
+    """Open a transaction during which no erasure can begin. Its statements skip people who are already erased."""
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute(*SQL.lock_erasures())
         yield connection
 
 
 async def place(connection: Connection, at: Project, issue_of: Mapping[Turn, int]) -> None:
-    """Put turns in their issues."""
+    """Assign turns to issues."""
     await connection.execute(
         *SQL.place_turns.bulk([(*turn, issue) for turn, issue in issue_of.items()], **at._asdict())
     )
 
 
 async def recount(connection: Connection, at: Project, issues: Iterable[int], now: int) -> None:
-    """Count the turns of issues, and mark resolved ones as regressed if they were rejected since.
+    """Count the turns of issues. Mark a resolved issue as regressed if a turn was rejected after its resolution.
 
     `now` is in microseconds.
     """
@@ -115,7 +118,7 @@ async def recount(connection: Connection, at: Project, issues: Iterable[int], no
 
 
 class IssueChange(NamedTuple):
-    """State of an issue as a person sets it. `resolved_in` is the version that resolved it, if known."""
+    """New state of an issue, set by a person. `resolved_in` is the version that resolved it, if known."""
 
     state: IssueState
     resolved_in: str | None
@@ -124,13 +127,13 @@ class IssueChange(NamedTuple):
 
 
 async def change(pool: asyncpg.Pool, at: Project, issue: int, wanted: IssueChange, now: int) -> bool:
-    """Change an issue; return False if there is none, or it was merged. `now` is in microseconds."""
+    """Change an issue. Return False if it does not exist or was merged. `now` is in microseconds."""
     values = {**at._asdict(), **wanted._asdict()}
     return await pool.fetchval(*SQL.change_issue(**values, id=issue, now=now)) is not None
 
 
 async def merge(pool: asyncpg.Pool, at: Project, issue: int, into: int, now: int) -> bool:
-    """Move all turns of an issue to another one of the same agent; return False if that is not possible."""
+    """Move all turns of an issue to another one of the same agent. Return False if either does not exist."""
     of = at._asdict()
     async with pool.acquire() as connection, connection.transaction():
         if not await connection.fetchval(*SQL.may_merge(**of, id=issue, into=into)):

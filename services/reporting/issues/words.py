@@ -11,7 +11,7 @@ from typing import Final
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 MOST_WORDS: Final = 40
-"""Maximum number of words that are kept of a turn."""
+"""Maximum number of words that are stored for a turn."""
 _TITLE: Final = 4
 _WORD: Final = re.compile(r"[^\W\d_]{3,30}")
 _STOP: Final = ENGLISH_STOP_WORDS | {
@@ -30,7 +30,7 @@ _STOP: Final = ENGLISH_STOP_WORDS | {
 
 
 def words_of(question: str, complaint: str) -> list[str]:
-    """Return the different words of a turn, in their order, without English stop words; at most MOST_WORDS.
+    """Return the distinct words of a turn in order, without English stop words, at most MOST_WORDS.
 
     The complaint's words count only if the question is unknown.
     """
@@ -41,8 +41,8 @@ def words_of(question: str, complaint: str) -> list[str]:
 def titles(issues: Mapping[int, Iterable[Sequence[str]]]) -> dict[int, list[str]]:
     """Return up to four distinctive words of each issue, most distinctive first.
 
-    `issues` has the words of each turn of all issues of an agent. Words of a single turn are used if less than two
-    words are in several turns.
+    `issues` has the words of each turn of all issues of an agent. Words of a single turn count only if fewer than
+    two words are in several turns.
     """
     counts = {issue: Counter(word for turn in turns for word in turn) for issue, turns in issues.items()}
     whole = Counter[str]()

@@ -1,4 +1,4 @@
-"""Work on issues: new rejections join an issue or wait, and an agent's turns are grouped."""
+"""Work on issues: assigns new rejections to issues, and groups an agent's turns."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from servicekit import Clock, logger
 _AT_ONCE: Final = 200
 """Maximum number of changed turns in one transaction."""
 _MEMBERS: Final = 500
-"""Maximum number of an issue's newest turns that its centre and title are computed from."""
+"""Maximum number of an issue's newest turns from which its centre and title are computed."""
 _ANSWERS: Final = 2_000
 """Maximum number of an agent's newest answers that are compared with its issues once a day."""
 _COUNTED_DAYS: Final = 90
 _PLACED_AT_ONCE: Final = 5_000
 _TEXT: Final = 1_000
-"""Maximum length of a text that is encoded, in characters: the beginning of a message, the end of an answer."""
+"""Maximum length of an encoded text in characters: the beginning of a message, the end of an answer."""
 log = logger("reporting")
 
 
 class IssueWorker:
-    """Worker on the issues of all projects, with a sentence encoder; only one may work at a time."""
+    """Worker on the issues of all projects, with a sentence encoder. Only one may run at a time."""
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, encoder: Embedder) -> None:
         self._pool = pool
@@ -41,7 +41,7 @@ class IssueWorker:
         self._encoder = encoder
 
     async def place_changed(self) -> int:
-        """Place some changed rejections of one project. Return their number, 0 if none are left."""
+        """Assign a batch of changed rejections of one project to issues. Return their number, 0 if none are left."""
         rows = await self._pool.fetch(*SQL.changed_rejections(limit=_AT_ONCE))
         if not rows:
             return 0
@@ -83,7 +83,7 @@ class IssueWorker:
         ]
 
     async def _join(self, connection: Connection, agent: AgentScope, turns: Sequence[Turn]) -> set[int]:
-        """Put those turns that have no issue in the nearest one. Return the issues of all the turns."""
+        """Assign the turns without an issue to the nearest one. Return the issues of all the turns."""
         of = agent._asdict()
         waiting = await connection.fetch(*SQL.waiting_among.bulk(sorted(turns), **of, encoder=self._encoder.name))
         known = await connection.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
@@ -129,7 +129,7 @@ class IssueWorker:
         log.info("issues_grouped", turns=len(rows), issues=len(issues), waiting=waiting)
 
     async def describe(self, agent: AgentScope, issues: Sequence[int]) -> None:
-        """Compute the centres of some issues, and the titles of all issues of the agent."""
+        """Compute the centres of `issues`, and the titles of all issues of the agent."""
         of, name = agent.at._asdict(), self._encoder.name
         async with writing(self._pool) as connection:
             said: dict[int, list[Sequence[str]]] = {}
@@ -152,7 +152,7 @@ class IssueWorker:
             await connection.execute(*SQL.name_issues.bulk(named, **of))
 
     async def _join_waiting(self, agent: AgentScope) -> None:
-        """Put the turns that still wait in an issue within whose radius they are."""
+        """Assign each waiting turn to an issue that has it in its radius."""
         rows = await self._pool.fetch(*SQL.waiting_turns(**agent._asdict(), encoder=self._encoder.name))
         turns = [(row["conversation_id"], row["turn_id"]) for row in rows]
         for start in range(0, len(turns), _PLACED_AT_ONCE):
@@ -160,7 +160,7 @@ class IssueWorker:
                 await self._join(connection, agent, turns[start : start + _PLACED_AT_ONCE])
 
     async def _count_topics(self, agent: AgentScope) -> None:
-        """Count by version and day the answers on the topic of each issue, and the rejected ones among them."""
+        """Count the answers on the topic of each issue, and the rejected ones among them, by version and day."""
         of, start = agent._asdict(), self._clock.now() - _COUNTED_DAYS * DAY
         answers = await self._pool.fetch(*SQL.answers_of_agent(**of, start=start, limit=_ANSWERS))
         known = await self._pool.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))

@@ -10,7 +10,7 @@ import pytest
 from detector.explain import render
 from detector.model import Verdict
 from detector.published import PUBLISHED
-from detector.spans import supporting_words
+from detector.supporting_words import supporting_words
 
 Judge = Callable[[str, str, str], Verdict]
 

@@ -18,7 +18,7 @@ from contracts.intervals import Interval, wilson
 Z: Final = 1.959964
 """The z-score of a 95 % confidence interval."""
 _PSEUDO: Final = 0.5
-"""Pseudo-count of each class in the variance of a ratio: a class without reviews has a variance, too."""
+"""Pseudo-count of each class in the variance of a ratio, so that a class without reviews has a variance."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Measures the machine on a random sample of answers, and corrects its rates by the reviews."""
+"""Accuracy of the machine's verdicts on a random sample of answers, and rates corrected by the reviews."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Rate(ResponseModel):
 
 
 class CorrectedRates(ResponseModel):
-    """Rates of one agent, or of all agents: as the machine's verdicts give them, and corrected by the reviews."""
+    """Rates of one agent or of all agents: from the machine's verdicts alone, and corrected by the reviews."""
 
     agent_id: Annotated[str | None, Field(description="Null for all agents.")]
     answers: Annotated[int, Field(description="Answers in the window that a person responded to.")]

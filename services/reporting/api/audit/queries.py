@@ -28,8 +28,8 @@ class PendingReview:
 async def draw(pool: asyncpg.Pool, at: Project, span: TimeSpan, count: int, now: int) -> int:
     """Draw up to `count` answers at random that people responded to, and return their number.
 
-    Two thirds are answers on which the machine was silent, the rest is split between rejections and praise. None is
-    drawn twice. `now` is in microseconds.
+    Two thirds are answers on which the machine was silent, the rest is split between rejections and praise. No answer
+    is drawn twice. `now` is in microseconds.
     """
     announced = max(1, count // 6)
     silent = max(1, count - 2 * announced)
@@ -39,7 +39,7 @@ async def draw(pool: asyncpg.Pool, at: Project, span: TimeSpan, count: int, now:
 
 
 async def pending(pool: asyncpg.Pool, at: Project, after: int, limit: int) -> list[PendingReview]:
-    """List drawn answers without a review: those behind position `after` first, then the others, in drawing order."""
+    """List drawn answers without a review: those after position `after` first, then the others, in drawing order."""
     rows = await pool.fetch(*SQL.list_pending_reviews(**at._asdict(), after=after, limit=limit))
     return [PendingReview(*row) for row in rows]
 

@@ -17,7 +17,7 @@ from reporting.api.audit.kinds import kinds_of
 from reporting.api.audit.queries import draw, pending, pending_count, reviewed_kinds, strata
 from reporting.api.bodies import RequestBody
 from reporting.api.conversations import FAILURES, PROJECT
-from reporting.api.questions import WindowQuestion
+from reporting.api.query_parameters import WindowQuestion
 from reporting.queries.answers import ResponseModel, Time
 from reporting.queries.satisfaction import window_of
 from reporting.queries.selection import Project, TimeSpan

@@ -17,10 +17,10 @@ import asyncpg
 
 from contracts.instants import MINUTE
 from reporting.egress import metrics
-from reporting.egress.mirror.adopting import mark_more
 from reporting.egress.mirror.object_store import ObjectStore
 from reporting.egress.mirror.objects import Hosted, ReplicationPlan, TurnKey, WantedArtifact, replication_plan
 from reporting.egress.mirror.receipts import HeldReceipts
+from reporting.egress.mirror.store_setting import mark_more
 from reporting.read_models.database import Connection
 from reporting.sql import SQL
 from servicekit import Clock, Unavailable

@@ -28,12 +28,12 @@ from reporting.queries.selection import Project
 from servicekit import Clock, RequestRefused
 
 Source = Literal["file", "here"]
-"""Place of a rule: the operator's file, or the database, where it was set on the page or over HTTP."""
+"""Origin of a rule: the operator's file, or the database (`here`: set on the page or over HTTP)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelState:
-    """Channel that a project may use, and its messages. It has no address or secret."""
+    """Channel that a project may use, without address and secret, and the counts of its messages."""
 
     name: str
     type: str
@@ -41,16 +41,16 @@ class ChannelState:
 
 
 @dataclass(frozen=True, slots=True)
-class AlertBoard:
-    """Alerts, rules and channels of a project; None stands for the platform."""
+class AlertOverview:
+    """Alerts, rules and channels of a project or of the platform."""
 
     alerts: Sequence[AlertRow]
     rules: Sequence[tuple[AlertRule, Source]]
     channels: Sequence[ChannelState]
 
 
-class AlertDesk:
-    """Reads through `reads`, which sees one tenant only, and writes through `writes`."""
+class AlertAdministration:
+    """Operations on alert rules and channels. The connections of `reads` are limited to one tenant."""
 
     def __init__(
         self,
@@ -66,8 +66,8 @@ class AlertDesk:
         self._courier = courier
         self._clock = clock
 
-    async def board(self, at: Project | None) -> AlertBoard:
-        """Return the state of a project, or of the platform."""
+    async def overview(self, at: Project | None) -> AlertOverview:
+        """Return the alerts, rules and channels of a project, or of the platform (None)."""
         fixed = self._settings.rules.get(at, ())
         rules: list[tuple[AlertRule, Source]] = [(rule, "file") for rule in fixed]
         if at is not None:
@@ -79,10 +79,10 @@ class AlertDesk:
             ChannelState(one.settings.name, one.settings.type, counts.get(one.settings.name, ChannelCount()))
             for one in self._settings.channels_of(at)
         ]
-        return AlertBoard(await alert_rows(self._reads, at), rules, channels)
+        return AlertOverview(await alert_rows(self._reads, at), rules, channels)
 
     async def set_rule(self, at: Project, rule: ProjectRule) -> None:
-        """Store a rule. Raises RequestRefused if the file has one of this name, or for unknown channels."""
+        """Store a rule. Raises RequestRefused if the file has a rule of this name, or if a channel is unknown."""
         if any(one.name == rule.name for one in self._settings.rules.get(at, ())):
             raise RequestRefused(409, "The file has a rule of this name: change it there, or choose another name.")
         known = {one.settings.name for one in self._settings.channels_of(at)}
@@ -92,7 +92,7 @@ class AlertDesk:
             raise RequestRefused(409, f"A project has at most {MOST_RULES} rules of this kind: remove one first.")
 
     async def remove_rule(self, at: Project, name: str) -> None:
-        """Delete a stored rule; its alerts end at the next look. Raises RequestRefused if there is none."""
+        """Delete a stored rule; its alerts end at the next evaluation. Raises RequestRefused if there is none."""
         if not await delete_rule(self._writes, at, name):
             raise RequestRefused(404, "There is no rule of that name, or it is in the file.")
 

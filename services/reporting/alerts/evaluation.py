@@ -1,4 +1,4 @@
-"""Periodic look at all alert rules: opens and ends alerts, and writes their messages."""
+"""Periodic evaluation of all alert rules: opens and ends alerts, and writes their messages."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ T = TypeVar("T")
 log = logger("alerts")
 
 
-class AlertWatch:
-    """Decides all rules at each `look`, which runs every minute.
+class AlertEvaluator:
+    """Evaluator of all alert rules, called every minute.
 
     `health` returns the platform's health as the dashboard shows it, None if the service runs alone. `waiting` returns
-    the number of records that reporting has not read yet. Concurrent processes decide one after the other.
+    the number of records that reporting has not read yet. Concurrent processes evaluate one after the other.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class AlertWatch:
         self._health = health
         self._waiting = waiting
         self._letters: deque[int] = deque([0], maxlen=_LETTER_MINUTES + 1)
-        """Dead letters since the start, at each look of the last hour."""
+        """Dead letters since the start, at each evaluation of the last hour."""
         self._lagging_since: dict[str, int] = {}
 
-    async def look(self) -> None:
-        """Decide all rules. The rules of projects are left out while reporting has many records to read."""
+    async def evaluate(self) -> None:
+        """Evaluate all rules. Skip those of projects while reporting is more than BEHIND records behind."""
         now = self._clock.now() // MINUTE * MINUTE
         platform = self._settings.rules.get(None, ())
         if platform and self._health is not None:
