@@ -36,8 +36,9 @@ from reporting.dashboard.queries.breakdown import breakdown
 from reporting.dashboard.view import View
 from reporting.parts import MIGRATIONS
 from reporting.queries.calibration import calibration
+from reporting.queries.ranking import ranking
 from reporting.queries.reasons import reasons
-from reporting.queries.satisfaction import ranking, summary
+from reporting.queries.satisfaction import summary
 from reporting.queries.search import found
 from reporting.queries.selection import ConversationScope, Filters, FoundType, Project, TimeSpan
 from reporting.read_models.projection import FeedbackRow, person_slot

@@ -29,7 +29,8 @@ from reporting.api.queries.latest import LatestQuestion, latest, own_feedback
 from reporting.api.queries.turns import turns_with_feedbacks
 from reporting.parts import MIGRATIONS
 from reporting.queries.calibration import calibration
-from reporting.queries.satisfaction import ranking, summary
+from reporting.queries.ranking import ranking
+from reporting.queries.satisfaction import summary
 from reporting.queries.search import search
 from reporting.queries.selection import ConversationScope, Filters, Project, TimeSpan
 from servicekit.db.database import Database

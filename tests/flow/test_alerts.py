@@ -31,6 +31,7 @@ from reporting.read_models.generation import Generation
 from servicekit import Database
 from servicekit.clock import FixedClock
 from servicekit.errors import StartError
+from tests.support.issue_turns import TOPICS, issue_job, rejected_turn
 from tests.support.receiver import Receiver, Taken, receiver
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback
@@ -283,6 +284,51 @@ async def test_versions_and_silence_are_told_apart_and_tenants_kept_apart(
     assert [json.loads(one.body)["type"] for one in there.at("/hook")][2:] == ["alert.over"]
 
 
+async def test_issues_are_reported_once_with_exactly_their_turns(
+    read_models: Database, take: Take, there: Receiver, tmp_path: Path
+) -> None:
+    head = '[[project]]\ntenant = "acme"\nproject = "support"\n'
+    rules = "".join(
+        f'[[project.rule]]\nname = "{kind}"\nkind = "{kind}"\nchannels = ["hook"]\n{more}'
+        for kind, more in (("new_issue", "people = 4\n"), ("regressed_issue", ""))
+    )
+    alerts = Alerts(read_models, read_alerts(file_of(tmp_path, there, 25, head + rules)))
+    begin = (NOW - DAY - START) // SECOND
+    refunds = [one for n in range(4) for one in rejected_turn(n, TOPICS[0], at=begin + 10 * n)]
+    few = [one for n in range(10, 14) for one in rejected_turn(n, TOPICS[1], at=begin + 10 * n, user=f"p{n % 3}")]
+    elsewhere = [one for n in range(20, 25) for one in rejected_turn(n, TOPICS[2], at=begin + n, project="sales")]
+    await take(*refunds, *few, *elsewhere)
+    await issue_job(read_models, NOW).catch_up()
+    refund = await read_models.fetchval("select issue_id from issue_turns where turn_id = 't0'")
+
+    def told() -> list[str]:
+        return [f"{one['type']} {one['data']['title']}" for one in (json.loads(one.body) for one in there.at("/hook"))]
+
+    for _ in range(2):
+        await alerts.look()
+    assert told() == [f"alert.fired bot: new issue {refund} affects 4 people"]
+    assert "refund" not in str(there.taken)  # titles are people's words
+    link = json.loads(there.at("/hook")[0].body)["data"]["link"]
+    assert {one["turn_id"] for one in await turns_at(read_models, link)} == {"t0", "t1", "t2", "t3"}
+
+    resolve = "update issues set state = 'resolved', state_at = $2 where id = $1"
+    await read_models.execute(resolve, refund, NOW)
+    await alerts.look(NOW + MINUTE)
+    assert told()[1:] == [f"alert.over bot: new issue {refund} affects 4 people"]
+
+    await take(*rejected_turn(30, TOPICS[0], at=begin + DAY // SECOND + 60))
+    await issue_job(read_models, NOW + 2 * MINUTE).catch_up()
+    for _ in range(2):
+        await alerts.look(NOW + 2 * MINUTE)
+    assert told()[2:] == [f"alert.fired bot: issue {refund} came back"]
+    await read_models.execute(resolve, refund, NOW + 3 * MINUTE)
+    await alerts.look(NOW + 3 * MINUTE)
+    assert told()[3:] == [f"alert.over bot: issue {refund} came back"]
+    await read_models.execute("update issues set state = 'open' where id = $1", refund)
+    await alerts.look(NOW + 4 * MINUTE)
+    assert len(told()) == 4  # it is not new
+
+
 async def test_platform_rules_count_an_hours_letters_and_lasting_lag(
     read_models: Database, there: Receiver, tmp_path: Path
 ) -> None:
@@ -496,6 +542,8 @@ def test_the_example_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
         "satisfaction_below",
         "satisfaction_dropped",
         "silence",
+        "new_issue",
+        "regressed_issue",
         "dead_letters",
         "lag",
     }

@@ -49,7 +49,7 @@ async def test_a_reviewer_goes_through_the_drawn_answers_by_keyboard(stack: Runn
             rejected = await page.get_by_text("No, that is wrong.").count()
             given.append("not_ok" if rejected else "neutral")
             here = page.url
-            await page.keyboard.press("r" if rejected else "n")
+            await page.keyboard.press("w" if rejected else "n")
             await page.wait_for_url(lambda one, here=here: one.partition("#")[0] != here.partition("#")[0])
             await stack.quiet()
         assert sorted(given) == ["neutral", "neutral", "not_ok"]

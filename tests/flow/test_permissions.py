@@ -79,6 +79,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/dashboard/calibration"): frozenset({"read"}),
     ("GET", "/dashboard/sessions"): frozenset({"read"}),
     ("GET", "/dashboard/audit"): frozenset({"read"}),
+    ("GET", "/dashboard/review"): frozenset({"read"}),
     ("GET", PROJECT + "/audit"): frozenset({"read"}),
     ("GET", PROJECT + "/audit/draws"): frozenset({"review"}),
     ("POST", PROJECT + "/audit/draws"): frozenset({"review"}),

@@ -178,6 +178,29 @@ async def test_the_page_sets_a_rule_shows_its_alert_and_tests_a_channel(site: Si
         assert "The rule low was removed." in page
 
 
+async def test_the_page_sets_rules_about_issues(site: Site) -> None:
+    async with site.client() as http:
+        new = {"kind": "new_issue", "name": "new", "people": "3", "days": "7", "agent": ""}
+        page = (await http.post(PAGE, data=new)).text
+        assert "An issue affects 3 people or more, and its first rejection is at most 7 days old." in page
+        page = (await http.post(PAGE, data={"kind": "regressed_issue", "name": "back", "agent": "agent-a"})).text
+        assert "A resolved issue of agent-a came back." in page
+
+
+async def test_an_alert_about_an_issue_leads_to_it(site: Site, read_models: Database) -> None:
+    async with site.client() as http:
+        await http.post(f"{ALERTS}/rules", json={"kind": "regressed_issue", "name": "back"})
+        await read_models.execute(
+            "insert into issues (tenant, project, agent_id, encoder, state, state_at, turns, people, first_at)"
+            " values ('acme', 'support', 'agent-a', 'e', 'regressed', $1, 2, 1, $1)",
+            START,
+        )
+        await site.evaluator.evaluate()
+        [alert] = (await http.get(ALERTS)).json()["alerts"]
+        assert alert["issue"] is not None and alert["title"] == f"agent-a: issue {alert['issue']} came back"
+        assert f"/dashboard/issue?at=acme%2Fsupport&amp;issue={alert['issue']}" in (await http.get(PAGE)).text
+
+
 @pytest.mark.parametrize(
     ("form", "told"),
     [

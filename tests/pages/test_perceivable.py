@@ -1,4 +1,5 @@
-"""Every page in light and dark: enough contrast, every control reachable by Tab, visible focus."""
+"""Every page in light and dark: enough contrast, every control reachable by Tab, visible focus, nothing that axe-core
+finds."""
 
 from __future__ import annotations
 
@@ -8,12 +9,14 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from tests.support.axe import violations
 from tests.support.chromium import expect, launched, needs_chromium, opened
 from tests.support.perceivable import faint_texts, tab_stops
 from tests.support.running_stack import RunningStack, exchange, message, running_stack
 from tests.support.served import served
 
 pytestmark = needs_chromium
+CONVERSATION = "/dashboard/conversation?at=acme/support&id=c1&turn=t1&period=all"
 PAGES = (
     "/",
     "/?period=7d",
@@ -24,6 +27,12 @@ PAGES = (
     "/dashboard/sessions",
     "/dashboard/audit",
     "/dashboard/issues",
+    "/dashboard/issues?state=all",
+    "/dashboard/alerts",
+    "/dashboard/where",
+    "/dashboard/review?period=all",
+    CONVERSATION,
+    CONVERSATION + "&queue=1&last=c1&last_turn=t1&feedback={feedback_id}",
     "/dashboard/nothing",
 )
 
@@ -56,14 +65,17 @@ async def test_every_page_of_the_dashboard(stack: RunningStack, browser: Any, sc
         await page.goto(url)
         assert await faint_texts(page) == []
         assert len(await tab_stops(page)) == 3, "token, sign in, open the page"
+        assert await violations(page) == []
         await page.fill("#token", "all")
         await page.keyboard.press("Enter")
         await page.wait_for_selector("main[data-zone]")
         [cookie] = [one for one in await page.context.cookies() if one["value"] == "all"]
         assert (cookie["httpOnly"], cookie["sameSite"], cookie["secure"]) == (True, "Strict", False)
+        [row] = await stack.rows("select feedback_id from reporting.feedbacks where origin = 'user'")
         for path in PAGES:
-            await page.goto(url + path)
+            await page.goto(url + path.replace("{feedback_id}", str(row["feedback_id"])))
             assert await faint_texts(page) == [], path
+            assert await violations(page) == [], path
             await tab_stops(page)
 
 

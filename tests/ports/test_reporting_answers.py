@@ -335,13 +335,23 @@ async def test_agents_are_ranked_by_what_their_votes_prove(http: httpx.AsyncClie
             await take(feedback(f"f{at}", turn=f"t{at}", agent=agent, reaction=reaction, at=at))
     agents = (await http.get(f"{PROJECT}/feedback/agents")).json()["agents"]
     assert [(a["agent_id"], a["enough"], a["satisfaction"]) for a in agents] == [
-        ("solid", True, 0.9),
         ("mixed", True, 0.6),
+        ("solid", True, 0.9),
         ("lucky", False, 1.0),
     ]
-    assert (round(agents[0]["low"], 3), round(agents[0]["high"], 3)) == (0.699, 0.972)
+    assert (round(agents[1]["low"], 3), round(agents[1]["high"], 3)) == (0.699, 0.972)
     few = (await http.get(f"{PROJECT}/feedback/agents?min_votes=1")).json()["agents"]
-    assert [a["agent_id"] for a in few] == ["solid", "mixed", "lucky"]
+    assert [a["agent_id"] for a in few] == ["mixed", "solid", "lucky"]
+    await take(
+        *(
+            feedback(f"m{n}", kind="inferred", turn=f"m{n}", agent="solid", reaction="not_ok", confidence=0.9)
+            for n in range(10)
+        )
+    )
+    agents = (await http.get(f"{PROJECT}/feedback/agents")).json()["agents"]
+    first = agents[0]
+    assert (first["agent_id"], first["judged_by"], first["satisfaction"]) == ("solid", "machine", 0.0)
+    assert (first["people"]["satisfaction"], first["inferred"]["not_ok"], first["total"]) == (0.9, 10, 30)
 
 
 async def test_calibration_names_detectors_and_is_narrowed_to_one(http: httpx.AsyncClient, take: Take) -> None:

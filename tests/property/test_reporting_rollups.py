@@ -15,8 +15,9 @@ from contracts.erasure import Person
 from contracts.instants import DAY
 from reporting.dashboard.queries.breakdown import Version, breakdown
 from reporting.queries.calibration import calibration
+from reporting.queries.ranking import ranking
 from reporting.queries.reasons import reasons
-from reporting.queries.satisfaction import ranking, summary
+from reporting.queries.satisfaction import summary
 from reporting.queries.selection import ALWAYS, HOUR, Bucket, Filters, Project, TimeSpan
 from reporting.queries.votes import Votes
 from reporting.read_models.erasure import ReportingErasures

@@ -35,7 +35,6 @@ KEYS: Mapping[str, list[set[str]]] = {
     "chat_bridge.messages": [MESSAGE],
     "chat_bridge.parked": [EVENT],
     "chat_bridge.refused": [EVENT | {"rule", "field"}],
-    "feedback.aggregated_turns": [TURN],
     "feedback.erasure_receipts": [REQUEST | {"service"}],
     "feedback.erasure_requests": [REQUEST],
     "feedback.erasures": [PERSON],
@@ -48,7 +47,7 @@ KEYS: Mapping[str, list[set[str]]] = {
     "inference.verdicts": [MESSAGE],
     "reporting.alert_digests": [{"tenant", "project", "period_end"}],
     "reporting.alert_rules": [{"tenant", "project", "name"}],
-    "reporting.alerts": [{"id"}, {"tenant", "project", "rule", "kind", "agent", "version", "over_at"}],
+    "reporting.alerts": [{"id"}, {"tenant", "project", "rule", "kind", "agent", "version", "issue", "over_at"}],
     "reporting.audit_draws": [TURN, {"id"}],
     "reporting.erasures": [PERSON],
     "reporting.issue_agents": [{"tenant", "project", "agent_id"}],
@@ -58,8 +57,6 @@ KEYS: Mapping[str, list[set[str]]] = {
     "reporting.sessions": [{"tenant", "id"}],
 }
 OF_ALL_TENANTS = {
-    "feedback.aggregated_verdicts": "feedback_id",
-    "feedback.aggregates": "aggregate_id",
     "feedback.feedback": "feedback_id",
     "inference.detectors": "version",
     "inference.gate_answers": "digest",

@@ -54,6 +54,8 @@ export interface AlertShown {
   agent: string | null;
   /** The agent's version that it is about; null: all. */
   version: string | null;
+  /** The issue that it is about; null: none. */
+  issue: number | null;
   /** The fact in a few words. */
   title: string;
   /** Time at which it began, in UTC. */
@@ -706,6 +708,22 @@ export interface JudgedMessage {
   noted_at: string;
 }
 
+/** Verdicts of one side, with the 95 % confidence interval of satisfaction (Wilson). */
+export interface JudgedShare {
+  /** Satisfied. */
+  ok: number;
+  /** Neither. */
+  neutral: number;
+  /** Not satisfied. */
+  not_ok: number;
+  /** ok / (ok + not_ok + neutral); null without verdicts. */
+  satisfaction: number | null;
+  /** Lower bound of the interval, 0 to 1. */
+  low: number;
+  /** Upper bound of the interval, 0 to 1. */
+  high: number;
+}
+
 /** One item per turn, oldest change first, at most 2 MiB of text. */
 export interface Latest {
   /** The conversation, also called thread. */
@@ -793,6 +811,22 @@ export interface NamedFigures {
   satisfaction: number | null;
   /** The agent, version or origin; null if unknown. */
   name: string | null;
+}
+
+/** An open issue whose first rejection is recent affects many people. It is over once the issue is not open. */
+export interface NewIssue {
+  /** Name of the rule, unique in its project. */
+  name: string;
+  /** Names of the channels that get its alerts. */
+  channels?: string[];
+  /** The only agent whose issues are tested; null: all agents. */
+  agent?: string | null;
+  /** Kind of the rule. */
+  kind: "new_issue";
+  /** People affected, at least. */
+  people?: number;
+  /** Days within which its first rejection was. */
+  days?: number;
 }
 
 /** Number of verdicts that one part of one detector version decided. */
@@ -902,7 +936,7 @@ export interface ProjectAlertsState {
   channels: ChannelShown[];
 }
 
-/** Counts for an agent, with the 95 % confidence interval of its satisfaction. */
+/** Verdicts on an agent. `satisfaction`, `low` and `high` are those of the side that ranks it. */
 export interface RankedAgent {
   /** user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
@@ -918,19 +952,25 @@ export interface RankedAgent {
   not_ok: number;
   /** Neither. */
   neutral: number;
-  /** ok / (ok + not_ok + neutral), 0 to 1; null without reactions. */
-  satisfaction: number | null;
   /** The agent. */
   agent_id: string;
+  /** People's verdicts. */
+  people: JudgedShare;
+  /** The machine's verdicts, and the reviews that replace them. */
+  inferred: JudgedShare;
+  /** The side that ranks it: of those with `min_votes` verdicts, that of the lower upper bound; null if neither has enough. */
+  judged_by: "people" | "machine" | null;
+  /** Of that side: ok / (ok + not_ok + neutral), 0 to 1; null without verdicts. */
+  satisfaction: number | null;
   /** Lower bound of the 95 % confidence interval of satisfaction (Wilson). */
   low: number;
   /** Upper bound of the 95 % confidence interval of satisfaction (Wilson). */
   high: number;
-  /** True if the agent has at least `min_votes` votes and is ranked. */
+  /** True if one side has at least `min_votes` verdicts. */
   enough: boolean;
 }
 
-/** Agents with at least `min_votes` votes, best lower bound first; then the others, most votes first. */
+/** Agents with at least `min_votes` verdicts of one side, lowest upper bound first; then the others, likewise. */
 export interface Ranking {
   /** As in the path. */
   tenant: string;
@@ -940,7 +980,7 @@ export interface Ranking {
   window: Window;
   /** The requested minimum. */
   min_votes: number;
-  /** Ranked agents first, best lower bound first. */
+  /** Worst first. */
   agents: RankedAgent[];
   /** Cursor of the next page; null on the last page. */
   next_cursor?: string | null;
@@ -1112,6 +1152,18 @@ export interface RefusedEvent {
   reason: string;
   /** The reason in words, without the line's content. */
   detail: string;
+}
+
+/** A resolved issue came back. It is over once the issue is resolved again, muted or reopened. */
+export interface RegressedIssue {
+  /** Name of the rule, unique in its project. */
+  name: string;
+  /** Names of the channels that get its alerts. */
+  channels?: string[];
+  /** The only agent whose issues are tested; null: all agents. */
+  agent?: string | null;
+  /** Kind of the rule. */
+  kind: "regressed_issue";
 }
 
 /** Number of deliveries that a replay has made due. */
@@ -1716,7 +1768,7 @@ export interface Operations {
       limit?: number;
       /** The previous page's `next_cursor`; a cursor of another query gives 400. */
       cursor?: string | null;
-      /** Minimum votes of a ranked agent. */
+      /** Minimum verdicts of one side, people or the machine. */
       min_votes?: number;
     };
     body: undefined;

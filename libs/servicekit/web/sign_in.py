@@ -16,7 +16,8 @@ from servicekit.errors import Unavailable
 from servicekit.web.auth import COOKIE, Authenticator
 
 _STYLE: Final = (
-    ":root{color-scheme:light dark}"
+    ":root{color-scheme:light dark;background:light-dark(#f5f3ee,#141414);color:light-dark(#1b1d1c,#ececea)}"
+    "a{color:light-dark(#1f6456,#7fc9b5)}"
     "body{font:16px/1.6 Inter,system-ui,-apple-system,Segoe UI,Roboto,Liberation Sans,sans-serif;"
     "max-width:34rem;margin:18vh auto;padding:0 1.25rem}"
     "h1{font-size:1.4rem;letter-spacing:-.01em}code{font-size:.95em}p{margin:.75rem 0}"

@@ -15,8 +15,11 @@ from contracts.instants import DAY, MINUTE
 from reporting.alerts.rules import (
     AlertRule,
     DeadLetters,
+    IssueRule,
     JudgedBy,
     Lag,
+    NewIssue,
+    RegressedIssue,
     SatisfactionBelow,
     SatisfactionDropped,
     ShareRule,
@@ -34,10 +37,23 @@ _NO_VOTES: Final = Votes()
 
 
 class Subject(NamedTuple):
-    """Agent, or one version of it, that an alert is about; both None for a project or the platform."""
+    """Agent, one version of it or one of its issues that an alert is about; all None for a project or the platform."""
 
     agent: str | None = None
     version: str | None = None
+    issue: int | None = None
+
+
+class IssueFacts(NamedTuple):
+    """Issue that is open or regressed. Times are in microseconds; its state is that since `state_at`."""
+
+    id: int
+    agent_id: str
+    is_regressed: bool
+    state_at: int
+    first_at: int
+    turns: int
+    people: int
 
 
 Daily = Mapping[int, Votes]
@@ -57,6 +73,7 @@ class AlertEvidence:
     now: int
     daily: Counts = field(default_factory=dict)
     silent: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    issues: Sequence[IssueFacts] = ()
     dead_letters: int = 0
     lag: int = 0
     lagging_since: Mapping[str, int] = field(default_factory=dict)
@@ -67,8 +84,8 @@ class AlertFinding:
     """Fact that an alert reports. Its verdicts are those from `since` to `until`, in microseconds.
 
     `share` and `reference` are satisfaction and the value that it is compared with, 0 to 1; `bound` is the upper
-    always-valid confidence bound of `share`. `number` counts verdicts, or letters or records; `rejected` counts the
-    verdicts that reject.
+    always-valid confidence bound of `share`. `number` counts verdicts, or people, letters or records; `rejected` counts
+    the verdicts that reject, or an issue's turns.
     """
 
     subject: Subject
@@ -184,6 +201,25 @@ def of_silence(rule: Silence, evidence: AlertEvidence, standings: AlertStandings
         yield AlertFinding(subject, evidence.now - rule.hours * 60 * MINUTE, evidence.now, week_before)
 
 
+def of_issues(rule: IssueRule, evidence: AlertEvidence, standings: AlertStandings) -> Iterator[AlertFinding]:
+    """Yield a finding for each issue in the rule's state. A new issue is reported once, a regressed one each time."""
+    for one in evidence.issues:
+        subject = Subject(one.agent_id, issue=one.id)
+        standing = standings.get(subject, _NEVER)
+        if rule.agent in (None, one.agent_id) and _is_reported(rule, one, standing, evidence.now):
+            since = one.state_at if one.is_regressed else one.first_at
+            yield AlertFinding(subject, since, evidence.now, one.people, rejected=one.turns)
+
+
+def _is_reported(rule: IssueRule, one: IssueFacts, standing: AlertStanding, now: int) -> bool:
+    match rule:
+        case RegressedIssue():
+            return one.is_regressed
+        case NewIssue():
+            is_new = not standing.ended_at and one.people >= rule.people and one.first_at >= now - rule.days * DAY
+            return not one.is_regressed and (standing.open is not None or is_new)
+
+
 def of_dead_letters(rule: DeadLetters, evidence: AlertEvidence, _: AlertStandings) -> Iterator[AlertFinding]:
     """Yield a finding if there are more dead letters than the rule allows."""
     if evidence.dead_letters > rule.more_than:
@@ -201,6 +237,8 @@ DECISIONS: Final[Mapping[type[AlertRule], Any]] = {
     SatisfactionBelow: of_share,
     SatisfactionDropped: of_share,
     Silence: of_silence,
+    NewIssue: of_issues,
+    RegressedIssue: of_issues,
     DeadLetters: of_dead_letters,
     Lag: of_lag,
 }

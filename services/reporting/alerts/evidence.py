@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from contracts.instants import DAY, MINUTE
-from reporting.alerts.decisions import BEFORE_DAYS, AlertEvidence, Counts, Subject
-from reporting.alerts.rules import JudgedBy, OfShare, ProjectRule, Silence
+from reporting.alerts.decisions import BEFORE_DAYS, AlertEvidence, Counts, IssueFacts, Subject
+from reporting.alerts.rules import JudgedBy, OfIssue, OfShare, ProjectRule, Silence
 from reporting.queries.rollup_counts import votes
 from reporting.queries.selection import HOUR, Filters, Project, TimeSpan
 from reporting.queries.votes import Votes
@@ -22,7 +22,12 @@ async def project_evidence(pool: Any, at: Project, rules: Sequence[ProjectRule],
     days = max((rule.days for rule in rules if isinstance(rule, OfShare)), default=0)
     daily = await counts_by_day(pool, at, days + BEFORE_DAYS, now) if days else {}
     silent = {rule.name: await _silent(pool, at, rule, now) for rule in rules if isinstance(rule, Silence)}
-    return AlertEvidence(now, daily, silent)
+    issues = await _issues(pool, at) if any(isinstance(rule, OfIssue) for rule in rules) else ()
+    return AlertEvidence(now, daily, silent, issues)
+
+
+async def _issues(pool: Any, at: Project) -> list[IssueFacts]:
+    return [IssueFacts(**row) for row in await pool.fetch(*SQL.issue_facts(**at._asdict()))]
 
 
 async def counts_by_day(pool: Any, at: Project, days: int, now: int) -> Counts:

@@ -1,6 +1,7 @@
 """Messages of alerts and digests: what happened, the figures, and a link. Pure.
 
-They have names of rules and agents and numbers, but never the text of a person.
+They have names of rules and agents and numbers, but never the text of a person. So an issue is named by its number:
+its title has words of people's questions.
 """
 
 from __future__ import annotations
@@ -11,7 +12,16 @@ from urllib.parse import urlencode
 
 from contracts.instants import DAY, MINUTE, format_instant
 from reporting.alerts.decisions import AlertFinding
-from reporting.alerts.rules import AlertRule, Lag, OfShare, SatisfactionBelow, Silence
+from reporting.alerts.rules import (
+    AlertRule,
+    Lag,
+    NewIssue,
+    OfIssue,
+    OfShare,
+    RegressedIssue,
+    SatisfactionBelow,
+    Silence,
+)
 from reporting.queries.selection import Project
 
 State = Literal["fired", "over", "test", "digest"]
@@ -50,6 +60,10 @@ def title_of(rule: AlertRule, found: AlertFinding) -> str:
             return f"{about}: satisfaction dropped from {reference} to {share}"
         case Silence():
             return f"{about}: no feedback for {rule.hours} hours"
+        case NewIssue():
+            return f"{about}: new issue {found.subject.issue} affects {_people(found.number)}"
+        case RegressedIssue():
+            return f"{about}: issue {found.subject.issue} came back"
         case Lag():
             return f"{found.number:,} records are waiting in the log"
         case _:
@@ -67,6 +81,12 @@ def text_of(rule: AlertRule, found: AlertFinding) -> str:
             )
         case Silence():
             return f"In the same hours of the week before there were {found.number:,} verdicts."
+        case OfIssue():
+            turns = f"{found.rejected:,} rejected turn{'' if found.rejected == 1 else 's'} of {_people(found.number)}"
+            day = format_instant(found.since)[:10]
+            if isinstance(rule, RegressedIssue):
+                return f"Answers were rejected on it again on {day}, after its resolution. It has {turns} in all."
+            return f"It has {turns}, since {day}."
         case Lag():
             return f"More than {rule.more_than:,} for at least {rule.minutes} minutes."
         case _:
@@ -78,6 +98,10 @@ def path_of(rule: AlertRule, at: Project | None, found: AlertFinding) -> str:
     if at is None:
         return "/"
     query: dict[str, str] = {"at": f"{at.tenant}/{at.project}"}
+    if found.subject.issue is not None:
+        return (
+            f"{_LIST}?{urlencode(query | {'issue': str(found.subject.issue), 'reaction': 'not_ok', 'period': 'all'})}"
+        )
     if found.subject.agent is not None:
         query["agent"] = found.subject.agent
     if found.subject.version is not None:
@@ -89,6 +113,10 @@ def path_of(rule: AlertRule, at: Project | None, found: AlertFinding) -> str:
         since, until = since - 7 * DAY, until - 7 * DAY  # the verdicts that are missed
     query |= {"type": "verdict", "from": _minute(since), "to": _minute(until - MINUTE), "tz": "UTC"}
     return f"{_LIST}?{urlencode(query)}"
+
+
+def _people(number: int) -> str:
+    return "1 person" if number == 1 else f"{number:,} people"
 
 
 def _minute(moment: int) -> str:

@@ -61,6 +61,26 @@ class Silence(RuleSettings):
     ] = 10
 
 
+class OfIssue(RuleSettings):
+    """Settings of a rule about issues, tested for each issue."""
+
+    agent: Annotated[Id | None, Field(description="The only agent whose issues are tested; null: all agents.")] = None
+
+
+class NewIssue(OfIssue):
+    """An open issue whose first rejection is recent affects many people. It is over once the issue is not open."""
+
+    kind: Annotated[Literal["new_issue"], Field(description="Kind of the rule.")]
+    people: Annotated[int, Field(ge=1, le=1_000_000, description="People affected, at least.")] = 5
+    days: Annotated[int, Field(ge=1, le=90, description="Days within which its first rejection was.")] = 7
+
+
+class RegressedIssue(OfIssue):
+    """A resolved issue came back. It is over once the issue is resolved again, muted or reopened."""
+
+    kind: Annotated[Literal["regressed_issue"], Field(description="Kind of the rule.")]
+
+
 class DeadLetters(RuleSettings):
     """Records became dead letters in the last hour."""
 
@@ -77,7 +97,8 @@ class Lag(RuleSettings):
 
 
 ShareRule = SatisfactionBelow | SatisfactionDropped
-ProjectRule = ShareRule | Silence
+IssueRule = NewIssue | RegressedIssue
+ProjectRule = ShareRule | Silence | IssueRule
 """Rule about the feedback of one project."""
 PlatformRule = DeadLetters | Lag
 """Rule about the whole platform; only a holder of all tenants may see it."""

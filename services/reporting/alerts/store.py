@@ -110,7 +110,8 @@ class AlertTransaction:
             "rule": rule.name,
             "kind": rule.kind,
             "channels": list(rule.channels),
-            "finding": json.dumps(asdict(found)),
+            # Programs of the release before read two parts of the subject.
+            "finding": json.dumps(asdict(found) | {"subject": found.subject[:2]}),
         }
         statement = SQL.open_alert(
             id=id_, **self._place, **values, **found.subject._asdict(), title=title, path=path, now=now
@@ -164,16 +165,16 @@ def standings_of(rows: Sequence[AlertRow], rule: AlertRule) -> dict[Subject, Ale
 
 
 def _alert(row: asyncpg.Record) -> AlertRow:
-    found = json.loads(row["finding"])
+    found, subject = json.loads(row["finding"]), Subject(row["agent"], row["version"], row["issue"])
     return AlertRow(
         row["id"],
         row["rule"],
         row["kind"],
-        Subject(row["agent"], row["version"]),
+        subject,
         row["opened_at"],
         row["over_at"],
         row["title"],
         row["path"],
         row["channels"],
-        AlertFinding(**found | {"subject": Subject(*found["subject"])}),
+        AlertFinding(**found | {"subject": subject}),
     )

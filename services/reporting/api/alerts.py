@@ -28,6 +28,7 @@ class AlertShown(ResponseModel):
     kind: Annotated[str, Field(description="Kind of its rule.", examples=["satisfaction_below"])]
     agent: Annotated[str | None, Field(description="The agent that it is about; null: the project.")]
     version: Annotated[str | None, Field(description="The agent's version that it is about; null: all.")]
+    issue: Annotated[int | None, Field(description="The issue that it is about; null: none.")]
     title: Annotated[str, Field(description="The fact in a few words.")]
     opened_at: Annotated[Time, Field(description="Time at which it began, in UTC.")]
     over_at: Annotated[Time | None, Field(description="Time at which it was over, in UTC; null while it is open.")]
@@ -153,6 +154,7 @@ def _shown(one: AlertRow) -> AlertShown:
         kind=one.kind,
         agent=one.subject.agent,
         version=one.subject.version,
+        issue=one.subject.issue,
         title=one.title,
         opened_at=format_instant(one.opened_at),
         over_at=None if one.over_at is None else format_instant(one.over_at),

@@ -17,8 +17,9 @@ from reporting.api.query_parameters import (
     SummaryQuestion,
 )
 from reporting.queries.calibration import Calibration, calibration
+from reporting.queries.ranking import Ranking, ranking
 from reporting.queries.reasons import Reasons, reasons
-from reporting.queries.satisfaction import Ranking, Summary, ranking, summary
+from reporting.queries.satisfaction import Summary, summary
 from reporting.queries.selection import Project
 from reporting.queries.sessions import SessionRatings, session_ratings
 from servicekit import Clock, Routes
@@ -39,7 +40,7 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
 
     @router.at("GET", PROJECT + "/feedback/agents")
     async def agents(tenant: Name, project: Name, question: Annotated[RankingQuestion, Query()]) -> Ranking:
-        """Rank agents by the lower bound of their satisfaction."""
+        """Rank agents, worst first: by the upper bound of satisfaction of people's verdicts or the machine's."""
         span = question.span(clock.now())
         at, filters = Project(tenant, project), question.filters
         return await ranking(

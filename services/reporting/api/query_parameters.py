@@ -93,7 +93,9 @@ class SummaryQuestion(FilteredQuestion):
 
 
 class RankingQuestion(PagedQuestion):
-    min_votes: Annotated[int, Field(ge=1, le=1_000_000, description="Minimum votes of a ranked agent.")] = 10
+    min_votes: Annotated[
+        int, Field(ge=1, le=1_000_000, description="Minimum verdicts of one side, people or the machine.")
+    ] = 10
 
     @property
     def asked(self) -> tuple[object, ...]:

@@ -11,7 +11,17 @@ from fastapi import Request
 from pydantic import ValidationError
 
 from reporting.alerts.administration import AlertAdministration
-from reporting.alerts.rules import PROJECT_RULE, AlertRule, DeadLetters, Lag, OfShare, SatisfactionBelow, Silence
+from reporting.alerts.rules import (
+    PROJECT_RULE,
+    AlertRule,
+    DeadLetters,
+    Lag,
+    NewIssue,
+    OfShare,
+    RegressedIssue,
+    SatisfactionBelow,
+    Silence,
+)
 from reporting.queries.selection import Project
 from servicekit import RequestRefused
 
@@ -75,6 +85,13 @@ def rule_in_words(rule: AlertRule) -> str:
         case Silence():
             about = f" on {rule.agent}" if rule.agent is not None else ""
             return f"No feedback{about} for {rule.hours} hours, but at least {rule.least} verdicts a week before."
+        case NewIssue():
+            of = f" of {rule.agent}" if rule.agent is not None else ""
+            people = "1 person" if rule.people == 1 else f"{rule.people:,} people"
+            return f"An issue{of} affects {people} or more, and its first rejection is at most {rule.days} days old."
+        case RegressedIssue():
+            of = f" of {rule.agent}" if rule.agent is not None else ""
+            return f"A resolved issue{of} came back."
         case Lag():
             return f"More than {rule.more_than:,} records wait in the log for {rule.minutes} minutes."
         case DeadLetters():

@@ -59,7 +59,7 @@ def over_time(steps: Sequence[Step], bucket: Bucket, width: int, height: int, zo
         group = f'<g class="step"><title>{title}</title>{hit}{"".join(drawn)}</g>'
         parts.append(f'<a href="{escape(step.href)}">{group}</a>' if step.href and step.total else group)
     parts += _dates(steps, bucket, slot, plot, height, zone)
-    return _svg(f'viewBox="0 0 {width} {height}" role="img" aria-label="Satisfaction and volume over time"', *parts)
+    return _svg(f'viewBox="0 0 {width} {height}" role="group" aria-label="Satisfaction and volume over time"', *parts)
 
 
 def _svg(attributes: str, *parts: str) -> Markup:

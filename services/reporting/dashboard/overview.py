@@ -16,14 +16,13 @@ from reporting.dashboard.queries.changes import changed_since, stamp
 from reporting.dashboard.view import View
 from reporting.dashboard.zones import bucket_of, local, starts
 from reporting.queries.projects import first_reaction
+from reporting.queries.ranking import ENOUGH_VOTES, AgentEvidence
 from reporting.queries.reasons import Reason, reasons
 from reporting.queries.replies import reply_count
 from reporting.queries.search import found, with_answers
 from reporting.queries.selection import Bucket, Filters, Project, TimeSpan
 from reporting.queries.votes import SatisfactionChange, Votes
 
-ENOUGH_VOTES: Final = 10
-"""Minimum votes for judging an agent or a version."""
 _NEWEST: Final = 12
 _AGENTS: Final = 12
 _REASONS: Final = 8
@@ -53,20 +52,21 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """Verdicts on an agent. `judged_by` is the origin of the verdicts that rank it, None if both have too few."""
+    """Verdicts on an agent. `origin` is that of the verdicts that are shown, which rank it if they are `enough`."""
 
     agent_id: str
     people: Votes
     machine: Votes
     change: SatisfactionChange | None
-    judged_by: Origin | None
+    origin: Origin
+    enough: bool
     spark: Markup
     versions: list[str | None]
     more_versions: int
 
     @property
     def ranked(self) -> Votes:
-        return self.machine if self.judged_by == "machine" else self.people
+        return self.machine if self.origin == "machine" else self.people
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,33 +148,31 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
 
 
 def ranked_agents(counted: Breakdown, before: Breakdown) -> list[AgentRow]:
-    """Sort agents by the upper bound of their satisfaction, worst first.
-
-    Agents with enough verdicts by people come first, then those with enough by the machine, then the others.
-    """
+    """Return the agents, worst first."""
+    found = [
+        AgentEvidence(agent, *(counted.agents.get((origin, agent), Votes()) for origin in BOTH))
+        for agent in {agent for _, agent in counted.agents}
+    ]
     rows = []
-    for agent in {agent for _, agent in counted.agents}:
-        people, machine = (counted.agents.get((origin, agent), Votes()) for origin in BOTH)
-        judged_by: Origin | None = (
-            "user" if people.total >= ENOUGH_VOTES else "machine" if machine.total >= ENOUGH_VOTES else None
-        )
-        origin: Origin = judged_by or ("user" if people.total else "machine")
+    for one in sorted(found, key=AgentEvidence.rank):
+        agent = one.agent_id
+        origin: Origin = "user" if one.shown() == "people" else "machine"
         sparks = [counted.sparks.get((origin, agent, step), Votes()) for step in range(SPARK_STEPS)]
         versions = _versions(counted, agent)
         rows.append(
             AgentRow(
                 agent,
-                people,
-                machine,
+                one.people,
+                one.machine,
                 counted.agents.get((origin, agent), Votes()).since(before.agents.get((origin, agent), Votes())),
-                judged_by,
+                origin,
+                one.judged_by() is not None,
                 charts.spark(sparks),
                 versions[:_VERSIONS],
                 max(0, len(versions) - _VERSIONS),
             )
         )
-    order = {"user": 0, "machine": 1, None: 2}
-    return sorted(rows, key=lambda one: (order[one.judged_by], one.ranked.sure.high, -one.ranked.total, one.agent_id))
+    return rows
 
 
 def moved(counted: Breakdown, before: Breakdown) -> list[Moved]:

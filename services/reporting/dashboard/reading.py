@@ -12,11 +12,11 @@ import asyncpg
 
 from reporting.api.audit.kinds import KindCounts, VerdictKind, kind_of
 from reporting.api.audit.queries import reviewed_kinds
-from reporting.api.conversations import PROJECT
 from reporting.dashboard.overview import BOTH
 from reporting.dashboard.queries.agent import BadConversation, TypicalWord, rejected_words, worst_conversations
 from reporting.dashboard.queries.breakdown import Breakdown, breakdown
 from reporting.dashboard.queries.transcript import Transcript, transcript
+from reporting.dashboard.review import ReviewQueue, review_path
 from reporting.dashboard.view import View
 from reporting.queries.calibration import Calibration, calibration
 from reporting.queries.reasons import Reason, reasons
@@ -65,6 +65,10 @@ class ConversationPage:
     trace_url_template: str | None
     reviewed_kinds: KindCounts
     """Reviewed verdicts of the project by kind."""
+    came_from: Mapping[str, Any] | None
+    """The feedback record that the viewer came from."""
+    queue: ReviewQueue | None = None
+    """The viewer's place in a queue of turns to review."""
 
     def accuracy_of(self, one: Mapping[str, Any]) -> VerdictKind | None:
         """Return the share of right verdicts of the same kind as `one`; None for a person's verdict."""
@@ -78,8 +82,7 @@ class ConversationPage:
 
     def review_path(self, turn_id: str) -> str:
         """Return the path for posting a review of the turn."""
-        conversation, turn = quote(self.conversation.conversation_id, safe=""), quote(turn_id, safe="")
-        return f"{path_of(PROJECT, Project(*self.conversation[:2]))}/{conversation}/turns/{turn}/reviews"
+        return review_path(Project(*self.conversation[:2]), self.conversation.conversation_id, turn_id)
 
     def review_waits(self, reviewed: UUID | None) -> bool:
         """Return True if `reviewed`, the review that was just accepted, is not in the transcript yet."""
@@ -128,10 +131,10 @@ async def conversation(
         return None
     came_from = next((one for one in _said(shown) if one["feedback_id"] == view.feedback), None)
     newer = older = None
-    if came_from is not None:
+    if came_from is not None and not view.queue:
         place = (came_from["occurred_at"], came_from["feedback_id"])
         newer, older = await neighbours(pool, at, span, view.filters, place)
-    return ConversationPage(where, shown, newer, older, reviewer, trace_url_template, counts)
+    return ConversationPage(where, shown, newer, older, reviewer, trace_url_template, counts, came_from)
 
 
 def _said(shown: Transcript) -> Sequence[dict[str, Any]]:

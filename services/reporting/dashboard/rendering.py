@@ -120,6 +120,7 @@ _ENVIRONMENT.globals |= {
     "origins": ORIGINS,
     "reaction_names": _REACTIONS,
     "type_names": _TYPE_NAMES,
+    "part_names": _PARTS,
     "interval": charts.interval,
     "split": charts.split,
     "spark": lambda days: charts.spark([Votes(not_ok=one) for one in days]),

@@ -14,7 +14,6 @@ from pydantic import ValidationError
 
 from contracts.scopes import ADMIN, REVIEW
 from reporting.alerts.administration import AlertAdministration
-from reporting.api.audit.queries import pending
 from reporting.api.audit.routes import DRAWS, figures
 from reporting.api.audit.routes import PAGE as AUDIT
 from reporting.api.issues import PAGE as ISSUE
@@ -24,6 +23,17 @@ from reporting.dashboard.health import Health, HealthFacts, SharedHealth
 from reporting.dashboard.issues import issue_values, issues_values, unsolved
 from reporting.dashboard.overview import live, overview
 from reporting.dashboard.rendering import ASSETS, ASSETS_AT, PRIVATE, error_page, page
+from reporting.dashboard.review import (
+    CONVERSATION,
+    MOST_LEFT,
+    REVIEW_PAGE,
+    audit_at,
+    left,
+    next_in_audit,
+    next_in_queue,
+    queue_at,
+    undo_of,
+)
 from reporting.dashboard.view import View, address, chosen
 from reporting.dashboard.zones import known_zones
 from reporting.queries.calibration import calibration
@@ -35,7 +45,7 @@ from reporting.queries.sessions import RatingsOfLength, session_ratings
 from servicekit import Caller, Clock
 
 __all__ = ["Health", "pages_router"]
-FRONT, LIVE, CONVERSATION, ASSET = "/", "/dashboard/live", "/dashboard/conversation", ASSETS_AT + "/{name:segment}"
+FRONT, LIVE, ASSET = "/", "/dashboard/live", ASSETS_AT + "/{name:segment}"
 LIST, AGENT, CALIBRATION = "/dashboard/feedback", "/dashboard/agent", "/dashboard/calibration"
 SESSIONS: Final = "/dashboard/sessions"
 ALERTS: Final = "/dashboard/alerts"
@@ -52,6 +62,7 @@ PAGES: Final = (
     AGENT,
     CALIBRATION,
     AUDIT,
+    REVIEW_PAGE,
     SESSIONS,
     WHERE,
     ALERTS,
@@ -196,15 +207,8 @@ def pages_router(
 
     async def show_audit(visit: Visit) -> Response:
         reviewer = REVIEW in visit.caller.scopes
-        waiting = await pending(pool, visit.at, visit.view.audit or 0, 1) if reviewer else []
-        following = (
-            visit.link(CONVERSATION, id=waiting[0].conversation_id, turn=waiting[0].turn_id, audit=waiting[0].position)
-            + "#here"
-            if waiting
-            else None
-        )
-        # The review of the last one may not be counted yet: the queue then begins with it once more.
-        if following is not None and visit.view.audit not in (None, waiting[0].position):
+        following = await next_in_audit(pool, visit.at, visit.view, visit.link) if reviewer else None
+        if following is not None and visit.view.audit is not None:
             return RedirectResponse(following, 303)
         span = visit.view.span(clock.now(), 0)  # answers are older than the first reaction
         return visit.page(
@@ -214,6 +218,26 @@ def pages_router(
             reviewer=reviewer,
             next=following,
             draws_path=reading.path_of(DRAWS, visit.at),
+        )
+
+    async def show_review(visit: Visit) -> Response:
+        reviewer, view, span = REVIEW in visit.caller.scopes, visit.view, await span_of(visit)
+        following = await next_in_queue(pool, visit.at, span, view, visit.link) if reviewer else None
+        if following is not None and view.last_mark is not None:
+            return RedirectResponse(following, 303)
+        return visit.page(
+            "review.html",
+            span=span,
+            reviewer=reviewer,
+            next=following,
+            left=await left(pool, visit.at, span, view),
+            most_left=MOST_LEFT,
+            undo=undo_of(visit.at, view, visit.link, queue=1, issue=view.issue, feedback=view.last_mark),
+            drawn=await next_in_audit(pool, visit.at, view.model_copy(update={"audit": None}), visit.link)
+            if reviewer
+            else None,
+            issues=await unsolved(pool, visit.at, clock.now(), view.agent),
+            agent_names=await agent_ids(pool, visit.at),
         )
 
     async def show_issues(visit: Visit) -> Response:
@@ -277,10 +301,15 @@ def pages_router(
             return error_page(404, *_NO_PROJECT)
         visit = Visit(caller, view, at, [at])
         reviewer = caller.subject if REVIEW in caller.scopes else None
-        shown = await reading.conversation(pool, visit.at, view, await span_of(visit), reviewer, trace_url_template)
+        span = await span_of(visit)
+        shown = await reading.conversation(pool, visit.at, view, span, reviewer, trace_url_template)
         if shown is None:
             return error_page(404, "No such conversation", "This project has no messages and no feedback of it.")
-        return visit.page("conversation.html", c=shown)
+        if reviewer and view.audit is not None:
+            shown = replace(shown, queue=await audit_at(pool, visit.at, view, visit.link))
+        elif reviewer and view.queue and shown.came_from is not None:
+            shown = replace(shown, queue=await queue_at(pool, visit.at, span, view, visit.link, shown.came_from))
+        return visit.page("conversation.html", c=shown, most_left=MOST_LEFT)
 
     def rows_of(visit: Visit, span: TimeSpan) -> AsyncIterator[asyncpg.Record]:
         return every(pool, visit.at, span, visit.view.filters)
@@ -301,6 +330,7 @@ def pages_router(
         (AGENT, visited(show_agent)),
         (CALIBRATION, visited(show_calibration)),
         (AUDIT, visited(show_audit)),
+        (REVIEW_PAGE, visited(show_review)),
         (SESSIONS, visited(show_sessions)),
         (WHERE, visited(show_where)),
         (ISSUES, visited(show_issues)),

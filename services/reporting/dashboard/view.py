@@ -39,6 +39,9 @@ def _zone(value: object) -> object:
     return value or None
 
 
+_IN_QUEUE: Final = ("queue", "last", "last_turn", "last_mark")
+
+
 Empty = BeforeValidator(_given)
 _Day = Annotated[Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d(T\d\d:\d\d)?$")] | None, Empty]
 _Position = Annotated[Annotated[str, Field(max_length=CURSOR_LIMIT)] | None, Empty]
@@ -90,6 +93,15 @@ class View(BaseModel):
     """Transcript: id of the feedback record that the viewer came from."""
     audit: Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, Empty] = None
     """Position in the audit's queue: of the turn to review (transcript), or of the last one (audit page)."""
+    queue: Annotated[bool, BeforeValidator(bool)] = False
+    """Transcript: True if the viewer goes through a queue of turns to review."""
+    last: Annotated[Id | None, Empty] = None
+    """Queue: id of the conversation whose turn `last_turn` was reviewed last."""
+    last_turn: Annotated[Id | None, Empty] = None
+    last_mark: Annotated[
+        Annotated[str, Field(pattern=r"^([0-9]{1,18}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$")] | None, Empty
+    ] = None
+    """Queue: the feedback record that was reviewed last; in the audit's queue: its position."""
     every: Annotated[bool, BeforeValidator(bool)] = False
     """Overview: True for all agents, False for the worst ones."""
     cursor: _Position = None
@@ -164,7 +176,7 @@ class View(BaseModel):
     def parameters(self, at: Project, **changes: Any) -> dict[str, Any]:
         """Return this view's URL parameters with `changes`, without those that belong to a single page."""
         said = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
-        pages = ("id", "issue", "turn", "feedback", "reviewed", "audit", "cursor", "stamp", "every", "of")
+        pages = ("id", "issue", "turn", "feedback", "reviewed", "audit", "cursor", "stamp", "every", "of", *_IN_QUEUE)
         for name in ("tenant", "project", *pages):
             said.pop(name, None)
         return {"at": f"{at.tenant}/{at.project}", **said, **changes}

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any, Final
 
 import asyncpg
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
-from contracts.base import Id
 from contracts.instants import format_instant
-from contracts.intervals import satisfaction, wilson
+from contracts.intervals import satisfaction
 from reporting.queries.answers import Counts, ResponseModel, Time, Window
 from reporting.queries.counts import counts_of
-from reporting.queries.cursor import Moment, decode, encode, question
 from reporting.queries.replies import reply_count
 from reporting.queries.rollup_counts import votes
 from reporting.queries.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, TimeSpan
@@ -56,27 +54,6 @@ class Summary(ResponseModel):
     by_origin: Annotated[list[NamedFigures], Field(description="By origin, most feedback first.")]
 
 
-class RankedAgent(Figures):
-    """Counts for an agent, with the 95 % confidence interval of its satisfaction."""
-
-    agent_id: Annotated[str, Field(description="The agent.")]
-    low: Annotated[float, Field(description="Lower bound of the 95 % confidence interval of satisfaction (Wilson).")]
-    high: Annotated[float, Field(description="Upper bound of the 95 % confidence interval of satisfaction (Wilson).")]
-    enough: Annotated[bool, Field(description="True if the agent has at least `min_votes` votes and is ranked.")]
-
-
-class Ranking(ResponseModel):
-    """Agents with at least `min_votes` votes, best lower bound first; then the others, most votes first."""
-
-    tenant: Annotated[str, Field(description="As in the path.")]
-    project: Annotated[str, Field(description="As in the path.")]
-    window: Annotated[Window, Field(description="`start` inclusive, `end` exclusive.")]
-    min_votes: Annotated[int, Field(description="The requested minimum.")]
-    agents: Annotated[list[RankedAgent], Field(description="Ranked agents first, best lower bound first.")]
-    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")] = None
-
-
-_RANK: Final = TypeAdapter(tuple[Moment, Moment, bool, float, Id])
 _FLAGS: Final = ("of_time", "of_agent", "of_version", "of_origin")
 
 
@@ -105,48 +82,6 @@ async def summary(pool: asyncpg.Pool, at: Project, span: TimeSpan, bucket: Bucke
         by_agent_version=_named(rows, "of_version", "agent_version"),
         by_origin=_named(rows, "of_origin", "origin"),
     )
-
-
-async def ranking(
-    pool: asyncpg.Pool,
-    at: Project,
-    span: TimeSpan,
-    min_votes: int,
-    filters: Filters,
-    limit: int = _MOST_GROUPS,
-    cursor: str | None = None,
-    given: tuple[object, ...] = (),
-) -> Ranking:
-    """Rank agents by the lower bound of their satisfaction, so that a few votes do not put an agent first.
-
-    `given` are the query's parameters, to which the cursor is bound. The first page's window applies to all pages.
-    Raises BadCursor if the cursor belongs to another query.
-    """
-    asked = question("agents", *at, *given)
-    after = None if cursor is None else decode(cursor, asked, _RANK)
-    span = span if after is None else TimeSpan(*after[:2])
-    source = votes(at, span, filters)
-    rows = await pool.fetch(*SQL.count_by_agent.filled(source=source.sql)(**source.values))
-    agents = []
-    for row in rows:
-        low, high = wilson(row["ok"], row["total"])
-        enough = row["total"] >= min_votes
-        agents.append(RankedAgent(agent_id=row["agent_id"], low=low, high=high, enough=enough, **_figures(row)))
-    agents.sort(key=_rank)
-    left = agents if after is None else [one for one in agents if _rank(one) > after[2:]]
-    return Ranking(
-        tenant=at.tenant,
-        project=at.project,
-        window=window_of(span),
-        min_votes=min_votes,
-        agents=left[:limit],
-        next_cursor=encode(asked, (*span, *_rank(left[limit - 1]))) if len(left) > limit else None,
-    )
-
-
-def _rank(agent: RankedAgent) -> tuple[bool, float, str]:
-    """Return an agent's sort key: ranked agents by lower bound, then the others by votes."""
-    return not agent.enough, -agent.low if agent.enough else -float(agent.total), agent.agent_id
 
 
 def window_of(span: TimeSpan) -> Window:

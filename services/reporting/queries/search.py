@@ -77,6 +77,7 @@ class FoundFeedbacks(ResponseModel):
 _POSITION: Final = TypeAdapter(tuple[Moment, UUID])
 SCANNED_LIMIT: Final = 10_000
 """Maximum number of records that one page scans for a text, which has no index. The cursor continues after the scan."""
+_AT_ONCE: Final = 10
 _OLDER: Final = " and e.occurred_at <= :after and (e.occurred_at, e.feedback_id) < (:after, :after_id)"
 _NEWER: Final = " and e.occurred_at >= :after and (e.occurred_at, e.feedback_id) > (:after, :after_id)"
 Place = tuple[int, UUID]
@@ -127,6 +128,30 @@ async def neighbours(
     newer = await pool.fetchrow(*_statement(at, span, filters, 1, place, newer=True))
     older = await pool.fetchrow(*_statement(at, span, filters, 1, place))
     return _match(newer), _match(older)
+
+
+async def following(
+    pool: asyncpg.Pool,
+    at: Project,
+    span: TimeSpan,
+    filters: Filters,
+    place: Place | None,
+    turn: tuple[str | None, str | None],
+    *,
+    newer: bool = False,
+) -> asyncpg.Record | None:
+    """Return the first record beyond `place` that is not about `turn`, older or newer; None at the end.
+
+    `turn` is a conversation id and a turn id. Without a place the list begins with the newest record.
+    """
+    while True:
+        rows = await pool.fetch(*_statement(at, span, filters, _AT_ONCE, place, newer=newer))
+        for row in rows:
+            if not row.get("ended_here") and (row["conversation_id"], row["turn_id"]) != turn:
+                return row
+        if len(rows) < _AT_ONCE:
+            return None
+        place = (rows[-1]["occurred_at"], rows[-1]["feedback_id"])
 
 
 async def with_answers(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.Record]) -> list[dict[str, Any]]:

@@ -48,6 +48,7 @@ class Filters:
     `reason` is a tag, or a machine verdict's correction type. `text` is part of a text or correction; case is ignored.
     `given_by` "agent" selects AI critics: agents that judge other agents. `overruled` adds the machine verdicts that
     reviews have overruled, with the machine's reaction. `issue` selects the verdicts on the turns of an issue.
+    `unreviewed` selects the verdicts on turns without a review.
     """
 
     agent_id: str | None = None
@@ -66,6 +67,7 @@ class Filters:
     given_by: GivenBy | None = None
     overruled: bool = False
     issue: int | None = None
+    unreviewed: Literal[True] | None = None
 
     @property
     def view(self) -> str:
@@ -81,10 +83,10 @@ class Filters:
     def has_replies(self) -> bool:
         """Return True if replies may match these filters. They have no verdict, reason or detector."""
         of_verdicts = (
-            self.reaction or self.reason or self.detector or self.decided_by or self.overruled or self.issue is not None
+            *(self.reaction, self.reason, self.detector, self.decided_by, self.overruled, self.issue, self.unreviewed),
         )
         by_people = self.origins is None or "user" in self.origins
-        return self.feedback_type in (None, "implicit") and by_people and not of_verdicts
+        return self.feedback_type in (None, "implicit") and by_people and not any(of_verdicts)
 
 
 NONE_GIVEN: Final = Filters()
@@ -109,6 +111,10 @@ _CLAUSES: Final = {
         select from issue_turns i
         where i.conversation_id = e.conversation_id and i.turn_id = e.turn_id and i.issue_id = :issue
           and i.tenant = :tenant and i.project = :project)""",
+    "unreviewed": """:unreviewed and not exists (
+        select from feedbacks r
+        where r.conversation_id = e.conversation_id and r.turn_id = e.turn_id and r.origin = 'reviewer'
+          and r.reaction is not null and r.tenant = :tenant and r.project = :project)""",
 }
 
 

@@ -17,24 +17,27 @@ delete from alert_rules where tenant = :tenant and project = :project and name =
 -- fragment: of_place
 tenant is not distinct from :tenant and project is not distinct from :project
 
+-- fragment: alert_columns
+id, rule, kind, agent, version, issue, opened_at, over_at, title, path, channels, finding
+
 -- name: list_standings
 -- The open alert of each subject, or else the last one.
-select distinct on (rule, kind, agent, version) id, rule, kind, agent, version, opened_at, over_at, title, path, channels, finding
+select distinct on (rule, kind, agent, version, issue) {alert_columns}
 from alerts where {of_place}
-order by rule, kind, agent, version, over_at desc nulls first
+order by rule, kind, agent, version, issue, over_at desc nulls first
 
 -- name: list_alert_places
 select distinct tenant, project from alerts where over_at is null
 
 -- name: open_alert
-insert into alerts (id, tenant, project, rule, kind, agent, version, opened_at, title, path, channels, finding)
-values (:id, :tenant, :project, :rule, :kind, :agent, :version, :now, :title, :path, :channels, :finding)
+insert into alerts (id, tenant, project, rule, kind, agent, version, issue, opened_at, title, path, channels, finding)
+values (:id, :tenant, :project, :rule, :kind, :agent, :version, :issue, :now, :title, :path, :channels, :finding)
 
 -- name: end_alert
 update alerts set over_at = :now where id = :id
 
 -- name: list_alerts
-select id, tenant, project, rule, kind, agent, version, opened_at, over_at, title, path, channels, finding from alerts
+select {alert_columns} from alerts
 where {of_place}
 order by over_at is not null, opened_at desc limit :limit
 
@@ -73,6 +76,10 @@ on conflict do nothing returning true
 select {side} as origin, agent_id, agent_version, at / {day} as day, sum(ok)::bigint as ok,
     sum(neutral)::bigint as neutral, sum(not_ok)::bigint as not_ok
 from {source} s where agent_id is not null group by 1, 2, 3, 4
+
+-- name: issue_facts
+select id, agent_id, state = 'regressed' as is_regressed, state_at, first_at, turns, people from issues
+where tenant = :tenant and project = :project and state in ('open', 'regressed') and merged_into is null and turns > 0
 
 -- name: count_votes(source)
 select coalesce(sum(ok + neutral + not_ok), 0)::bigint from {source} s

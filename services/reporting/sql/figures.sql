@@ -36,9 +36,6 @@ from (
 ) e
 group by grouping sets ((), (e.start), (e.agent_id), (e.agent_version), (e.origin))
 
--- name: count_by_agent(source)
-select e.agent_id, {summed_counts} from {source} e group by e.agent_id
-
 -- fragment: side
 case when origin = 'user' then 'user' else 'machine' end
 

@@ -54,6 +54,18 @@ with looked as materialized (
 {rows}
 order by ended_here, {order}
 
+-- name: count_turns(view, where)
+-- Of the newest verdicts, except one turn.
+select count(distinct (conversation_id, turn_id))::int from (
+    select e.conversation_id, e.turn_id from {view} e
+    where {where} and (e.conversation_id, e.turn_id) is distinct from (:last::text, :last_turn::text)
+    order by e.occurred_at desc limit :limit
+) newest
+
+-- name: moment_of_feedback
+select occurred_at from feedbacks
+where feedback_id = :feedback_id::uuid and tenant = :tenant and project = :project
+
 -- name: answers_of_found
 select f.feedback_id, left(coalesce(
     (select m.content from messages m

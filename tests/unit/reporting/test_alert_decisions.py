@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from math import sqrt
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from reporting.alerts.decisions import (
     AlertStanding,
     AlertStandings,
     Daily,
+    IssueFacts,
     Subject,
     findings,
 )
@@ -24,6 +26,8 @@ from reporting.alerts.rules import (
     DeadLetters,
     JudgedBy,
     Lag,
+    NewIssue,
+    RegressedIssue,
     SatisfactionBelow,
     SatisfactionDropped,
     Silence,
@@ -119,6 +123,39 @@ def test_silence_needs_feedback_a_week_before() -> None:
     assert silent(1, 100) == [] and silent(0, 9) == []
     assert silent(0, 0, AlertStanding(fired)) != []  # open until feedback arrives
     assert silent(1, 0, AlertStanding(fired)) == []
+
+
+def issue_found(rule: AlertRule, facts: dict[str, Any], standing: AlertStanding | None = None) -> AlertFinding | None:
+    whole: dict[str, Any] = {"id": 7, "agent_id": "bot", "is_regressed": False, "state_at": NOW - DAY} | facts
+    one = IssueFacts(**whole)
+    standings = {Subject("bot", issue=7): standing} if standing else {}
+    return next(iter(findings(rule, AlertEvidence(NOW, issues=[one]), standings)), None)
+
+
+def test_a_new_issue_fires_once_for_enough_people() -> None:
+    rule = NewIssue(kind="new_issue", name="new", people=3, days=7)
+    recent = {"first_at": NOW - 7 * DAY, "turns": 5, "people": 3}
+    fired = issue_found(rule, recent)
+    assert fired is not None and (fired.number, fired.rejected, fired.since) == (3, 5, NOW - 7 * DAY)
+    assert fired.subject == Subject("bot", issue=7)
+    assert issue_found(rule, recent | {"people": 2}) is None
+    assert issue_found(rule, recent | {"first_at": NOW - 7 * DAY - 1}) is None  # an old issue that grew
+    assert issue_found(rule, recent | {"is_regressed": True}) is None
+    assert issue_found(rule.model_copy(update={"agent": "other"}), recent) is None
+    later = recent | {"first_at": NOW - 30 * DAY, "people": 1}
+    assert issue_found(rule, later, AlertStanding(fired)) is not None  # open until its state changes
+    assert issue_found(rule, later | {"is_regressed": True}, AlertStanding(fired)) is None
+    assert issue_found(rule, recent, AlertStanding(None, ended_at=NOW - 1)) is None  # reported before
+
+
+def test_a_regressed_issue_fires_each_time() -> None:
+    rule = RegressedIssue(kind="regressed_issue", name="back")
+    facts = {"first_at": NOW - 90 * DAY, "turns": 5, "people": 1}
+    assert issue_found(rule, facts) is None
+    fired = issue_found(rule, facts | {"is_regressed": True})
+    assert fired is not None and fired.since == NOW - DAY
+    assert issue_found(rule, facts | {"is_regressed": True}, AlertStanding(None, ended_at=NOW - 1)) is not None
+    assert issue_found(rule, facts, AlertStanding(fired)) is None
 
 
 def test_platform_rules_compare_counts() -> None:

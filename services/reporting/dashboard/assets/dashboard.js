@@ -145,16 +145,40 @@ document.addEventListener("click", async (event) => {
   try { await navigator.clipboard.writeText(text); event.target.textContent = "copied"; } catch { /* not allowed */ }
 });
 
-// In the audit one key gives the verdict on the drawn answer and goes to the next one.
-const AUDIT_KEYS = { r: "not_ok", o: "ok", n: "neutral" };
+// Typing the key of a control presses it, unless the viewer has turned keys off.
+const KEYS = "agent-feedback-keys";
+let keysAreOn = true;
+try { keysAreOn = localStorage.getItem(KEYS) !== "off"; } catch { /* not remembered */ }
+function offerKeys() {
+  const toggle = byId("keys");
+  if (!toggle) return;
+  toggle.hidden = false;
+  toggle.textContent = keysAreOn ? "Turn keys off" : "Turn keys on";
+  toggle.onclick = () => {
+    keysAreOn = !keysAreOn;
+    try { localStorage.setItem(KEYS, keysAreOn ? "on" : "off"); } catch { /* not remembered */ }
+    offerKeys();
+  };
+}
 document.addEventListener("keydown", (event) => {
-  const review = document.querySelector("[data-audit]");
-  if (!review || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea")?.type?.match(/text/)) return;
-  if (event.key === "s") location.href = review.dataset.audit;
-  const choice = review.querySelector(`input[value="${AUDIT_KEYS[event.key]}"]`);
-  if (!choice) return;
-  choice.checked = true;
-  review.querySelector("form").requestSubmit();
+  if (event.repeat || event.altKey) return;
+  const field = event.target.closest("textarea, select, input:not([type=radio], [type=checkbox])");
+  const command = event.ctrlKey || event.metaKey;
+  if (field && event.key === "Escape") field.blur();
+  if (field?.dataset.hotkey && event.key === "Enter" && command) {
+    // A better answer without a verdict says that the answer was wrong.
+    if (!field.form.elements.reaction.value && field.name === "correction") field.form.elements.reaction.value = "not_ok";
+    field.form.requestSubmit();
+  }
+  if (field || command || !keysAreOn) return;
+  const control = document.querySelector(`[data-hotkey="${CSS.escape(event.key)}"]`);
+  if (!control) return;
+  event.preventDefault();
+  if (control.type === "radio") {
+    control.checked = true;
+    control.form.requestSubmit();
+  } else if (control.matches("a, button")) control.click();
+  else control.focus();
 });
 
 // Send the viewer's time zone to the server in a cookie; a `tz` parameter in the URL overrides it.
@@ -177,6 +201,7 @@ theme.addEventListener("click", () => {
 document.documentElement.classList.add("scripted");
 tellTimes();
 offerCopies();
+offerKeys();
 tellZone();
 if (byId("newest") || document.querySelector("[data-watch]")) {
   pulse("on");

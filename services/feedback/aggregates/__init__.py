@@ -1,1 +1,0 @@
-"""Sums of the verdicts on a turn, announced as `feedback.aggregated`."""

@@ -1,0 +1,191 @@
+"""Ranking of agents, worst first, by people's verdicts and the machine's, which are never added up."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+import asyncpg
+from pydantic import Field, TypeAdapter
+
+from contracts.base import Id
+from reporting.queries.answers import Counts, ResponseModel, Window
+from reporting.queries.cursor import Moment, decode, encode, question
+from reporting.queries.rollup_counts import votes
+from reporting.queries.satisfaction import window_of
+from reporting.queries.selection import Filters, Project, TimeSpan
+from reporting.queries.votes import Votes
+from reporting.sql import SQL
+
+ENOUGH_VOTES: Final = 10
+"""Minimum verdicts of one side, people or the machine, by which an agent is ranked."""
+MOST_AGENTS: Final = 1_000
+JudgedBy = Literal["people", "machine"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentEvidence:
+    """Verdicts on an agent. `machine` includes the reviews that replace the machine's verdicts."""
+
+    agent_id: str
+    people: Votes
+    machine: Votes
+
+    def judged_by(self, least: int = ENOUGH_VOTES) -> JudgedBy | None:
+        """Return the side that ranks the agent: of those with `least` verdicts, the one with the lower upper bound."""
+        enough: list[JudgedBy] = [side for side in _SIDES if self.of(side).total >= least]
+        if not enough:
+            return None
+        side: JudgedBy = min(enough, key=self._upper)
+        return side
+
+    def shown(self, least: int = ENOUGH_VOTES) -> JudgedBy:
+        """Return the side that ranks the agent; without one, the side with the lower upper bound."""
+        side = self.judged_by(least)
+        lower: JudgedBy = min(_SIDES, key=self._upper)
+        return lower if side is None else side
+
+    def _upper(self, side: JudgedBy) -> float:
+        return self.of(side).sure.high
+
+    def of(self, side: JudgedBy) -> Votes:
+        return self.people if side == "people" else self.machine
+
+    def rank(self, least: int = ENOUGH_VOTES) -> Rank:
+        """Return the sort key: the upper bound of the interval of the side that ranks it, lowest first.
+
+        Agents without enough verdicts of either side follow.
+        """
+        counted = self.of(self.shown(least))
+        return self.judged_by(least) is None, counted.sure.high, -counted.total, self.agent_id
+
+
+Rank = tuple[bool, float, int, str]
+_SIDES: Final[tuple[JudgedBy, ...]] = ("people", "machine")
+
+
+class JudgedShare(ResponseModel):
+    """Verdicts of one side, with the 95 % confidence interval of satisfaction (Wilson)."""
+
+    ok: Annotated[int, Field(description="Satisfied.")]
+    neutral: Annotated[int, Field(description="Neither.")]
+    not_ok: Annotated[int, Field(description="Not satisfied.")]
+    satisfaction: Annotated[float | None, Field(description="ok / (ok + not_ok + neutral); null without verdicts.")]
+    low: Annotated[float, Field(description="Lower bound of the interval, 0 to 1.")]
+    high: Annotated[float, Field(description="Upper bound of the interval, 0 to 1.")]
+
+
+class RankedAgent(Counts):
+    """Verdicts on an agent. `satisfaction`, `low` and `high` are those of the side that ranks it."""
+
+    agent_id: Annotated[str, Field(description="The agent.")]
+    people: Annotated[JudgedShare, Field(description="People's verdicts.")]
+    inferred: Annotated[JudgedShare, Field(description="The machine's verdicts, and the reviews that replace them.")]
+    judged_by: Annotated[
+        JudgedBy | None,
+        Field(
+            description="The side that ranks it: of those with `min_votes` verdicts, that of the lower upper bound;"
+            " null if neither has enough."
+        ),
+    ]
+    satisfaction: Annotated[
+        float | None, Field(description="Of that side: ok / (ok + not_ok + neutral), 0 to 1; null without verdicts.")
+    ]
+    low: Annotated[float, Field(description="Lower bound of the 95 % confidence interval of satisfaction (Wilson).")]
+    high: Annotated[float, Field(description="Upper bound of the 95 % confidence interval of satisfaction (Wilson).")]
+    enough: Annotated[bool, Field(description="True if one side has at least `min_votes` verdicts.")]
+
+
+class Ranking(ResponseModel):
+    """Agents with at least `min_votes` verdicts of one side, lowest upper bound first; then the others, likewise."""
+
+    tenant: Annotated[str, Field(description="As in the path.")]
+    project: Annotated[str, Field(description="As in the path.")]
+    window: Annotated[Window, Field(description="`start` inclusive, `end` exclusive.")]
+    min_votes: Annotated[int, Field(description="The requested minimum.")]
+    agents: Annotated[list[RankedAgent], Field(description="Worst first.")]
+    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")] = None
+
+
+_PLACE: Final = TypeAdapter(tuple[Moment, Moment, bool, float, int, Id])
+
+
+async def ranking(
+    pool: Any,
+    at: Project,
+    span: TimeSpan,
+    min_votes: int,
+    filters: Filters,
+    limit: int = MOST_AGENTS,
+    cursor: str | None = None,
+    given: tuple[object, ...] = (),
+) -> Ranking:
+    """Rank agents by the upper bound of their satisfaction, lowest first, so that a few votes do not put one first.
+
+    `given` are the query's parameters, to which the cursor is bound. The first page's window applies to all pages.
+    Raises BadCursor if the cursor belongs to another query.
+    """
+    asked = question("agents", *at, *given)
+    after = None if cursor is None else decode(cursor, asked, _PLACE)
+    span = span if after is None else TimeSpan(*after[:2])
+    source = votes(at, span, filters)
+    rows: dict[str, list[asyncpg.Record]] = defaultdict(list)
+    for row in await pool.fetch(*SQL.count_by_origin.filled(source=source.sql)(**source.values)):
+        rows[row["agent_id"]].append(row)
+    found = sorted((_evidence(agent, some) for agent, some in rows.items()), key=lambda one: one.rank(min_votes))
+    left = found if after is None else [one for one in found if one.rank(min_votes) > after[2:]]
+    return Ranking(
+        tenant=at.tenant,
+        project=at.project,
+        window=window_of(span),
+        min_votes=min_votes,
+        agents=[_ranked(one, rows[one.agent_id], min_votes) for one in left[:limit]],
+        next_cursor=encode(asked, (*span, *left[limit - 1].rank(min_votes))) if len(left) > limit else None,
+    )
+
+
+def _evidence(agent_id: str, rows: list[asyncpg.Record]) -> AgentEvidence:
+    sides = [
+        sum((_votes(row) for row in rows if (row["origin"] == "user") is by_people), Votes())
+        for by_people in (True, False)
+    ]
+    return AgentEvidence(agent_id, *sides)
+
+
+def _votes(row: asyncpg.Record) -> Votes:
+    return Votes(row["ok"], row["neutral"], row["not_ok"])
+
+
+def _ranked(one: AgentEvidence, rows: list[asyncpg.Record], least: int) -> RankedAgent:
+    by_origin = {row["origin"]: _votes(row).total for row in rows}
+    whole, shown = one.people + one.machine, one.of(one.shown(least))
+    judged_by = one.judged_by(least)
+    return RankedAgent(
+        agent_id=one.agent_id,
+        people=_share(one.people),
+        inferred=_share(one.machine),
+        judged_by=judged_by,
+        satisfaction=shown.satisfaction,
+        low=shown.sure.low,
+        high=shown.sure.high,
+        enough=judged_by is not None,
+        total=whole.total,
+        user=one.people.total,
+        machine=by_origin.get("machine", 0),
+        reviewer=by_origin.get("reviewer", 0),
+        ok=whole.ok,
+        not_ok=whole.not_ok,
+        neutral=whole.neutral,
+    )
+
+
+def _share(counted: Votes) -> JudgedShare:
+    return JudgedShare(
+        ok=counted.ok,
+        neutral=counted.neutral,
+        not_ok=counted.not_ok,
+        satisfaction=counted.satisfaction,
+        low=counted.sure.low,
+        high=counted.sure.high,
+    )
