@@ -72,8 +72,9 @@ format: $(VENV)/.dev ## Format the Python code, and fix what the linter can
 	@$(BIN)/ruff check -q --fix-only .
 	@$(BIN)/ruff format -q .
 
-docs: $(VENV)/.dev ## Write what is made from the code: JSON schemas, docs/events.md, docs/asyncapi.json, docs/http.md, docs/sources.md, docs/services.md, the tables in docs/inference.md, the client's types
+docs: $(VENV)/.dev ## Write what is made from the code: JSON schemas, docs/events.md, docs/asyncapi.json, docs/http.md, docs/sources.md, docs/services.md, the tables in docs/inference.md, the client's types, docs/schemas
 	@$(BIN)/python -m docgen
+	@$(BIN)/python -m docgen.schema_files
 
 client: ## Build the TypeScript client, and the widget that is built on it (needs Node 20 and npm)
 	@cd clients/typescript && npm ci --silent && npm run --silent build && npm run --silent widget >thumbs.tmp

@@ -1,4 +1,4 @@
-"""The unique keys of every table, after all migrations.
+"""The unique keys of every table after all migrations, and the files that show the tables to readers.
 
 Without one of its columns, a key lets a row of another tenant, project, conversation or person replace this one.
 """
@@ -17,6 +17,7 @@ import chat_bridge.service
 import feedback.service
 import inference.service
 import reporting.service
+from docgen.schema_files import files
 from servicekit.db.pools import open_pool
 
 SERVICES = {
@@ -110,3 +111,9 @@ def test_a_key_of_all_tenants_has_its_columns(keys: Mapping[str, list[set[str]]]
 def test_every_other_key_names_the_tenant(keys: Mapping[str, list[set[str]]]) -> None:
     others = {table: found for table, found in keys.items() if table not in KEYS and table not in OF_ALL_TENANTS}
     assert {table for table, found in others.items() if not all("tenant" in key for key in found)} == set()
+
+
+@pytest.mark.usefixtures("keys")
+async def test_the_files_of_the_schemas_show_all_migrations(postgres_url: str) -> None:
+    stale = {str(file) for file, text in (await files(postgres_url)).items() if file.read_text("utf-8") != text}
+    assert stale == set(), "run `make docs`"
