@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
-from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -18,6 +16,7 @@ from reporting.read_models.store_postgres import PostgresReadModels
 from standalone.embedded import postgres
 from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.assertion_last import pytest_runtest_makereport  # noqa: F401 # pytest calls it
+from tests.support.databases import new_database
 from tests.support.reporting_database import empty_read_models
 from tests.support.reporting_events import Event, Take, batch
 from tests.support.server_folders import server_folder
@@ -57,20 +56,14 @@ async def postgres_url() -> AsyncIterator[str]:
 
 @pytest.fixture
 async def own_database(postgres_url: str) -> AsyncIterator[str]:
-    """Yield a database for one test that would leave shared schemas in another state."""
-    name = f"own_{uuid4().hex}"
-    connection = await asyncpg.connect(postgres_url)
-    try:
-        await connection.execute(f"create database {name}")
-        yield urlsplit(postgres_url)._replace(path=f"/{name}").geturl()
-        await connection.execute(f"drop database {name} with (force)")
-    finally:
-        await connection.close()
+    """Yield an empty database for one test."""
+    async with new_database(postgres_url) as url:
+        yield url
 
 
 @pytest.fixture
 async def read_models(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    """Yield a pool in a new schema of reporting."""
+    """Yield a pool in a new database with reporting's schema."""
     async with empty_read_models(postgres_url) as opened:
         yield opened
 

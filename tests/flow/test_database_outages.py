@@ -131,7 +131,7 @@ async def test_a_session_ends_on_time_while_the_database_stands_still(
 ) -> None:
     """Cancelling a query waits for the database, so neither the route nor the kit may wait for it."""
     ends = "/api/threads/c1/end"
-    pool = await asyncpg.create_pool(server.url, min_size=1, server_settings={"search_path": "feedback"})
+    pool = await asyncpg.create_pool(stack.database_url, min_size=1, server_settings={"search_path": "feedback"})
     async with stack.client("ann") as http:
         assert (await http.post(ends, json={"feedback": "positive"})).status_code == 200
         with standing_still(server):

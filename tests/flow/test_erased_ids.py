@@ -101,10 +101,10 @@ async def test_nothing_shows_the_id_of_an_erased_person(stack: RunningStack) -> 
     assert await shown(stack, "ids", EVE) == set()
 
 
-async def test_others_keep_their_ids_and_so_does_who_comes_back(own_database: str) -> None:
+async def test_others_keep_their_ids_and_so_does_who_comes_back(postgres_url: str) -> None:
     bob = "bob@example.org"
     in_a_year = SystemClock().now() + 365 * DAY
-    async with running_stack(own_database, lambda around: replace(around, judge_at=in_a_year)) as stack:
+    async with running_stack(postgres_url, lambda around: replace(around, judge_at=in_a_year)) as stack:
         await everything(stack, "back")
         await stack.publish(said("bob", "back", "2:30", turn="t3", senderId=bob, content="Me too."))
         await stack.quiet()

@@ -13,8 +13,9 @@ import pytest
 from contracts.instants import DAY, format_instant
 from servicekit.clock import SystemClock
 from tests.support.command import agent_feedback, serving, state_folder
+from tests.support.databases import MIGRATIONS
 from tests.support.erasures import erased
-from tests.support.running_stack import SCHEMAS, RunningStack, exchange, message, running_stack
+from tests.support.running_stack import RunningStack, exchange, message, running_stack
 
 SECRET = "zanzibar-landlord-7431"
 
@@ -43,7 +44,7 @@ async def tables_with(stack: RunningStack, text: str) -> list[str]:
         tables = await connection.fetch(
             "select table_schema, table_name from information_schema.tables "
             "where table_type = 'BASE TABLE' and table_schema = any($1::text[])",
-            list(SCHEMAS),
+            list(MIGRATIONS),
         )
         found = []
         for schema, name in tables:
@@ -94,7 +95,7 @@ async def test_no_table_holds_text_of_an_erased_person(stack: RunningStack) -> N
     status = await erased(stack, "eve")
     await stack.quiet()
     assert await tables_with(stack, SECRET) == []
-    assert {receipt["service"] for receipt in status["receipts"]} == set(SCHEMAS)
+    assert {receipt["service"] for receipt in status["receipts"]} == set(MIGRATIONS)
     assert all(receipt["removed"] > 0 for receipt in status["receipts"])
 
     await stack.publish(*said)  # a replay of the very same events
@@ -140,9 +141,9 @@ async def test_a_person_of_another_tenant_stays(stack: RunningStack) -> None:
     assert "reporting.messages" in await tables_with(stack, "zoe of globex")
 
 
-async def test_what_an_erased_person_says_later_is_taken_in_again(own_database: str) -> None:
+async def test_what_an_erased_person_says_later_is_taken_in_again(postgres_url: str) -> None:
     in_a_year = SystemClock().now() + 365 * DAY
-    async with running_stack(own_database, lambda around: replace(around, judge_at=in_a_year)) as stack:
+    async with running_stack(postgres_url, lambda around: replace(around, judge_at=in_a_year)) as stack:
         await erased(stack, "fay")
         said = {"senderId": "fay", "content": "fay is back", "occurredAt": format_instant(in_a_year)}
         await stack.publish(message("e-later", "e-later", **said))
@@ -166,7 +167,7 @@ async def test_the_command_erases_waits_and_says_so(tmp_path: Path) -> None:
         )
         assert ended.code == 0, ended.err
         assert ended.facts["complete"] is True
-        assert {receipt["service"] for receipt in ended.facts["receipts"]} == set(SCHEMAS)
+        assert {receipt["service"] for receipt in ended.facts["receipts"]} == set(MIGRATIONS)
         again = await agent_feedback(
             *("erase", "--tenant", "demo", "--status", ended.facts["request_id"], "--state", state)
         )
@@ -177,7 +178,7 @@ async def test_the_command_erases_waits_and_says_so(tmp_path: Path) -> None:
         )
         assert (wrong.code, "401" in wrong.err) == (1, True)
         purged = await agent_feedback("purge", "--dry-run", "--json", "--state", state)
-        assert set(purged.facts) == set(SCHEMAS)
+        assert set(purged.facts) == set(MIGRATIONS)
         assert sum(sum(tables.values()) for tables in purged.facts.values()) == 0
     nothing = await agent_feedback("erase", "--tenant", "demo", "--user", "x", "--yes", "--state", tmp_path)
     assert nothing.code == 3

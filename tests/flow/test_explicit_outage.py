@@ -21,7 +21,7 @@ async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str, m
         assert (await http.post(path.format("known"), json={"reaction": "ok"})).status_code == 202
         assert (await http.post(path.format("nowhere"), json={"reaction": "ok"})).status_code == 404
 
-        database = await asyncpg.connect(postgres_url)
+        database = await asyncpg.connect(running.database_url)
         try:
             async with database.transaction():
                 # Readers pass, writers wait, so the registry cannot continue.
@@ -71,7 +71,7 @@ async def test_a_database_that_hangs_gets_503_in_time_on_every_route(postgres_ur
         await running.quiet()
         transport = httpx.ASGITransport(running.app(seconds=1))
         headers = {"Authorization": "Bearer all"}
-        database = await asyncpg.connect(postgres_url)
+        database = await asyncpg.connect(running.database_url)
         try:
             async with (
                 httpx.AsyncClient(transport=transport, base_url="http://stack", headers=headers) as http,

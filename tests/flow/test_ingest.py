@@ -120,7 +120,7 @@ async def test_producers_are_told_of_their_refused_events(stack: RunningStack) -
 
 
 async def test_producers_are_told_of_a_reaction_whose_message_never_came(
-    own_database: str, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHAT_BRIDGE_PARKED_DAYS", "1e-9")
     monkeypatch.setenv("CHAT_BRIDGE_SWEEP_SECONDS", "0.2")
@@ -131,7 +131,7 @@ async def test_producers_are_told_of_a_reaction_whose_message_never_came(
             given_up.set()
 
     async with running_stack(
-        own_database, lambda around: replace(around, observers=[*around.observers, watch])
+        postgres_url, lambda around: replace(around, observers=[*around.observers, watch])
     ) as running:
         lost = reaction("c-lost", "never-published")
         await running.publish(lost)
@@ -241,8 +241,8 @@ async def test_sizes(stack: RunningStack) -> None:
     await stack.quiet()
 
 
-async def test_a_full_log_and_a_lost_one(own_database: str) -> None:
-    async with running_stack(own_database) as running:
+async def test_a_full_log_and_a_lost_one(postgres_url: str) -> None:
+    async with running_stack(postgres_url) as running:
         body = lines(*exchange("c1", "t1"))
         assert (await send(running, body)).status_code == 200
         await running.quiet()

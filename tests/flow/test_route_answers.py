@@ -176,14 +176,14 @@ async def recorded(http: httpx.AsyncClient, method: str, template: str, ids: dic
 
 
 async def test_every_route_answers_as_recorded(
-    own_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hooks = tmp_path / "webhooks.toml"
     hooks.write_text(WEBHOOKS, "utf-8")
     monkeypatch.setenv("HOOK_SECRET", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     monkeypatch.setenv("REPORTING_WEBHOOKS", str(hooks))
     lines = [" | ".join(("method", "path", *HEADINGS))]
-    async with running_stack(own_database) as stack:
+    async with running_stack(postgres_url) as stack:
         sample = events(read_script(), NOW)
         await stack.publish(*sample)
         await stack.quiet()

@@ -293,11 +293,11 @@ async def test_the_kit_ends_sessions(stack: RunningStack) -> None:
 
 
 async def test_the_answer_is_the_same_while_the_database_is_locked_or_gone(
-    own_database: str, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FEEDBACK_SESSION_SECONDS", "1")
-    async with running_stack(own_database) as stack:
-        database = await asyncpg.connect(own_database)
+    async with running_stack(postgres_url) as stack:
+        database = await asyncpg.connect(stack.database_url)
         try:
             async with database.transaction():
                 await database.execute("lock table feedback.session_feedback in access exclusive mode")

@@ -157,14 +157,14 @@ async def test_what_is_no_event_harms_nothing(stack: RunningStack, payload: Any,
     assert answer.json().get("outcome") == outcome
 
 
-async def test_a_log_without_room_is_tried_again_by_slack(own_database: str) -> None:
-    async with stack_with_slack(own_database) as stack:
+async def test_a_log_without_room_is_tried_again_by_slack(postgres_url: str) -> None:
+    async with stack_with_slack(postgres_url) as stack:
         stack.backpressure.close()
         answer = await send(stack, callback(30, type="message", user="U1", text="hi", ts="1700000200.000000"))
     assert answer.status_code == 429
 
 
-async def test_without_a_secret_there_is_no_slack(own_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_secret_there_is_no_slack(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CHAT_BRIDGE_SLACK_SIGNING_SECRET", raising=False)
-    async with running_stack(own_database) as running:
+    async with running_stack(postgres_url) as running:
         assert (await send(running, callback(40, type="message"))).status_code == 404

@@ -101,12 +101,12 @@ async def test_a_newer_schema_that_this_version_may_read_is_used(own_database: s
         await connection.close()
 
 
-async def test_a_running_service_that_the_schema_excludes_leaves_its_groups(own_database: str, tmp_path: Path) -> None:
+async def test_a_running_service_that_the_schema_excludes_leaves_its_groups(postgres_url: str, tmp_path: Path) -> None:
     """A statement that fails on the newer schema is not a bug of its record."""
-    async with running_stack(own_database) as running:
+    async with running_stack(postgres_url) as running:
         number = len(list(FOLDERS["chat_bridge"].glob("*.sql"))) + 1
-        await take_later_migration(own_database, "chat_bridge", tmp_path / "later", compatible_from=number)
-        connection = await asyncpg.connect(own_database)
+        await take_later_migration(running.database_url, "chat_bridge", tmp_path / "later", compatible_from=number)
+        connection = await asyncpg.connect(running.database_url)
         await connection.execute("alter table chat_bridge.messages drop column truncated")
         await connection.close()
         await running.publish(*(message(str(one), f"c{one}") for one in range(20)))

@@ -124,7 +124,7 @@ async def test_one_of_several_that_cannot_be_taken_leaves_the_others(stack: Runn
     assert answer.json()["outcome"] == "published"
 
 
-async def test_a_log_without_room_is_tried_again_by_the_platform(own_database: str) -> None:
-    async with stack_with_maps(own_database) as stack:
+async def test_a_log_without_room_is_tried_again_by_the_platform(postgres_url: str) -> None:
+    async with stack_with_maps(postgres_url) as stack:
         stack.backpressure.close()
         assert (await send(stack, activity("message", 30, text="hi"))).status_code == 429

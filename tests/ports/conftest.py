@@ -6,16 +6,14 @@ import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
-import asyncpg
 import pytest
 
 from feedback.mongo_connection import client_of, database_of
 from feedback.store import Store
-from feedback.store_choice import MIGRATIONS
 from feedback.store_memory import MemoryStore
 from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore
-from servicekit.db.pools import open_pool
+from tests.support.databases import empty_schema
 from tests.support.mongo_server import mongo_server
 
 
@@ -24,20 +22,6 @@ def mongo_url() -> Iterator[str]:
     """Yield a MongoDB or its stand-in: see tests/support/mongo_server.py."""
     with mongo_server() as url:
         yield url
-
-
-@asynccontextmanager
-async def postgres_store(url: str) -> AsyncIterator[PostgresStore]:
-    connection = await asyncpg.connect(url)
-    try:
-        await connection.execute("drop schema if exists feedback cascade")
-    finally:
-        await connection.close()
-    pool = await open_pool(url, "feedback", MIGRATIONS)
-    try:
-        yield PostgresStore(pool)
-    finally:
-        await pool.close()
 
 
 @asynccontextmanager
@@ -61,8 +45,8 @@ async def feedback_store(request: pytest.FixtureRequest, postgres_url: str) -> A
         case "memory":
             yield MemoryStore()
         case "postgres":
-            async with postgres_store(postgres_url) as store:
-                yield store
+            async with empty_schema(postgres_url, "feedback") as pool:
+                yield PostgresStore(pool)
         case "mongo":
             async with mongo_store(request.getfixturevalue("mongo_url")) as store:
                 yield store

@@ -20,8 +20,8 @@ from servicekit.db import row_security
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
 from servicekit.errors import StartError
+from tests.support.databases import new_database
 from tests.support.reporting_client import CALLERS, application
-from tests.support.reporting_database import empty_read_models
 from tests.support.reporting_events import START, batch, feedback, message
 
 NOW = FixedClock(START + 3_600_000_000)
@@ -29,16 +29,22 @@ TENANTS = "select array_agg(distinct tenant order by tenant) from {}"
 
 
 @pytest.fixture
-async def reads(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+async def database(postgres_url: str) -> AsyncIterator[str]:
+    async with new_database(postgres_url, "reporting") as url:
+        yield url
+
+
+@pytest.fixture
+async def reads(database: str) -> AsyncIterator[asyncpg.Pool]:
     """Yield a reading pool of one connection over rows of two tenants that share all ids."""
-    async with empty_read_models(postgres_url) as pool:
+    async with await open_pool(database, "reporting", MIGRATIONS) as pool:
         for tenant in ("acme", "globex"):
             said = message("m1", turn="t1", content="hello", tenant=tenant)
             given = feedback(f"{tenant} f1", turn="t1", kind="explicit", reaction="ok", tenant=tenant)
             replied = feedback(f"{tenant} r1", turn="t1", kind="implicit", tenant=tenant)
             await ProjectionHandler(PostgresReadModels(pool)).handle(batch(said, given, replied))
             await pool.execute("insert into erasures values ($1, 'bob', 'r', 1)", tenant)
-        reading = await open_pool(postgres_url, "reporting", MIGRATIONS, size=1, tenants_apart=True)
+        reading = await open_pool(database, "reporting", MIGRATIONS, size=1, tenants_apart=True)
         yield reading
         await reading.close()
 
@@ -79,11 +85,11 @@ async def test_requests_read_through_it(reads: asyncpg.Pool) -> None:
             assert ("globex" in front.text, "acme" in front.text) == (token != "acme", token != "globex")
 
 
-async def test_a_table_that_comes_later_is_walled_as_well(reads: asyncpg.Pool, postgres_url: str) -> None:
-    owner = await asyncpg.connect(postgres_url)
+async def test_a_table_that_comes_later_is_walled_as_well(reads: asyncpg.Pool, database: str) -> None:
+    owner = await asyncpg.connect(database)
     try:
         await owner.execute("create table reporting.later as select tenant from reporting.feedbacks")
-        again = await open_pool(postgres_url, "reporting", MIGRATIONS, size=1, tenants_apart=True)
+        again = await open_pool(database, "reporting", MIGRATIONS, size=1, tenants_apart=True)
         tenant_in_sight.set("acme")
         assert await again.fetchval(TENANTS.format("later")) == ["acme"]
         await again.close()

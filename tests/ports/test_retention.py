@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
-
 import asyncpg
 import pytest
 
@@ -18,45 +14,29 @@ from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.clock import SystemClock
-from servicekit.db.pools import open_pool
 from servicekit.db.retention import BATCH, Expiry, Retention
 from servicekit.errors import StartError
 from standalone.operations.purge import purge
+from tests.support.databases import empty_schema
 
 reporting_expiries = reporting.service.PROGRAM.expiries
 EVERY = {
-    "chat_bridge": (chat_bridge.service, chat_bridge.service.PROGRAM.expiries(ChatBridgeSettings())),
-    "feedback": (
-        feedback.service,
-        [
-            *feedback.service.PROGRAM.expiries(FeedbackSettings()),
-            *feedback.service.PROGRAM.expiries(FeedbackSettings(), "store_pool"),
-        ],
-    ),
-    "inference": (inference.service, inference.service.PROGRAM.expiries(InferenceSettings())),
-    "reporting": (reporting.service, reporting_expiries(ReportingSettings(message_days=30, feedback_days=30))),
+    "chat_bridge": chat_bridge.service.PROGRAM.expiries(ChatBridgeSettings()),
+    "feedback": [
+        *feedback.service.PROGRAM.expiries(FeedbackSettings()),
+        *feedback.service.PROGRAM.expiries(FeedbackSettings(), "store_pool"),
+    ],
+    "inference": inference.service.PROGRAM.expiries(InferenceSettings()),
+    "reporting": reporting_expiries(ReportingSettings(message_days=30, feedback_days=30)),
 }
-
-
-@asynccontextmanager
-async def schema_of(url: str, service: str) -> AsyncIterator[asyncpg.Pool]:
-    module, _ = EVERY[service]
-    connection = await asyncpg.connect(url)
-    await connection.execute(f"drop schema if exists {service} cascade")
-    await connection.close()
-    pool = await open_pool(url, service, Path(str(module.__file__)).parent / "migrations", size=1)
-    try:
-        yield pool
-    finally:
-        await pool.close()
 
 
 @pytest.mark.parametrize("service", EVERY)
 async def test_every_expiry_fits_its_schema_and_an_empty_one_loses_nothing(postgres_url: str, service: str) -> None:
-    async with schema_of(postgres_url, service) as pool:
-        retention = Retention(service, pool, SystemClock(), EVERY[service][1])
+    async with empty_schema(postgres_url, service, size=1) as pool:
+        retention = Retention(service, pool, SystemClock(), EVERY[service])
         due = await retention.due()
-        assert set(due) == {expiry.table for expiry in EVERY[service][1]}
+        assert set(due) == {expiry.table for expiry in EVERY[service]}
         assert set(due.values()) == {0}
         assert await retention.sweep() == {}
 
@@ -72,7 +52,7 @@ async def _stored(pool: asyncpg.Pool, message: str, conversation: str, days_ago:
 
 
 async def test_a_conversation_goes_as_a_whole_once_its_last_message_is_too_old(postgres_url: str) -> None:
-    async with schema_of(postgres_url, "inference") as pool:
+    async with empty_schema(postgres_url, "inference") as pool:
         for message, conversation, days_ago in (
             ("old-1", "quiet", 500),
             ("old-2", "quiet", 400),
@@ -80,7 +60,7 @@ async def test_a_conversation_goes_as_a_whole_once_its_last_message_is_too_old(p
             ("new", "alive", 1),
         ):
             await _stored(pool, message, conversation, days_ago)
-        retention = Retention("inference", pool, SystemClock(), EVERY["inference"][1])
+        retention = Retention("inference", pool, SystemClock(), EVERY["inference"])
         assert (await retention.due())["messages"] == 2
         assert await retention.sweep() == {"messages": 2}
         left = await pool.fetch("select message_id from messages order by 1")
@@ -88,7 +68,7 @@ async def test_a_conversation_goes_as_a_whole_once_its_last_message_is_too_old(p
 
 
 async def test_a_sweep_deletes_more_than_one_batch_and_zero_days_keep_all(postgres_url: str) -> None:
-    async with schema_of(postgres_url, "reporting") as pool:
+    async with empty_schema(postgres_url, "reporting") as pool:
         await pool.execute(
             "insert into forgotten (feedback_id, revision) select gen_random_uuid(), 1 from generate_series(1, $1)",
             BATCH + 3,
@@ -103,7 +83,7 @@ async def test_a_sweep_deletes_more_than_one_batch_and_zero_days_keep_all(postgr
 
 
 async def test_a_table_that_fails_keeps_no_other_from_its_turn(postgres_url: str) -> None:
-    async with schema_of(postgres_url, "reporting") as pool:
+    async with empty_schema(postgres_url, "reporting") as pool:
         await pool.execute("insert into forgotten (feedback_id, revision) values (gen_random_uuid(), 1)")
         broken = Expiry("no_such_table", 1, "true")
         retention = Retention("reporting", pool, SystemClock(), [broken, *reporting_expiries(ReportingSettings())])
@@ -113,7 +93,7 @@ async def test_a_table_that_fails_keeps_no_other_from_its_turn(postgres_url: str
 
 
 async def test_session_ratings_go_with_the_other_tables_and_are_counted(postgres_url: str) -> None:
-    async with schema_of(postgres_url, "feedback") as pool:
+    async with empty_schema(postgres_url, "feedback") as pool:
         for days_ago in (1, 179, 181):
             await pool.execute(
                 "insert into session_feedback (tenant, id, session_id_opaque, recorded_at, label, turn_count_at_end, "
@@ -121,7 +101,7 @@ async def test_session_ratings_go_with_the_other_tables_and_are_counted(postgres
                 "'skip', 0, 'api_end', 1)",
                 days_ago,
             )
-        retention = Retention("feedback", pool, SystemClock(), EVERY["feedback"][1])
+        retention = Retention("feedback", pool, SystemClock(), EVERY["feedback"])
         assert (await retention.due())["session_feedback"] == 1
         assert await retention.sweep() == {"session_feedback": 1}
 

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 
 import asyncpg
 
-from reporting.parts import MIGRATIONS
-from servicekit.db.pools import open_pool
+from servicekit.db.database import Database
+from tests.support.databases import empty_schema
 
 
-@asynccontextmanager
-async def empty_read_models(url: str) -> AsyncIterator[asyncpg.Pool]:
-    """Yield a pool on a new schema `reporting`."""
-    connection = await asyncpg.connect(url)
-    try:
-        await connection.execute("drop schema if exists reporting cascade")
-    finally:
-        await connection.close()
-    pool = await open_pool(url, "reporting", MIGRATIONS)
-    try:
-        yield pool
-    finally:
-        await pool.close()
+def empty_read_models(server: str) -> AbstractAsyncContextManager[Database]:
+    """Return a pool on the schema `reporting` in a new database."""
+    return empty_schema(server, "reporting")
 
 
 async def truncate(read_models: asyncpg.Pool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import _lru_cache_wrapper, cached_property, partial
@@ -34,8 +34,8 @@ from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.one_process.api import SURFACE, routers_of
 from standalone.one_process.stack import Stack
+from tests.support.databases import MIGRATIONS, new_database
 
-SCHEMAS = ("chat_bridge", "feedback", "inference", "reporting")
 CALLERS = {
     "all": Caller("local", scopes=ALL_SCOPES),
     "ann": Caller("ann", tenant="acme", project="support"),
@@ -120,17 +120,16 @@ class RunningStack:
 
 @asynccontextmanager
 async def running_stack(
-    database_url: str,
+    server: str,
     adapt: Callable[[ServiceContext], ServiceContext] = lambda around: around,
-    prepare: Callable[[asyncpg.Connection], Awaitable[None]] | None = None,
 ) -> AsyncIterator[RunningStack]:
-    """Run a stack on empty schemas and an empty log.
+    """Run a stack on a new database and an empty log. `adapt` may change the stack's surroundings.
 
-    `adapt` may change the stack's surroundings, `prepare` the content of the database.
+    `server` is the URL of any database on the server.
     """
-    await _empty(database_url, prepare)
     seen: list[Observation] = []
     async with AsyncExitStack() as parts:
+        database_url = await parts.enter_async_context(new_database(server, *MIGRATIONS))
         broker = parts.enter_context(MemoryBroker(partitions_by_topic()))
         backpressure = Backpressure()
         around = ServiceContext(
@@ -159,17 +158,6 @@ def _forget_routes() -> None:
     for value in vars(models).values():
         if isinstance(value, _lru_cache_wrapper):
             value.cache_clear()
-
-
-async def _empty(database_url: str, prepare: Callable[[asyncpg.Connection], Awaitable[None]] | None) -> None:
-    connection = await asyncpg.connect(database_url)
-    try:
-        for schema in SCHEMAS:
-            await connection.execute(f"drop schema if exists {schema} cascade")
-        if prepare is not None:
-            await prepare(connection)
-    finally:
-        await connection.close()
 
 
 def message(name: str, conversation: str, *, turn: str | None = None, agent: str | None = None, **fields: Any) -> Any:

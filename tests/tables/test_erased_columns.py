@@ -28,10 +28,11 @@ from reporting.read_models.erasure import ReportingErasures
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
+from tests.support.databases import MIGRATIONS
 from tests.support.erasures import erased
 from tests.support.filled_rows import insert
 from tests.support.logs import NOW, example
-from tests.support.running_stack import SCHEMAS, RunningStack, message, running_stack
+from tests.support.running_stack import RunningStack, message, running_stack
 
 SECRET = "zanzibar-landlord-7431"
 HOLD_WORDS = {
@@ -62,7 +63,7 @@ EVE_ID = "eve@example.org"
 LEDGERS = {
     "reporting.deliveries.event",  # the request itself, on its way to a receiver
     "feedback.erasure_requests.user_id",
-    *(f"{schema}.erasures.user_id" for schema in SCHEMAS),
+    *(f"{schema}.erasures.user_id" for schema in MIGRATIONS),
 }
 """Columns with the ids of erased people, so that a replay restores nothing."""
 PART_OF_A_KEY = {"feedback.feedback.user_id"}
@@ -103,7 +104,7 @@ async def columns_holding(stack: RunningStack, text: str) -> set[str]:
             "select table_schema, table_name, column_name from information_schema.columns join "
             "information_schema.tables using (table_schema, table_name) "
             "where table_type = 'BASE TABLE' and table_schema = any($1::text[])",
-            list(SCHEMAS),
+            list(MIGRATIONS),
         )
         found = set()
         for schema, table, column in columns:
@@ -172,8 +173,8 @@ async def _run_now(stack: RunningStack, name: str) -> None:
     await task.work()
 
 
-async def test_no_column_holds_an_erased_persons_words(own_database: str, tmp_path: Path) -> None:
-    async with stack_with_everything(own_database, tmp_path) as stack:
+async def test_no_column_holds_an_erased_persons_words(postgres_url: str, tmp_path: Path) -> None:
+    async with stack_with_everything(postgres_url, tmp_path) as stack:
         await eve_says_everything(stack)
         assert await columns_holding(stack, SECRET) == HOLD_WORDS
         assert await filled_for_question(stack, "e1") == MADE_OF_WORDS
@@ -192,10 +193,10 @@ async def test_no_column_holds_an_erased_persons_words(own_database: str, tmp_pa
         assert all(receipt["removed"] > 0 for receipt in status["receipts"])
 
 
-async def test_a_tenant_may_have_an_erased_persons_ids_replaced(own_database: str, tmp_path: Path) -> None:
+async def test_a_tenant_may_have_an_erased_persons_ids_replaced(postgres_url: str, tmp_path: Path) -> None:
     """By the erasure, after a replay, by a second erasure, and if the messages are judged again."""
     wanted = {"ERASURE_IDS_OF": '{"acme": "pseudonym"}', "ERASURE_KEY": "a key of the operator"}
-    async with stack_with_everything(own_database, tmp_path, **wanted) as stack:
+    async with stack_with_everything(postgres_url, tmp_path, **wanted) as stack:
         said = await eve_says_everything(stack)
         announced = await stack.rows("select sender_id from inference.messages where emitted_turn_id is not null")
         assert {row["sender_id"] for row in announced} == {EVE_ID}

@@ -6,9 +6,9 @@ Retentions are those of `.env.example`, boundaries to the microsecond (feedback 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -26,29 +26,23 @@ from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.clock import FixedClock
-from servicekit.db.pools import open_pool
 from servicekit.db.retention import Expiry, Retention
 from servicekit.log.late_outcomes import LateOutcomes
+from tests.support.databases import empty_schema
 from tests.support.filled_rows import insert
 from tests.support.logs import RecordingLog, example
 
 DAY = 86_400_000_000
 NOW = 1_893_456_000_000_000
 """1 January 2030, microseconds."""
-SERVICES: Mapping[str, tuple[Any, Callable[[], Sequence[Expiry]]]] = {
-    "chat_bridge": (chat_bridge.service, lambda: chat_bridge.service.PROGRAM.expiries(ChatBridgeSettings())),
-    "feedback": (
-        feedback.service,
-        lambda: [
-            *feedback.service.PROGRAM.expiries(FeedbackSettings()),
-            *feedback.service.PROGRAM.expiries(FeedbackSettings(), "store_pool"),
-        ],
-    ),
-    "inference": (inference.service, lambda: inference.service.PROGRAM.expiries(InferenceSettings())),
-    "reporting": (
-        reporting.service,
-        lambda: reporting.service.PROGRAM.expiries(ReportingSettings(message_days=40, feedback_days=50)),
-    ),
+SERVICES: Mapping[str, Callable[[], Sequence[Expiry]]] = {
+    "chat_bridge": lambda: chat_bridge.service.PROGRAM.expiries(ChatBridgeSettings()),
+    "feedback": lambda: [
+        *feedback.service.PROGRAM.expiries(FeedbackSettings()),
+        *feedback.service.PROGRAM.expiries(FeedbackSettings(), "store_pool"),
+    ],
+    "inference": lambda: inference.service.PROGRAM.expiries(InferenceSettings()),
+    "reporting": lambda: reporting.service.PROGRAM.expiries(ReportingSettings(message_days=40, feedback_days=50)),
 }
 
 
@@ -112,23 +106,19 @@ LIMITS = [
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def pools(postgres_url: str) -> AsyncIterator[Mapping[str, asyncpg.Pool]]:
-    opened: dict[str, asyncpg.Pool] = {}
-    connection = await asyncpg.connect(postgres_url)
-    for service, (module, _) in SERVICES.items():
-        await connection.execute(f"drop schema if exists {service} cascade")
-        opened[service] = await open_pool(postgres_url, service, Path(module.__file__).parent / "migrations", size=1)
-    await connection.close()
-    yield opened
-    for pool in opened.values():
-        await pool.close()
+    async with AsyncExitStack() as parts:
+        yield {
+            service: await parts.enter_async_context(empty_schema(postgres_url, service, size=1))
+            for service in SERVICES
+        }
 
 
 def retention(service: str, pool: asyncpg.Pool) -> Retention:
-    return Retention(service, pool, FixedClock(NOW), SERVICES[service][1]())
+    return Retention(service, pool, FixedClock(NOW), SERVICES[service]())
 
 
 def test_every_expiry_has_a_row() -> None:
-    known = [(service, one.table) for service, (_, expiries) in SERVICES.items() for one in expiries()]
+    known = [(service, one.table) for service, expiries in SERVICES.items() for one in expiries()]
     assert sorted(known) == sorted((limit.service, limit.table) for limit in LIMITS)
 
 

@@ -70,11 +70,11 @@ async def verdict_on_a_turn(stack: RunningStack) -> str:
 
 
 async def test_nothing_is_answered_as_taken_that_the_log_did_not_take(
-    own_database: str, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in SETTINGS.items():
         monkeypatch.setenv(name, value)
-    async with running_stack(own_database) as stack, stack.client() as http:
+    async with running_stack(postgres_url) as stack, stack.client() as http:
         verdict = await verdict_on_a_turn(stack)
         taken = await answers_to(http, verdict)
         assert {name: answer.status_code for name, answer in taken.items()} == TAKEN

@@ -41,7 +41,7 @@ class Trouble(Exception):
 
 @pytest.mark.parametrize("error", [Unavailable("the database"), Trouble()], ids=repr)
 async def test_every_task_of_every_service_is_run_again_after_a_failure(
-    own_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     hooks = tmp_path / "webhooks.toml"
     hooks.write_text('[[endpoint]]\nname = "learner"\nurl = "http://127.0.0.1:9/"\ntenant = "acme"\n'
@@ -69,7 +69,7 @@ async def test_every_task_of_every_service_is_run_again_after_a_failure(
         added(self, replace(periodic, work=fails_first, seconds=0.05, delay=0.0))
 
     monkeypatch.setattr(Service, "every", every)
-    async with running_stack(own_database):
+    async with running_stack(postgres_url):
         async with asyncio.timeout(30):
             while min(runs.values()) < 3:
                 await asyncio.sleep(0.02)

@@ -7,7 +7,6 @@ import random
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-import asyncpg
 import pytest
 import pytest_asyncio
 
@@ -18,6 +17,7 @@ from feedback.store_choice import MIGRATIONS
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
+from tests.support.databases import new_database
 from tests.support.reporting_events import reply
 
 
@@ -90,13 +90,15 @@ def test_a_reply_event_names_an_answer_but_not_over_its_own_message() -> None:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def pool(postgres_url: str) -> AsyncIterator[Database]:
-    connection = await asyncpg.connect(postgres_url)
-    await connection.execute("drop schema if exists feedback cascade")
-    await connection.close()
-    pool = await open_pool(postgres_url, "feedback", MIGRATIONS)
-    yield pool
-    await pool.close()
+async def database(postgres_url: str) -> AsyncIterator[str]:
+    async with new_database(postgres_url, "feedback") as url:
+        yield url
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def pool(database: str) -> AsyncIterator[Database]:
+    async with await open_pool(database, "feedback", MIGRATIONS) as pool:
+        yield pool
 
 
 def some_turns(seed: int) -> Sequence[RegisteredTurn]:
@@ -160,12 +162,12 @@ async def test_tenants_do_not_meet(pool: Database) -> None:
     assert (await registry.find(key("t1", "umbrella"), "ann")).turn is not None
 
 
-async def test_questions_of_many_tenants_at_once_each_see_their_own(pool: Database, postgres_url: str) -> None:
+async def test_questions_of_many_tenants_at_once_each_see_their_own(pool: Database, database: str) -> None:
     tenants = ("umbrella", "initech", "hooli")
     said = [message("m1", 1, agent="bot", tenant=tenant) for tenant in tenants]
     called = [message("q1", 1, user_type="paid", tenant=tenant) for tenant in tenants]
     await PostgresRegistry(pool).add(collapse(turns_of(*said)), newest_roles(map(role_of, called)))
-    reads = await open_pool(postgres_url, "feedback", MIGRATIONS, size=2, tenants_apart=True, plan="indexed")
+    reads = await open_pool(database, "feedback", MIGRATIONS, size=2, tenants_apart=True, plan="indexed")
     registry = PostgresRegistry(reads)
 
     async def ask(caller: str, tenant: str) -> tuple[bool, bool]:

@@ -1,0 +1,62 @@
+"""New databases for tests. A copy of a template with migrated schemas takes a quarter of the migrations' time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import asyncpg
+
+from servicekit.db.database import Database
+from servicekit.db.pools import open_pool
+
+_SERVICES = Path(__file__).parents[2] / "services"
+MIGRATIONS = {name: _SERVICES / name / "migrations" for name in ("chat_bridge", "feedback", "inference", "reporting")}
+"""Migrations of each service's schema."""
+
+
+@asynccontextmanager
+async def new_database(server: str, *schemas: str) -> AsyncIterator[str]:
+    """Yield the URL of a new database with `schemas` at their newest migration; it is dropped at the end.
+
+    `server` is the URL of any other database on the server.
+    """
+    connection = await asyncpg.connect(server)
+    try:
+        template = await _template(connection, server, schemas) if schemas else "template1"
+        name = f"new_{uuid4().hex}"
+        # Without durability, copying files is faster than copying blocks through the write-ahead log.
+        await connection.execute(f"create database {name} template {template} strategy file_copy")
+        yield _url_of(server, name)
+        await connection.execute(f"drop database {name} with (force)")
+    finally:
+        await connection.close()
+
+
+@asynccontextmanager
+async def empty_schema(server: str, schema: str, **options: Any) -> AsyncIterator[Database]:
+    """Yield a pool on `schema` in a new database; `options` are those of `open_pool`."""
+    async with (
+        new_database(server, schema) as url,
+        await open_pool(url, schema, MIGRATIONS[schema], **options) as pool,
+    ):
+        yield pool
+
+
+async def _template(connection: asyncpg.Connection, server: str, schemas: tuple[str, ...]) -> str:
+    """Return the name of a database with `schemas`, which is made once per server."""
+    name = "_".join(("template", *schemas))
+    if not await connection.fetchval("select exists (select from pg_database where datname = $1)", name):
+        await connection.execute(f"create database {name}")
+        for schema in schemas:
+            pool = await open_pool(_url_of(server, name), schema, MIGRATIONS[schema], size=1)
+            await pool.close()
+    return name
+
+
+def _url_of(server: str, database: str) -> str:
+    return urlsplit(server)._replace(path=f"/{database}").geturl()
