@@ -13,7 +13,7 @@ from detector.text import prepare
 
 
 def names(e: Evidence, kinds: v.Kinds) -> tuple[str, ...]:
-    """Return the names of the message's patterns of the given kinds."""
+    """Return the names of the patterns of `kinds` that match the message."""
     return tuple(p.name for p in e.found if p.kind in kinds)
 
 

@@ -41,7 +41,7 @@ class RuleVerdict(NamedTuple):
 
 
 class Override(NamedTuple):
-    """Opinions of the learned layer that override a rule. `certain`: without an opinion the rule decides alone."""
+    """Opinions of the learned layer that override a rule. A `certain` rule decides alone if there is no opinion."""
 
     words: str
     overrides: Callable[[Opinion, Evidence], bool]

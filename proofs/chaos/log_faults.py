@@ -29,7 +29,6 @@ BOMB_RECORDS = 100
 """Number of one-megabyte records of blanks in one batch of a few kilobytes."""
 ROOM_MB = 400.0
 """Additional memory that a service may take while it reads the bomb, in MB."""
-STRANGER_SECONDS = 12.0
 
 
 async def records_deleted(scene: Scene, progress: Progress) -> None:

@@ -25,10 +25,6 @@ MOST_SECONDS = 3_600.0
 """Virtual seconds after which a history that is still active counts as stuck."""
 
 
-class Violation(Exception):
-    """Violated invariant; the message names it and the first difference."""
-
-
 class KnownFeedbacks(FeedbackMemory):
     """Store that remembers every revision that was ever stored."""
 

@@ -18,7 +18,7 @@ from servicekit.web.application import OWN_ROUTES, application, guarded
 from servicekit.web.jwks import KeySet
 from servicekit.web.jwt import JwtAuthenticator
 from servicekit.web.paths import Segment, template_of
-from servicekit.web.permissions import ANY_TOKEN, PermissionTable, merged
+from servicekit.web.permissions import PermissionTable, merged, needs
 from standalone.one_process.api import SURFACE
 from standalone.one_process.stack import PROGRAMS
 from tests.support.issuer import AUDIENCE, ISSUER, Issuer, issuer
@@ -262,6 +262,6 @@ async def test_a_route_without_a_row_is_refused(stack: RunningStack) -> None:
 
 def test_rows_that_fit_the_same_path_or_come_twice_do_not_start() -> None:
     with pytest.raises(ValueError, match="match the same path"):
-        PermissionTable({("GET", "/a/{b}"): ANY_TOKEN, ("GET", "/{a}/b"): ANY_TOKEN})
+        PermissionTable({("GET", "/a/{b}"): needs(), ("GET", "/{a}/b"): needs()})
     with pytest.raises(ValueError, match="declared twice"):
-        merged({("GET", "/a"): ANY_TOKEN}, {("GET", "/a"): ANY_TOKEN})
+        merged({("GET", "/a"): needs()}, {("GET", "/a"): needs()})

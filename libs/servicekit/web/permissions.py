@@ -50,7 +50,6 @@ class Need:
 
 
 PUBLIC = Need(public=True)
-ANY_TOKEN = Need()
 
 
 def needs(*scopes: str, token: bool = True) -> Need:

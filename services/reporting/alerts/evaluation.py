@@ -158,6 +158,6 @@ class AlertEvaluator:
             return await query(connection, *given)
 
     def _channels(self, at: Project | None, named: Sequence[str]) -> list[str]:
-        """Return those of the named channels that the project may use; the file may have changed."""
+        """Return the named channels that the project may use. The file may have changed since the rule was set."""
         known = {one.settings.name for one in self._settings.channels_of(at)}
         return [name for name in named if name in known]

@@ -54,7 +54,7 @@ UNKNOWN: Final = ShareTest(0.0, inf, inf, inf)
 
 
 def boundary(information: float) -> float:
-    """Return the value that a Brownian motion ever exceeds with probability ALPHA at most, at a time above 0."""
+    """Return the boundary at `information` > 0. A Brownian motion ever crosses it with probability ALPHA at most."""
     grown = information + _TUNED
     return sqrt(2 * grown * log(sqrt(grown / _TUNED) / (2 * ALPHA) + 1))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import asyncpg
 
@@ -19,7 +19,6 @@ from reporting.queries.projects import agent_ids
 from reporting.queries.selection import Project
 from servicekit import Caller
 
-StateFilter = Literal["all", "open", "resolved", "muted", "regressed"]
 UNSOLVED: Final[tuple[IssueState, ...]] = ("open", "regressed")
 _CARD: Final = 6
 

@@ -58,11 +58,6 @@ class Resolution:
         return self.difference.high < 0
 
 
-def share_of(counts: Iterable[TopicCount]) -> Share:
-    """Add up the counts."""
-    return sum((Share(one.turns, one.rejected) for one in counts), Share())
-
-
 def resolution(counts: Iterable[TopicCount], version: str | None, at: int, first_seen: Mapping[str, int]) -> Resolution:
     """Compare the turns before and after `version`, or before and after the day of `at` (microseconds) without one.
 

@@ -16,12 +16,6 @@ from typing import Any, Final, Self
 
 from servicekit.errors import StartError
 
-PARTITION_BYTES: Final = 5 * 1024 * 1024
-"""Bytes that one partition keeps; librdkafka drops the oldest records beyond, without an error."""
-
-PARTITION_BATCHES: Final = 100_000
-"""Record batches that one partition keeps; librdkafka drops the oldest beyond, without an error."""
-
 _PRODUCER: Final = 0
 _OK: Final = 0
 _REASON_BYTES: Final = 512

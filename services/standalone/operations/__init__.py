@@ -1,1 +1,1 @@
-"""Work of the commands on a running platform, its log and its databases."""
+"""Operations of the commands on a running platform, its log and its databases."""

@@ -14,7 +14,7 @@ from servicekit.errors import RequestRefused
 from servicekit.web.application import Surface, add_routes, application, guarded
 from servicekit.web.auth import AccessToken, Caller, caller_of
 from servicekit.web.direct import DirectRoute
-from servicekit.web.permissions import ANY_TOKEN
+from servicekit.web.permissions import needs
 
 PATH = "/things/{tenant}/{thing_id:segment}"
 
@@ -48,7 +48,7 @@ def things(route_class: type[DirectRoute] | None) -> FastAPI:
 
 
 async def asked(app: FastAPI, path: str, body: bytes = b"") -> httpx.Response:
-    behind = guarded(app, AccessToken("t"), Surface({("POST", PATH): ANY_TOKEN}))
+    behind = guarded(app, AccessToken("t"), Surface({("POST", PATH): needs()}))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(behind), base_url="http://here") as http:
         return await http.post(path, content=body, headers={"Authorization": "Bearer t"})
 

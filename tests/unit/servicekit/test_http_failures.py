@@ -22,7 +22,7 @@ from servicekit.web.application import Surface, add_routes, application, guarded
 from servicekit.web.auth import AccessToken
 from servicekit.web.failures import DeadlineMiddleware
 from servicekit.web.guard import STARTING
-from servicekit.web.permissions import ANY_TOKEN, PUBLIC
+from servicekit.web.permissions import PUBLIC, needs
 
 SECRET = "what ann wrote"
 
@@ -75,7 +75,7 @@ async def test_a_page_that_hangs_gets_a_page_in_time() -> None:
     async def page(_: Request, status: int, why: str) -> Response:
         return Response(f"page: {why}", status)
 
-    surface = Surface({("GET", "/page"): ANY_TOKEN}, refused_pages={"/page": page})
+    surface = Surface({("GET", "/page"): needs()}, refused_pages={"/page": page})
     guard = guarded(app, AccessToken("t"), surface, seconds=0.1)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
         answer = await http.get("/page", headers={"Authorization": "Bearer t"})
@@ -104,7 +104,7 @@ async def test_a_page_that_fails_gets_a_page(error: Exception, status: int, why:
     async def page(_: Request, status: int, why: str) -> Response:
         return Response(f"page: {why}", status)
 
-    surface = Surface({("GET", "/page"): ANY_TOKEN}, refused_pages={"/page": page})
+    surface = Surface({("GET", "/page"): needs()}, refused_pages={"/page": page})
     guard = guarded(app, AccessToken("t"), surface)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
         answer = await http.get("/page", headers={"Authorization": "Bearer t"})
@@ -223,7 +223,7 @@ async def test_what_a_service_is_asked_while_it_starts_is_refused_for_later_and_
         return Response(f"page {status}: {why}", status)
 
     surface = Surface(
-        {("POST", "/turns/{name}"): ANY_TOKEN, ("POST", "/public"): PUBLIC, ("POST", "/page"): ANY_TOKEN},
+        {("POST", "/turns/{name}"): needs(), ("POST", "/public"): PUBLIC, ("POST", "/page"): needs()},
         refused_pages={"/page": page},
     )
     guard = guarded(app, AccessToken("t"), surface, starting=lambda: not up)

@@ -21,7 +21,7 @@ from servicekit import metrics
 from servicekit.web.application import Surface, application, guarded
 from servicekit.web.auth import AccessToken, AnyOf, Caller
 from servicekit.web.bodies import read_body
-from servicekit.web.permissions import ANY_TOKEN, PUBLIC, needs
+from servicekit.web.permissions import PUBLIC, needs
 from servicekit.web.protocol import HEAD_LIMIT
 from servicekit.web.server import HttpServer
 from servicekit.web.settings import HttpSettings
@@ -60,7 +60,7 @@ async def serving(**settings: float) -> AsyncIterator[int]:
 
     server = HttpServer("127.0.0.1", 0, HttpSettings.model_validate(settings))
     rows = {("POST", path): PUBLIC for path in ("/echo", "/typed")}
-    rows |= {("GET", "/large"): PUBLIC, ("POST", "/closed"): ANY_TOKEN, ("POST", "/scoped"): needs("admin")}
+    rows |= {("GET", "/large"): PUBLIC, ("POST", "/closed"): needs(), ("POST", "/scoped"): needs("admin")}
     callers = AnyOf(AccessToken("t"), Visitor())
     limits = dict.fromkeys(("/closed", "/scoped", "/typed"), LARGE)
     await server.start(guarded(app, callers, Surface(rows, body_limits=limits)))

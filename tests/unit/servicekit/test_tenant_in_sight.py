@@ -8,7 +8,7 @@ import pytest
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
 from servicekit.web.application import Surface, application, guarded
 from servicekit.web.auth import Caller
-from servicekit.web.permissions import ANY_TOKEN
+from servicekit.web.permissions import needs
 
 
 class OneCaller:
@@ -45,7 +45,7 @@ async def test_a_request_sees_the_tenant_of_its_path_or_of_its_token(path: str, 
     async def own() -> str:
         return tenant_in_sight.get()
 
-    surface = Surface({("GET", "/of/{tenant:segment}"): ANY_TOKEN, ("GET", "/own"): ANY_TOKEN})
+    surface = Surface({("GET", "/of/{tenant:segment}"): needs(), ("GET", "/own"): needs()})
     guard = guarded(app, OneCaller(tenant), surface)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
         answer = await http.get(path, headers={"Authorization": "Bearer t"})

@@ -17,7 +17,6 @@ LABELS: tuple[Label, ...] = get_args(Label)
 SOURCES: tuple[Source, ...] = get_args(Source)
 SCHEMA_VERSION = 1
 DEFAULT_TENANT = "default"
-RETENTION_DAYS = 180
 ID_LIMIT = 256
 """Maximum length of a user id and of an idempotency key, in characters."""
 TURNS_LIMIT = 2**31 - 1

@@ -34,7 +34,7 @@ class VerdictKind(ResponseModel):
 
 
 def kind_of(reaction: Reaction, decided_by: DecidedBy | None, counts: KindCounts) -> VerdictKind | None:
-    """Return the share of right verdicts of a kind; None if neither enough reviews nor a published figure exist.
+    """Return the share of right verdicts of a kind, or None without enough reviews and without a published figure.
 
     The reviews of the deciding part count if there are ENOUGH, else those of all parts, else the published figure.
     Nothing is published for verdicts of a language model.
