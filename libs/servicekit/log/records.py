@@ -233,12 +233,14 @@ def _in_words(refused: RefusedBatch) -> str:
 
 
 def _why(error: ValidationError) -> tuple[str, str]:
-    """Return the reason and the first error in words, without the sender's own names below `attributes`."""
+    """Return the reason and the first error in words.
+
+    The place has no names of the sender's own: these are only below `attributes`, the last field, which is droppable.
+    """
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":
         return "invalid_json", "not one JSON value in UTF-8"
-    place = first["loc"][:1] if first["loc"][:1] == ("attributes",) else first["loc"]
-    where = ".".join(map(str, place))[:100]
+    where = ".".join(map(str, first["loc"]))[:100]
     fault = first["msg"].removeprefix("Value error, ") if first["type"] in _WORDED else first["type"]
     return "invalid_event", f"{where or 'event'}: {fault[:1].lower()}{fault[1:]}"
 

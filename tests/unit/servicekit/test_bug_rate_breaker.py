@@ -57,6 +57,16 @@ def test_bugs_of_one_conversation_never_open_it() -> None:
     assert not made.open
 
 
+@pytest.mark.parametrize(("conversations", "opens"), [(2, False), (3, True)])
+def test_a_conversation_counts_five_times_at_most(conversations: int, opens: bool) -> None:
+    """Each fails ten times: 10 of 110 records are below a tenth, 15 of 120 are above."""
+    made = breaker(bugs=0, good=90)
+    for number in range(10 * conversations):
+        made.failed("a", bug(conversation=f"hostile {number % conversations}"))
+        made.handled({"b": 1})
+    assert made.open is opens
+
+
 def test_bugs_of_ten_minutes_ago_no_longer_hold_it() -> None:
     clock = HandClock()
     made = breaker(bugs=MINIMUM, clock=clock)

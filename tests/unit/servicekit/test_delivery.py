@@ -316,6 +316,23 @@ async def test_a_stop_ends_the_wait_without_a_commit() -> None:
     assert run.commits == 0
 
 
+@pytest.mark.parametrize(
+    ("attempt", "seconds"), [(1, 0.2), (2, 0.4), (3, 0.8), (8, 25.6), (9, 30.0), (11, 30.0), (1_000_000, 30.0)]
+)
+async def test_waits_double_up_to_half_a_minute(attempt: int, seconds: float) -> None:
+    waited: list[float] = []
+
+    class Noting(Backoff):
+        async def wait_seconds(self, seconds: float) -> None:
+            waited.append(seconds)
+
+    await Noting(pick=lambda _, most: most).wait(attempt)
+    await Noting(pick=lambda least, _: least).wait(attempt)
+    await Noting().wait(attempt)
+    assert waited[:2] == pytest.approx([seconds, seconds / 2])
+    assert seconds / 2 <= waited[2] <= seconds
+
+
 async def test_a_wait_ends_at_once_when_it_is_given_up() -> None:
     backoff = Backoff()
     waiting = asyncio.create_task(backoff.wait(10))

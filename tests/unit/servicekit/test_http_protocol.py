@@ -198,6 +198,14 @@ async def test_only_requests_of_http_1_with_a_plain_or_chunked_body_are_read(hea
     assert said.startswith(b"HTTP/1.1 " + status)
 
 
+@pytest.mark.parametrize(("size", "status"), [(64_000, b"200"), (70_000, b"431")])
+async def test_a_head_has_64_kibibytes_at_most(size: int, status: bytes) -> None:
+    fields = b"".join(b"X-Much: " + b"x" * 990 + b"\r\n" for _ in range(size // 1_000))
+    async with serving() as port:
+        said = await exchanged(port, [b"POST /echo HTTP/1.1\r\nHost: x\r\n" + fields + b"Connection: close\r\n\r\n"])
+    assert said.startswith(b"HTTP/1.1 " + status)
+
+
 @pytest.mark.parametrize(("version", "interim"), [(b"1.1", 1), (b"1.0", 0)])
 async def test_a_client_of_http_1_0_gets_no_interim_response(version: bytes, interim: int) -> None:
     head = b"POST /echo HTTP/%s\r\nHost: x\r\nExpect: 100-continue\r\nConnection: close\r\n" % version

@@ -43,10 +43,27 @@ def test_several_are_dropped_together_and_unknown_fields_stay_harmless() -> None
     assert (found.event.strategy, found.event.quality_score) == (None, None)
 
 
+@pytest.mark.parametrize("topic", [topic.name for topic in CHAT_TOPICS])
+def test_all_of_them_may_be_invalid_at_once(topic: str) -> None:
+    names = sorted(droppable(MODELS[topic]))
+    found = with_field(topic, **dict.fromkeys(names, NONSENSE))
+    assert isinstance(found, Received)
+    assert found.dropped == names
+
+
 @pytest.mark.parametrize("fields", [{"messageId": NONSENSE}, {"turnId": NONSENSE}, {"sequence": -1}, {"version": 2}])
 def test_an_event_that_would_say_something_else_is_refused(fields: dict[str, Any]) -> None:
     assert isinstance(with_field("chat.message.ingested", **fields), Unreadable)
     assert isinstance(with_field("chat.message.ingested", **fields, strategy=7), Unreadable)
+
+
+def test_an_error_in_the_senders_own_fields_does_not_repeat_their_names() -> None:
+    found = with_field("chat.message.ingested", attributes={"ann's secret": NONSENSE}, turnId=NONSENSE)
+    assert isinstance(found, Unreadable)
+    assert "secret" not in found.detail
+    for topic in BY_NAME.values():
+        fields = {field.alias for field in topic.event.model_fields.values()}
+        assert "attributes" not in fields or "attributes" in droppable(topic.event)
 
 
 def test_an_invalid_action_is_no_added_emoji() -> None:

@@ -286,10 +286,10 @@ async def test_a_rebalance_waits_for_the_batch_at_work_and_its_commit() -> None:
 async def test_it_is_ready_for_a_minute_after_its_last_batch() -> None:
     subscription = await assigned(Consumer(), NotingHandler())
     await subscription.take(fetched(7))
-    subscription.clock.forward(59)
+    subscription.clock.forward(59.5)
     assert subscription.not_ready() is None
-    subscription.clock.forward(2)
-    assert subscription.not_ready()
+    subscription.clock.forward(0.5)
+    assert subscription.not_ready() == "it has not looked into the log for a minute"
 
 
 async def test_it_is_not_ready_once_batches_have_failed_for_half_a_minute() -> None:

@@ -1,0 +1,252 @@
+"""Limits of size and number that no other table has, by hand from the documents: one value on each side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from fastapi import Request
+
+from agent_feedback_kit.client.calls import ProjectPlace, detect
+from agent_feedback_kit.client.validation import first_mismatch
+from agent_feedback_kit.sessions.record import InvalidRecord, SessionFeedbackRecord, opaque
+from agent_feedback_kit.timeline.reading import read_reaction
+from agent_feedback_kit.timeline.refresh import announcement
+from chat_bridge.sources.webhook_time import moment_of
+from contracts.headers import CAUSE
+from contracts.topics import TOPICS
+from servicekit.errors import StartError
+from servicekit.log.dead_letters import dead_letter
+from servicekit.log.records import Received, RefusedBatch, Unreadable, read
+from servicekit.validation_errors import error_summary
+from servicekit.web.access import access_token
+from servicekit.web.application import Surface, application, guarded
+from servicekit.web.auth import AccessToken
+from servicekit.web.jwks import keys_in
+from servicekit.web.permissions import PUBLIC
+from tests.support.issuer import key_for, public_jwk
+from tests.support.logs import example, raw
+
+FIRST = "feedback.reply.received"
+"""A topic of our own, whose headers are trusted."""
+SESSION: dict[str, Any] = {
+    "session_id_opaque": opaque("c"),
+    "label": "positive",
+    "turn_count_at_end": 1,
+    "source": "cli_end",
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"turn_count_at_end": 0}, None),
+        ({"turn_count_at_end": 2_147_483_647}, None),
+        ({"turn_count_at_end": 2_147_483_648}, "turn_count_at_end"),
+        ({"turn_count_at_end": -1}, "turn_count_at_end"),
+        ({"turn_count_at_end": True}, "turn_count_at_end"),
+        ({"user_id_or_null": "u" * 256}, None),
+        ({"user_id_or_null": "u" * 257}, "user_id_or_null"),
+        ({"user_id_or_null": ""}, "user_id_or_null"),
+        ({"idempotency_key": "k" * 256}, None),
+        ({"idempotency_key": "k" * 257}, "idempotency_key"),
+        ({"idempotency_key": "k\n"}, "idempotency_key"),
+        ({"idempotency_key": ""}, "idempotency_key"),
+        ({"schema_version": 2}, "schema_version"),
+        ({"session_id_opaque": "0" * 63}, "session_id_opaque"),
+        ({"label": "great"}, "label"),
+        ({"source": "web"}, "source"),
+        ({"recorded_at": "2026-01-01T00:00:00Z"}, "recorded_at"),
+    ],
+)
+def test_a_session_rating_fits_its_table(fields: dict[str, Any], name: str | None) -> None:
+    if name is None:
+        assert SessionFeedbackRecord(**SESSION | fields)
+        return
+    with pytest.raises(InvalidRecord) as refused:
+        SessionFeedbackRecord(**SESSION | fields)
+    assert refused.value.name == name
+
+
+@pytest.mark.parametrize(("length", "sent"), [(10_000, 10_000), (10_001, 10_000)])
+def test_the_texts_of_a_previous_answer_have_10_000_characters_at_most(length: int, sent: int) -> None:
+    given: Any = {"message_id": "m" * length, "content": "c" * length, "question": "q" * length}
+    [request] = detect(ProjectPlace("acme", "support"), "c", "no", previous=given).requests
+    previous = json.loads(request.body or b"")["previous"]
+    assert {name: len(value) for name, value in previous.items()} == {
+        "message_id": length,
+        "content": sent,
+        "question": sent,
+    }
+
+
+@pytest.mark.parametrize(("size", "is_number"), [(9e299, True), (1e300, False), (-1e300, False), (10**400, False)])
+def test_a_number_from_1e300_on_is_none(size: float, is_number: bool) -> None:
+    assert (first_mismatch(size, float, "share") is None) == is_number
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(100_000, True), (100_001, False)])
+def test_an_artifact_of_100_000_characters_is_read(length: int, is_read: bool) -> None:
+    assert (read_reaction('{"reaction": "ok"}'.ljust(length)) is not None) == is_read
+
+
+@pytest.mark.parametrize(("length", "shown"), [(500, "x" * 500), (501, "x" * 499 + "…")])
+def test_an_announced_text_has_500_characters_at_most(length: int, shown: str) -> None:
+    item: Any = {
+        "turn_id": "t", "turn_ts": None, "ts": "now", "reaction": "ok", "text": "x" * length, "origin": "user",
+    }  # fmt: skip
+    assert (announcement([item]) or "").endswith(f"| text={shown}")
+
+
+@pytest.mark.parametrize(("length", "reason"), [(1_048_576, None), (1_048_577, "too_large"), (20, "too_short")])
+def test_an_event_has_a_mebibyte_at_most(length: int, reason: str | None) -> None:
+    topic = "chat.message.ingested"
+    value = example(topic, "least").ljust(length)[:length]
+    found = read(raw(topic, value), {one.name: one.event for one in TOPICS})
+    assert isinstance(found, Received) if reason is None else isinstance(found, Unreadable) and found.reason == reason
+
+
+def test_a_record_of_an_unknown_topic_cannot_be_read() -> None:
+    found: Received[Any] | Unreadable = read(raw("chat.other", example("chat.message.ingested", "least")), {})
+    assert isinstance(found, Unreadable) and found.reason == "unknown_topic"
+
+
+@pytest.mark.parametrize(
+    ("record", "kept"),
+    [
+        ({"key": b"k" * 1_024}, {"key": "k" * 1_024}),
+        ({"key": b"k" * 1_025}, {"key": None}),
+        ({"headers": [(CAUSE, b"c" * 512)]}, {CAUSE: "c" * 512}),
+        ({"headers": [(CAUSE, b"c" * 513)]}, {CAUSE: None}),
+        ({"value": b"v" * 2_491_808}, {"sha256": None, "bytes": None, "value": 2_491_808}),
+        ({"value": b"v" * 2_491_809}, {"bytes": "2491809", "value": None}),
+        ({"refused": RefusedBatch(3, 9, 0, "", "batch_unreadable")}, {"first-offset": "3", "sha256": None}),
+        (
+            {"refused": RefusedBatch(3, 9, 7, "d", "batch_too_large")},
+            {"first-offset": "3", "sha256": "d", "bytes": "7"},
+        ),
+        ({}, {"first-offset": None, "count": None, "detail": "x" * 200}),
+    ],
+    ids=lambda value: "-".join(value),
+)
+def test_a_dead_letter_fits_into_a_record(record: dict[str, Any], kept: dict[str, Any]) -> None:
+    letter = dead_letter(
+        raw(FIRST, b"v")._replace(**record), service="s", reason="r", error_class="E", detail="x" * 201, offsets=[3]
+    )
+    found = {name: value.decode() for name, value in letter.headers}
+    said = {**found, "key": letter.key, "value": None if letter.value is None else len(letter.value)}
+    assert {name: said.get(name) for name in kept} == kept
+
+
+@pytest.mark.parametrize(
+    ("offsets", "count", "text"),
+    [([3], None, None), ([3, 4], "2", "3-4"), ([3, 5, 6, 9], "4", "3,5-6,9")],
+)
+def test_a_letter_of_joined_records_names_their_offsets(offsets: list[int], count: Any, text: Any) -> None:
+    letter = dead_letter(raw(FIRST, b"v"), service="s", reason="r", error_class="E", offsets=offsets)
+    found = {name: value.decode() for name, value in letter.headers}
+    assert (found.get("count"), found.get("offsets")) == (count, text)
+
+
+def test_the_offsets_of_a_letter_have_32_768_characters_at_most() -> None:
+    many = range(10**9, 10**9 + 40_000, 2)  # ten digits and a comma each
+    letter = dead_letter(raw(FIRST, b"v"), service="s", reason="r", error_class="E", offsets=many)
+    found = {name: value.decode() for name, value in letter.headers}
+    assert found["count"] == "20000"
+    assert found["offsets"].split(",") == [str(offset) for offset in many[:2_978]]
+
+
+@pytest.mark.parametrize(("faults", "end"), [(5, "f4: wrong"), (6, "f4: wrong; and 1 more")])
+def test_five_errors_of_a_body_are_named(faults: int, end: str) -> None:
+    said = error_summary([{"loc": ("body", f"f{number}"), "msg": "wrong"} for number in range(faults)])
+    assert said.startswith("f0: wrong; f1: wrong") and said.endswith(end)
+
+
+def test_an_access_token_has_16_characters_at_least() -> None:
+    assert access_token("x" * 16)
+    with pytest.raises(StartError, match="shorter than 16 characters"):
+        access_token("x" * 15)
+
+
+def test_a_hundred_keys_of_an_issuer_are_read() -> None:
+    one = public_jwk(key_for("ES256"), "k")
+    assert len(keys_in({"keys": [one] * 101})) == 100
+    assert len(keys_in({"keys": [{"kty": "oct"}] * 99 + [one]})) == 1
+
+
+@pytest.mark.parametrize(("bits", "keys"), [(2_048, 1), (2_040, 0)])
+def test_an_rsa_key_has_2_048_bits_at_least(bits: int, keys: int) -> None:
+    assert len(keys_in({"keys": [public_jwk(key_for("RS256", f"{bits}", bits), "k")]})) == keys
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "moment"),
+    [
+        (0, "seconds", 0),
+        (1.5, "seconds", 1_500_000),
+        (253_402_300_799, "seconds", 253_402_300_799_000_000),
+        (253_402_300_800, "seconds", None),
+        (-1, "seconds", None),
+        (1_500, "milliseconds", 1_500_000),
+        (253_402_300_799_000, "milliseconds", 253_402_300_799_000_000),
+        (253_402_300_799_001, "milliseconds", None),
+        ("0" * 19 + "7", "seconds", 7_000_000),
+        ("0" * 20 + "7", "seconds", None),
+        (float("nan"), "seconds", None),
+        (True, "seconds", None),
+        (None, "seconds", None),
+        ("²", "seconds", None),
+        (1, "snowflake", 1_420_070_400_000_000),
+        (1 << 22, "snowflake", 1_420_070_400_001_000),
+        (2**64 - 1, "snowflake", (2**42 - 1 + 1_420_070_400_000) * 1_000),
+        (2**64, "snowflake", None),
+        (0, "snowflake", None),
+        (1.0, "snowflake", None),
+        ("1970-01-01T00:00:01Z", "rfc3339", 1_000_000),
+        ("1970-01-01T00:00:01", "rfc3339", None),
+        ("1970-01-01T00:00:01", "iso8601", 1_000_000),
+        ("1970-01-01T00:00:01+01:00", "iso8601", None),
+        ("1970-01-01T01:00:01+01:00", "iso8601", 1_000_000),
+        (" " * 65, "iso8601", None),
+    ],
+)
+def test_the_times_of_platforms(value: Any, kind: Any, moment: int | None) -> None:
+    assert moment_of(value, kind) == moment
+
+
+@pytest_asyncio.fixture
+async def echo() -> AsyncIterator[httpx.AsyncClient]:
+    async def ready() -> None:
+        return None
+
+    app = application(ready)
+    rows = {}
+    for path in ("/any", "/large"):
+        app.add_api_route(path, _size, methods=["POST"])
+        rows["POST", path] = PUBLIC
+    guard = guarded(app, AccessToken("t" * 16), Surface(rows, body_limits={"/large": 100_000}))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
+        yield http
+
+
+async def _size(request: Request) -> int:
+    return len(await request.body())
+
+
+@pytest.mark.parametrize("is_declared", [True, False])
+@pytest.mark.parametrize(("path", "limit"), [("/any", 65_536), ("/large", 100_000)])
+async def test_a_body_has_64_kibibytes_at_most_unless_its_route_says_otherwise(
+    echo: httpx.AsyncClient, path: str, limit: int, is_declared: bool
+) -> None:
+    async def pieces(size: int) -> AsyncIterator[bytes]:
+        yield b"x" * (size - 1)
+        yield b"x"
+
+    for size, status in ((limit, 200), (limit + 1, 413)):
+        answer = await echo.post(path, content=b"x" * size if is_declared else pieces(size))
+        assert answer.status_code == status
+        assert answer.json() == (size if status == 200 else {"detail": f"The body is larger than {limit} bytes."})
