@@ -31,7 +31,7 @@ test: $(VENV)/.dev ## Run the tests that need nothing but installed wheels
 	  || echo "Without nginx the tests of deploy/gateway.conf are skipped: apt-get install nginx-light"
 	@command -v npm >/dev/null || echo "Without npm the tests of the TypeScript client are skipped: install Node 20"
 	@echo "Running the tests (about eleven minutes) ..."
-	@$(BIN)/pytest -q -m "not real and not browser and not bridges" -n 3 --dist worksteal tests
+	@$(BIN)/pytest -q -m "not real and not browser and not bridges and not monitoring" -n 3 --dist worksteal tests
 
 test-proofs: $(VENV)/.dev ## Test the fault injection, the simulation, the mutants and the edges, each with planted bugs
 	@$(BIN)/pytest -q -m "not real" -n 2 --dist worksteal proofs
@@ -45,13 +45,18 @@ test-pages: $(VENV)/.dev ## Run the tests of the pages in Chromium
 test-bridges: $(VENV)/.dev ## Run examples and exports against Phoenix, MLflow, LangGraph, datasets, TRL and an S3 server (fetched into .agent-feedback/bridges, about 1 GB)
 	@$(BIN)/pytest -q -m bridges tests/bridges tests/ports/test_reporting_mirror.py
 
+.PHONY: test-monitoring
+test-monitoring: $(VENV)/.dev ## Test the alert rules and the dashboard's queries on a real Prometheus
+	@command -v promtool >/dev/null || { echo "Install Prometheus: apt-get install prometheus"; exit 1; }
+	@$(BIN)/pytest -q -m monitoring tests/deploy/test_monitoring.py
+
 check: $(VENV)/.dev ## Lint, types, import rules, exported schemas and docs, the compose file
 	@$(BIN)/ruff check -q .
 	@$(BIN)/ruff format -q --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports >/dev/null || $(BIN)/lint-imports
 	@$(BIN)/python -m docgen --check
-	@$(BIN)/check-jsonschema -q --builtin-schema vendor.compose-spec deploy/compose.yaml
+	@$(BIN)/check-jsonschema -q --builtin-schema vendor.compose-spec deploy/compose.yaml deploy/compose.override.example.yaml
 	@echo "All checks passed."
 
 RELEASE := .agent-feedback/release
@@ -66,6 +71,12 @@ test-install: $(RELEASE)/.installed ## Build the distributions and the image's c
 
 release: $(RELEASE)/.installed ## Build everything that is published into dist/, with checksums and an SBOM; upload nothing
 	@deploy/release $(RELEASE)
+
+.PHONY: audit
+audit: ## Compare the pinned versions with known vulnerabilities (needs the internet)
+	@$(PYTHON) -m venv .agent-feedback/audit
+	@.agent-feedback/audit/bin/python -m pip install -q --disable-pip-version-check pip-audit==2.10.1
+	@.agent-feedback/audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements.txt -r requirements-release.txt
 
 .PHONY: format
 format: $(VENV)/.dev ## Format the Python code, and fix what the linter can

@@ -6,9 +6,27 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from docgen import client_types, contract_files, http_page, rules_page, services_page, sources_page
+from docgen import (
+    client_types,
+    contract_files,
+    grafana_dashboard,
+    http_page,
+    metrics_page,
+    rules_page,
+    services_page,
+    sources_page,
+)
 
-GENERATORS = (contract_files, http_page, sources_page, services_page, rules_page, client_types)
+GENERATORS = (
+    contract_files,
+    http_page,
+    sources_page,
+    services_page,
+    rules_page,
+    metrics_page,
+    grafana_dashboard,
+    client_types,
+)
 
 
 def stale() -> Iterator[tuple[Path, str]]:

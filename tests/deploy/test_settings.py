@@ -65,11 +65,17 @@ def test_compose_sets_what_exists_and_runs_what_exists() -> None:
     compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text("utf-8"))
     known = set().union(*(names_of(one) for one in SETTINGS)) | {"AGENT_FEEDBACK_TOKEN"}
     ours = {name: service for name, service in compose["services"].items() if "build" in service}
+    override = yaml.safe_load((ROOT / "deploy" / "compose.override.example.yaml").read_text("utf-8"))
+    for name, service in override["services"].items():
+        assert set(service["environment"]) <= known, name
+        assert name in ours
     assert set(ours) == {"topics", "chat_bridge", "feedback", "inference", "reporting"}
     for name, service in ours.items():
         assert set(service.get("environment", {})) <= known, name
         assert (ROOT / "deploy" / service["build"]["dockerfile"].removeprefix("deploy/")).is_file()
         if name != "topics":
             assert service["command"][:2] == ["run", name]
+            assert service["env_file"] == [{"path": ".env", "required": False}], name
+            assert service["read_only"] is True, name
         for other in service["depends_on"]:
             assert other in compose["services"]

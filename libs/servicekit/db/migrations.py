@@ -79,13 +79,14 @@ def incompatibility(schema: str, files: Sequence[Migration], applied: Mapping[st
     return None
 
 
-async def migrate(connection: asyncpg.Connection, schema: str, folder: Path) -> None:
-    """Apply the missing migrations of `folder` to `schema`, all in one transaction; leave a newer schema unchanged.
+async def migrate(connection: asyncpg.Connection, schema: str, folder: Path) -> tuple[str, ...]:
+    """Apply the missing migrations of `folder` to `schema` in one transaction, and return their names.
 
-    Several processes may call this concurrently. Raises StartError if the schema is older than 0.1.0, newer than this
-    program can use, or has applied a migration whose file was changed afterwards.
+    A newer schema is left unchanged. Several processes may call this concurrently. Raises StartError if the schema is
+    older than 0.1.0, newer than this program can use, or has applied a migration whose file was changed afterwards.
     """
     files = read_migrations(folder)
+    made = []
     async with connection.transaction():
         # Timeouts of the server or the role are meant for ordinary statements, not for migrations.
         await connection.execute("set local statement_timeout = 0; set local lock_timeout = 0")
@@ -104,8 +105,10 @@ async def migrate(connection: asyncpg.Connection, schema: str, folder: Path) -> 
                     file.checksum,
                     file.compatible_from,
                 )
+                made.append(file.name)
             elif rows[file.name]["checksum"] != file.checksum:
                 raise StartError(f"The migration {file.name} of {schema} was changed after it was applied: restore it.")
+    return tuple(made)
 
 
 async def check_schema(pool: asyncpg.Pool, schema: str, files: Sequence[Migration]) -> None:

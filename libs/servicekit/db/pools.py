@@ -62,13 +62,7 @@ async def open_pool(
     """
     how = _options(schema, **_PLANS[plan])
     _check_arrays_by_type()
-    connection = await _connected(url, how | {"command_timeout": None}, say)  # an index may take an hour to build
-    try:
-        await migrate(connection, schema, migrations)
-        if tenants_apart:
-            await secure(connection, schema)
-    finally:
-        await connection.close(timeout=_CONNECT_SECONDS)
+    await migrate_database(url, schema, migrations, say=say, tenants_apart=tenants_apart)
     if tenants_apart:
         how |= {"setup": keep_to_tenant, "connection_class": ReadingConnection}
     else:
@@ -77,6 +71,25 @@ async def open_pool(
     pool.__class__ = Database  # asyncpg passes its own class when it creates a pool
     opened: Database = await pool
     return opened
+
+
+async def migrate_database(
+    url: str, schema: str, migrations: Path, *, say: Say, tenants_apart: bool
+) -> tuple[str, ...]:
+    """Bring `schema` to its newest version, and return the names of the migrations that it lacked.
+
+    `tenants_apart` also restricts readers to their tenant (see `row_security.py`). Waits while the database does not
+    respond. Raises StartError as `migrate` does, or if the user lacks a permission.
+    """
+    # An index may take an hour to build.
+    connection = await _connected(url, _options(schema) | {"command_timeout": None}, say)
+    try:
+        made = await migrate(connection, schema, migrations)
+        if tenants_apart:
+            await secure(connection, schema)
+    finally:
+        await connection.close(timeout=_CONNECT_SECONDS)
+    return made
 
 
 async def open_readonly(url: str, schema: str, *, say: Say = lambda _: None) -> asyncpg.Connection:

@@ -1,0 +1,63 @@
+"""The PostgreSQL databases of all services, with the schema, migrations and retention of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import chat_bridge.service
+import feedback.service
+import feedback.store_choice
+import inference.service
+import reporting.service
+from chat_bridge.settings import ChatBridgeSettings
+from feedback.settings import FeedbackSettings
+from inference.settings import InferenceSettings
+from reporting.settings import ReportingSettings
+from servicekit.db.retention import Expiry
+from servicekit.settings import ReadSettings, read_settings
+
+_SERVICES: tuple[tuple[Any, Any, type[Any]], ...] = (
+    (chat_bridge.service, chat_bridge.service.PROGRAM, ChatBridgeSettings),
+    (feedback.service, feedback.service.PROGRAM, FeedbackSettings),
+    (inference.service, inference.service.PROGRAM, InferenceSettings),
+    (reporting.service, reporting.service.PROGRAM, ReportingSettings),
+)
+
+
+@dataclass(frozen=True)
+class ServiceDatabase:
+    """One service's schema in one database, its migrations, and the expiry of its rows.
+
+    `row_security`: whether callers read it under the role that sees one tenant.
+    """
+
+    service: str
+    url: str
+    migrations: Path
+    expiries: Sequence[Expiry]
+    row_security: bool
+
+
+def service_databases(url: str | None) -> list[ServiceDatabase]:
+    """Return the PostgreSQL databases of all services by their settings; `url` replaces all addresses."""
+    found = []
+    for main, retention, settings_type in _SERVICES:
+        settings = read_settings(settings_type)
+        folder = Path(str(main.__file__)).parent / "migrations"
+        secured = isinstance(settings, ReadSettings) and settings.row_security
+        found.append(
+            ServiceDatabase(
+                main.PROGRAM.name, url or settings.database_url, folder, retention.expiries(settings), secured
+            )
+        )
+    settings = read_settings(FeedbackSettings)
+    store = url or settings.store_url
+    if urlsplit(store).scheme.startswith("postgres"):
+        expiries = feedback.service.PROGRAM.expiries(settings, "store_pool")
+        folder = feedback.store_choice.MIGRATIONS
+        found.append(ServiceDatabase("feedback", store, folder, expiries, settings.row_security))
+    return found
