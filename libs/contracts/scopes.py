@@ -7,7 +7,7 @@ from typing import Final
 READ: Final = "read"
 """Read reports, transcripts, artifacts, exports and the dashboard."""
 REVIEW: Final = "review"
-"""Judge the machine's verdicts; a review replaces them."""
+"""Review the machine's verdicts, and replace them by the review."""
 DETECT: Final = "detect"
 """Use the routes for agent runtimes: detect, strategies, metadata of turns, latest feedback."""
 INGEST: Final = "ingest"

@@ -78,7 +78,7 @@ class Topic:
         return f"{self.name}.dlq"
 
     def partition(self, key: str) -> int:
-        """Return the partition of `key` for the number of partitions in this table, whatever the cluster has."""
+        """Return the partition of `key` if the topic has `partitions`; a cluster may have another number."""
         return partition_of(key, self.partitions)
 
 

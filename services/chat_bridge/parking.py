@@ -15,7 +15,7 @@ from servicekit import STORED, Clock, DeadLettered, Message, Outcome, Producer, 
 SWEEP_BATCH = 500
 GIVEN_UP = DeadLettered("original_never_came")
 Late = Sequence[tuple[Received[Any], Outcome]]
-"""Parked events with the outcomes that they have at last."""
+"""Parked events with their final outcomes."""
 
 
 class OutcomeWriter(Protocol):

@@ -1,4 +1,4 @@
-"""Holds a consumer whose own code keeps failing, so that a bad release does not turn a whole topic into dead letters.
+"""Circuit breaker that stops a consumer whose code keeps failing: a bad release must not dead-letter a whole topic.
 
 Either of two conditions opens the breaker: every record of a topic fails (several bugs in a row, and no record of
 another conversation succeeds, see `Delivery`), or more than a tenth of the records fail. A single bad record meets
@@ -15,19 +15,19 @@ from typing import NamedTuple
 from servicekit.clock import Clock
 
 WINDOW = 1_000
-"""The number of latest records of a topic that count."""
+"""Number of the latest records of a topic that are counted."""
 WINDOW_SECONDS = 600.0
 """Seconds after which a record no longer counts, and a held topic is read at full speed again."""
 LIMIT = 0.10
 """Share of bugs among the counted records above which the breaker opens."""
 MINIMUM = 100
-"""Counted records of a topic from which on the share can open the breaker."""
+"""Minimum number of counted records at which their share of bugs can open the breaker."""
 SAME_BUGS = 5
-"""Bugs with the same signature in a row after which every record of the topic is suspected to fail."""
+"""Number of consecutive bugs with one signature after which every record of the topic is suspected to fail."""
 ANY_BUGS = 20
-"""Bugs of any signatures in a row with the same effect."""
+"""The same limit for consecutive bugs with different signatures."""
 PER_CONVERSATION = 5
-"""Limit of counted bugs per conversation in the share: a hostile record can be sent any number of times."""
+"""Maximum number of bugs of one conversation that count in the share: a hostile record may be sent repeatedly."""
 PROBE_SECONDS = 60.0
 """Seconds between a bug and the next attempt while the breaker is open."""
 

@@ -22,7 +22,7 @@ log = logger("http")
 
 
 class State(Enum):
-    """State of a connection, named after the cause of its wait."""
+    """State of a connection: the event that it waits for."""
 
     HEAD = auto()
     """The head of a request, which is incomplete or has not begun."""

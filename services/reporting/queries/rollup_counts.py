@@ -24,7 +24,7 @@ _VIEWS: Final = {"judgements": "effective_or_overruled"}
 
 
 class _Grains(NamedTuple):
-    """Grains of the roll-ups to read; `days` None: by hours only."""
+    """Grains of the roll-ups to read; if `days` is None, by hours only."""
 
     hours: str
     days: str | None
@@ -63,7 +63,7 @@ def reasons_given(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
 
 
 def judgements(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
-    """Return the source of the window's machine verdicts by confidence bin, and of people's on the same turns.
+    """Return the source of machine verdicts in the window by confidence bin, with people's verdicts on the same turns.
 
     Rows of machine verdicts, including overruled ones, have the `kind` "verdict". Rows of people's verdicts have the
     machine's verdict as `kind` and the machine's `confidence`. `reason` is the number of the bin.

@@ -142,7 +142,7 @@ class MessageRow(NamedTuple):
         return self.occurred_at, self.sequence
 
     def merged(self, other: MessageRow) -> MessageRow:
-        """Return the row for both versions, independent of their order."""
+        """Merge two versions of a message into one row. Their order does not matter."""
         occurred_at, sequence = min(self.place, other.place)
         holds = other if other.version > self.version else self
         return holds._replace(occurred_at=occurred_at, sequence=sequence)

@@ -63,7 +63,7 @@ class Pool(Protocol):
 
 
 class PostgresBackend:
-    """See `SessionFeedbackBackend`. The pool's connections see the table `session_feedback`. Raises as asyncpg does."""
+    """`SessionFeedbackBackend` on the table `session_feedback` of the pool's database. Raises the errors of asyncpg."""
 
     name = "postgres"
 
