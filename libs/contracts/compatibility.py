@@ -84,12 +84,12 @@ def _collect(
     root: Mapping[str, Any], node: Mapping[str, Any], path: str, required: bool, found: dict[str, dict[str, Any]]
 ) -> None:
     if "$ref" in node:
-        node = root["$defs"][node["$ref"].rsplit("/", 1)[-1]]
+        node = root["$defs"][node["$ref"].rpartition("/")[2]]
     branches = node.get("anyOf", [node])
     fact: dict[str, Any] = {"required": required, "types": [], "choices": None}
     for branch in branches:
         if "$ref" in branch:
-            branch = root["$defs"][branch["$ref"].rsplit("/", 1)[-1]]
+            branch = root["$defs"][branch["$ref"].rpartition("/")[2]]
         fact["types"].append(branch.get("type", "const" if "const" in branch else "any"))
         choices = branch.get("enum", [branch["const"]] if "const" in branch else None)
         if choices is not None:

@@ -40,7 +40,7 @@ def parse_loose_instant(text: str) -> int:
     """
     if not _LOOSE.fullmatch(text):
         raise ValueError("a time must be RFC 3339 with an offset, or a number of epoch milliseconds")
-    return _microseconds(text.replace(" ", "T", 1).replace(" ", ""))
+    return _microseconds(f"{text[:10]}T{text[11:].replace(' ', '')}")
 
 
 def _microseconds(text: str) -> int:

@@ -13,7 +13,7 @@ def type_of(field: dict[str, Any]) -> str:
     if "anyOf" in field:
         return " or ".join(type_of(branch) for branch in field["anyOf"])
     if "$ref" in field:
-        return f"`{field['$ref'].rsplit('/', 1)[-1]}`"
+        return f"`{field['$ref'].rpartition('/')[2]}`"
     if "enum" in field or "const" in field:
         return ", ".join(f"`{json.dumps(choice).strip(chr(34))}`" for choice in field.get("enum", [field.get("const")]))
     match field.get("type"):

@@ -91,7 +91,7 @@ def signature_of(error: BaseException) -> str:
     if isinstance(error, asyncpg.PostgresError) and error.sqlstate is not None:
         return f"{type(error).__name__} {error.sqlstate}"
     frames = traceback.extract_tb(error.__traceback__, -1) if error.__traceback__ else ()
-    return f"{type(error).__name__} " + "".join(f"{one.filename.rsplit('/', 1)[-1]}:{one.lineno}" for one in frames)
+    return f"{type(error).__name__} " + "".join(f"{one.filename.rpartition('/')[2]}:{one.lineno}" for one in frames)
 
 
 def permanent_reason(error: BaseException) -> str | None:

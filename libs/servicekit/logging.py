@@ -33,7 +33,7 @@ class RateLimit(logging.Filter):
         self._places: dict[tuple[str, int], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.name.split(".", 1)[0] not in KAFKA_LIBRARIES:
+        if record.name.partition(".")[0] not in KAFKA_LIBRARIES:
             return True
         if str(record.msg).startswith(_EXPECTED_WARNINGS) or _is_transient(record):
             return False
@@ -87,7 +87,7 @@ class _BareFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         error = record.exc_info[0] if record.exc_info else None
         facts = {"event": record.name, "level": record.levelname.lower(), "where": f"{record.module}:{record.lineno}"}
-        if record.name.split(".", 1)[0] in KAFKA_LIBRARIES:
+        if record.name.partition(".")[0] in KAFKA_LIBRARIES:
             facts |= {"message": _in_words(record), "held_back": vars(record).get("held_back", 0)}
         return json.dumps(facts | ({"error": error.__name__} if error else {}))
 
@@ -124,4 +124,4 @@ def logger(part: str) -> structlog.stdlib.BoundLogger:
 def frames(error: BaseException) -> str:
     """Return the last three frames of `error` as `file:line function`, never its message."""
     found = traceback.extract_tb(error.__traceback__)[-3:]
-    return " < ".join(f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno} {frame.name}" for frame in reversed(found))
+    return " < ".join(f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in reversed(found))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from contracts.instants import LAST, Instant, format_instant, parse_instant
+from contracts.instants import LAST, Instant, format_instant, parse_instant, parse_loose_instant
 
 ADAPTER = TypeAdapter(Instant)
 
@@ -40,6 +40,33 @@ def test_microseconds_and_text_are_those_of_the_datetime(since: int) -> None:
 @pytest.mark.parametrize("text", ["1970-01-01T00:00:00Z", "2026-01-01T10:00:00.5+01:00"])
 def test_text_is_read_in_python_and_json(text: str) -> None:
     assert ADAPTER.validate_python(text) == ADAPTER.validate_json(f'"{text}"') == parse_instant(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("2026-01-31 12:00:00.5Z", "2026-01-31T12:00:00.500000Z"),
+        ("2026-01-31t12:00z", "2026-01-31T12:00:00.000000Z"),
+        ("2026-01-31T12:00:00 Z", "2026-01-31T12:00:00.000000Z"),
+        ("2026-01-31 12:00:00 +01:30", "2026-01-31T10:30:00.000000Z"),
+        ("2026-01-31 12:00 -0130", "2026-01-31T13:30:00.000000Z"),
+        ("2026-01-31 12:00:00.1234567Z", "2026-01-31T12:00:00.123456Z"),
+        ("2026-01-31  12:00Z", None),
+        ("2026-01-31 12:00  Z", None),
+        ("2026-01-31 12:00", None),
+        ("2026-01-31 12Z", None),
+        ("2026-01-31", None),
+        ("31.01.2026 12:00Z", None),
+        ("1969-12-31 23:59Z", None),
+        ("2026-02-30 12:00Z", None),
+    ],
+)
+def test_the_spellings_of_chat_services(text: str, same: str | None) -> None:
+    if same is None:
+        with pytest.raises(ValueError):  # each of the rules has its own sentence
+            parse_loose_instant(text)
+    else:
+        assert format_instant(parse_loose_instant(text)) == same
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
 import sys
 
 import pytest
@@ -72,3 +73,31 @@ def test_an_error_of_faststream_names_the_class() -> None:
         line.exc_info = sys.exc_info()
     written = json.loads(_BareFormatter().format(line))
     assert (written["error"], written["message"]) == ("GroupAuthorizationFailedError", "Kafka error occurred")
+
+
+PROGRAM = """
+import logging, sys
+from servicekit.logging import configure_logging, logger
+configure_logging(quiet=sys.argv[1] == "quiet")
+names = ("servicekit", "asyncpg", "uvicorn.error", "aiokafka.client", "other.library")
+for log in (logger("part"), *map(logging.getLogger, names)):
+    log.debug("text")
+    log.info("text")
+    log.warning("text")
+    log.error("text")
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "own", "others", "kafka"),
+    [
+        ("usual", ["info", "warning", "error"], ["info", "warning", "error"], ["warning", "error"]),
+        ("quiet", ["warning", "error"], ["warning", "error"], ["error"]),
+    ],
+)
+def test_the_levels_that_are_logged(how: str, own: list[str], others: list[str], kafka: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM, how], capture_output=True, text=True, timeout=60, check=True)
+    found: dict[str, list[str]] = {}
+    for line in map(json.loads, done.stderr.splitlines()):
+        found.setdefault("own" if "part" in line else line["event"], []).append(line["level"])
+    assert found == {"own": own, "servicekit": others, "other.library": others, "aiokafka.client": kafka}
