@@ -255,7 +255,7 @@ class Service:
 
     async def lag(self) -> int:
         """Return the number of records in the log that this process's partitions have not committed."""
-        return sum([await subscription.lag() for subscription in self.subscriptions])
+        return sum(await asyncio.gather(*(subscription.lag() for subscription in self.subscriptions)))
 
     async def not_ready(self) -> str | None:
         """Return the reason why the service is not ready, or None."""

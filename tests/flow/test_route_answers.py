@@ -222,7 +222,8 @@ async def test_every_route_answers_as_recorded(
         async with httpx.AsyncClient(transport=transport, base_url="http://stack") as http:
             for route in sorted(needs, key=lambda route: (route == LAST, route[1], route[0])):
                 statuses, body = await recorded(http, *route, ids)
-                await stack.quiet()
+                if route[0] != "GET":
+                    await stack.quiet()
                 lines += [" | ".join((*route, needed(needs[route]), *statuses)), f"    {body}"]
     found = "\n".join(lines) + "\n"
     if os.environ.get("RECORD"):

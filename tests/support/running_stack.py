@@ -48,7 +48,7 @@ CALLERS = {
 """Caller of each token."""
 PATIENCE = {"INFERENCE_INDEX_SECONDS": "9", "FEEDBACK_TURN_SECONDS": "9", "FEEDBACK_SESSION_SECONDS": "9"}
 """Default timeout of requests that wait for slow work on a busy machine, in seconds."""
-FETCH_WAIT_MS = 10
+FETCH_WAIT_MS = 20
 """Time after which the in-process log responds to a fetch without records; it blocks other requests until then."""
 
 

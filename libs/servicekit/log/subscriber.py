@@ -219,9 +219,12 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         partitions = list(consumer.assignment())
         if not partitions:
             return 0
-        ends = await consumer.end_offsets(partitions)
-        begins = await consumer.beginning_offsets(partitions)
-        await self._learn_committed(consumer, partitions)
+        # Concurrently: each response may have to wait for a fetch on the same connection.
+        ends, begins, _ = await asyncio.gather(
+            consumer.end_offsets(partitions),
+            consumer.beginning_offsets(partitions),
+            self._learn_committed(consumer, partitions),
+        )
         if not self.at_work:  # otherwise the current batch is beyond the commit and checks by itself
             for partition in partitions:
                 self._note_begin(partition, begins[partition])
