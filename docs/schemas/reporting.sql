@@ -53,9 +53,11 @@ create table alerts (
     channels text[] not null,
     -- The finding that opened the alert, as JSON
     finding text not null,
+    -- The issue that the alert is about; null: the agent, its version, the project or the platform
+    issue bigint,
     primary key (id)
 );
-create unique index alerts_open on alerts (coalesce(tenant, ''), coalesce(project, ''), rule, kind, coalesce(agent, ''), coalesce(version, '')) where over_at is null;
+create unique index alerts_open on alerts (coalesce(tenant, ''), coalesce(project, ''), rule, kind, coalesce(agent, ''), coalesce(version, ''), coalesce(issue, 0::bigint)) where over_at is null;
 create index alerts_project on alerts (tenant, project, opened_at desc);
 
 -- The object store that artifacts are replicated to, and whether turn logs are included. At most one row
@@ -161,6 +163,11 @@ create table feedbacks (
     detector text,
     -- Of a machine's verdict: rules, learned or llm
     decided_by text,
+    -- Rating of the answer, from worst_rating to best_rating; null for other feedback
+    rating smallint,
+    scale text,
+    worst_rating smallint,
+    best_rating smallint,
     primary key (feedback_id)
 );
 create index feedbacks_agent on feedbacks (tenant, project, agent_id, occurred_at desc) where reaction is not null;
@@ -168,6 +175,7 @@ create index feedbacks_conversation on feedbacks (tenant, project, conversation_
 create index feedbacks_correction_type on feedbacks (tenant, project, correction_type, occurred_at desc) where reaction is not null and correction_type is not null;
 create index feedbacks_judged on feedbacks (conversation_id, turn_id, origin) where reaction is not null or overruled_reaction is not null;
 create index feedbacks_of_detector on feedbacks (tenant, project, occurred_at, detector, decided_by) where origin = 'machine' and (reaction is not null or overruled_reaction is not null);
+create index feedbacks_rated on feedbacks (tenant, project, occurred_at) where rating is not null;
 create index feedbacks_slot on feedbacks (slot, occurred_at, feedback_id) where feedback_type = 'explicit' or reaction is not null;
 create index feedbacks_tags on feedbacks using gin (tags) where tags <> '{}';
 create index feedbacks_time on feedbacks (tenant, project, occurred_at desc, conversation_id) where reaction is not null;
@@ -387,7 +395,8 @@ create table rejection_changes (
     primary key (id)
 );
 
--- Every reply to an answer, at its highest revision; a null value is a deleted reply. Columns as in feedbacks
+-- Feedback that is not a verdict, at its highest revision: replies to answers, and ratings on own scales; a null
+-- value is retracted. Columns as in feedbacks
 create table replies (
     feedback_id uuid not null,
     revision bigint not null,
@@ -426,10 +435,16 @@ create table replies (
     overruled_reaction text,
     detector text,
     decided_by text,
+    rating smallint,
+    -- Name of the project's own scale, for a rating; null for a reply
+    scale text,
+    worst_rating smallint,
+    best_rating smallint,
     primary key (feedback_id)
 );
 create index replies_agent on replies (tenant, project, agent_id, occurred_at desc) where value is not null;
 create index replies_conversation on replies (tenant, project, conversation_id, occurred_at, feedback_id);
+create index replies_rated on replies (tenant, project, occurred_at) where rating is not null;
 create index replies_time on replies (tenant, project, occurred_at desc, feedback_id desc) where value is not null;
 create index replies_user on replies (tenant, project, user_id, occurred_at desc) where value is not null;
 create index replies_version on replies (tenant, project, agent_version, occurred_at desc) where value is not null and agent_version is not null;
@@ -494,15 +509,15 @@ create table stale_turns (
 
 -- view conv_messages: migrations/0001_schema.sql
 -- Artifacts of a conversation: effective reactions and turn logs
--- view effective: migrations/0005_detectors.sql
+-- view effective: migrations/0014_ratings.sql
 -- The reactions that count: live, and of a person's on a turn, as of the reviews of a turn, the newest (a
 -- person's explicit null is newest as well)
--- view effective_or_overruled: migrations/0005_detectors.sql
+-- view effective_or_overruled: migrations/0014_ratings.sql
 -- What counts, and the machine's verdicts that reviews have overruled, with the machine's reaction
 -- view effective_or_review: migrations/0001_schema.sql
 -- Reactions that count, and reviewers' judgements of the machine's verdicts
--- view live_replies: migrations/0007_replies.sql
--- The replies that are shown; none is a verdict
+-- view live_replies: migrations/0014_ratings.sql
+-- Feedback that is shown and is not a verdict
 -- view reaction_artifacts: migrations/0001_schema.sql
 -- view turn_log_artifacts: migrations/0001_schema.sql
 -- function mark_rejections: migrations/0011_issues.sql

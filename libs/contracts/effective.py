@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 from uuid import UUID
 
-from contracts.base import FeedbackType, Origin, Reaction
+from contracts.base import NO_VERDICTS, FeedbackType, Origin, Reaction
 from contracts.feedback import FeedbackCreated
 from contracts.sources import REVIEW
 
@@ -63,11 +63,11 @@ class TurnReaction(NamedTuple):
 
 
 def reaction_to_turn(event: FeedbackCreated) -> TurnReaction | None:
-    """Return the record that `event` announces; None for a reply, which is no verdict.
+    """Return the record that `event` announces; None if it is no verdict.
 
     Reviews that 0.1.0 announced have the origin `user`.
     """
-    if event.feedback_type == "implicit":
+    if event.feedback_type in NO_VERDICTS:
         return None
     return TurnReaction(
         event.feedback_id,

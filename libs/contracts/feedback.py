@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from contracts.base import (
     Confidence,
@@ -27,18 +27,22 @@ from contracts.fields import (
     AgentContent,
     AgentId,
     AgentMessageId,
+    BestRating,
     ConversationId,
     Correction,
     CorrectionTypeField,
     Epoch,
     Evaluation,
     OptionalText,
+    Rating,
     Reviews,
     SaidByUserType,
+    Scale,
     Tags,
     Truncated,
     TurnId,
     UserId,
+    WorstRating,
 )
 from contracts.instants import Instant
 from contracts.provenance import ExchangeFields, ProvenanceFields
@@ -93,10 +97,23 @@ class FeedbackExplicitReceived(ExchangeFields, ProvenanceFields, Event):
     tags: Tags = ()
     correction: Correction = None
     reviews: Reviews = None
+    rating: Rating = None
+    scale: Scale = None
+    worst_rating: WorstRating = None
+    best_rating: BestRating = None
     timed_by_log: bool = False
     """True if the log time counts instead of `occurredAt`, which is then a time of the producer's clock."""
     given_at: Instant | None = None
     """The time stated in the request, if any. With `timedByLog` it counts unless it is after the log time."""
+
+    @model_validator(mode="after")
+    def _is_on_its_scale(self) -> Self:
+        if self.rating is None:
+            return self
+        ends = sorted(end for end in (self.worst_rating, self.best_rating) if end is not None)
+        if len(set(ends)) < 2 or not ends[0] <= self.rating <= ends[1]:
+            raise ValueError("a rating must be on the scale from worstRating to bestRating")
+        return self
 
 
 class InferenceTarget(Model):
@@ -231,16 +248,18 @@ class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
     """`user`: a person's own feedback. `machine`: inferred from a person's message. `reviewer`: a reviewer's judgement,
     which replaces the machine's verdicts on the turn."""
     feedback_type: FeedbackType
-    """`implicit`: a reply. `reaction`: an emoji. `explicit`: a judgement. `inferred`: a verdict inferred from a
-    message."""
+    """`implicit`: a reply. `reaction`: an emoji. `explicit`: a judgement or a rating of the answer. `inferred`: a
+    verdict inferred from a message. `rating`: a rating on one of the project's own scales (`scale`)."""
     source: Label
-    """The source of the feedback: `chat` (replies and emoji), `api` (judgements), `review` (a reviewer's judgement of
+    """The source of the feedback: `chat` (replies and emoji), `api` (judgements), `rating` (ratings on a project's own
+    scales), `review` (a reviewer's judgement of
     another person's turn) or `inference`."""
     source_id: Annotated[str, Field(min_length=1, max_length=512)]
-    """The id of the origin within `source`: the reply, the message with the emoji, the judged turn, or the message with
-    an inferred verdict together with the detector's name."""
+    """The id of the origin within `source`: the reply, the message with the emoji, the judged turn, the rated
+    turn with the scale's name, or the message with an inferred verdict together with the detector's name."""
     reaction: Reaction | None
-    """The verdict on the answer; null for a reply, which is not a verdict, and for a cleared record."""
+    """The verdict on the answer; null for replies and ratings on a project's own scale, which are not verdicts, and for
+    a cleared record."""
     value: Annotated[float, Field(ge=-1, le=1)] | None
     """The reward, -1 to 1; null while the record is cleared."""
     confidence: Confidence
@@ -270,5 +289,9 @@ class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
     decided_by: DecidedBy | None = None
     """For a machine verdict: the deciding part of the detector, which is its patterns (`rules`), its learned layer
     (`learned`), or a language model (`llm`)."""
+    rating: Rating = None
+    scale: Scale = None
+    worst_rating: WorstRating = None
+    best_rating: BestRating = None
     epoch: Sequence64 | None = None
     """For a machine verdict: its epoch. An operator raises the epoch to have messages judged again."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from contracts.base import CorrectionType, Id, Label, Sequence64, Text, UserType
 
@@ -44,6 +44,23 @@ Reviews = Annotated[
     ),
 ]
 Correction = Annotated[Text | None, Field(description="The answer that the person wanted instead.")]
+MOST_POINTS: Final = 100
+"""Greatest rating, and greatest number of points of a scale."""
+_Points = Annotated[int, Field(ge=0, le=MOST_POINTS)]
+Rating = Annotated[_Points | None, Field(description="The rating as the person gave it; null for other feedback.")]
+WorstRating = Annotated[_Points | None, Field(description="For a rating: the worst one of its scale.")]
+BestRating = Annotated[
+    _Points | None, Field(description="For a rating: the best one of its scale, above or below the worst.")
+]
+ScaleName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
+"""Name of a project's own scale, such as `polite`."""
+Scale = Annotated[
+    ScaleName | None,
+    Field(
+        description="For a rating on one of the project's own scales: its name. Such a rating is not a verdict on the "
+        "answer. Null for a rating of the answer itself, which is one, and for other feedback."
+    ),
+]
 TAGS_LIMIT = 20
 """Maximum number of tags of a feedback record."""
 Tags = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from fastapi import Request
@@ -9,8 +10,9 @@ from pydantic import BaseModel, Field
 
 from contracts.base import Id, Name
 from contracts.instants import format_instant
+from feedback.ratings import RatingScale
 from feedback.registry import TurnKey
-from feedback.submission import ExplicitIntake, Judgement, RegistryBehind, UnknownTurn
+from feedback.submission import ExplicitIntake, RegistryBehind, UnknownTurn
 from feedback.submission_body import EXAMPLES, GivenFeedback, given
 from servicekit import Caller, RequestRefused, Routes, read_body
 
@@ -26,7 +28,7 @@ class AcceptedFeedback(BaseModel):
 
 
 ANSWERS = {
-    400: "The reaction is not ok, not_ok, neutral or null.",
+    400: "The reaction is not ok, not_ok, neutral or null, or the rating is not on a scale of the project.",
     401: "No valid access token.",
     403: "The token does not cover that project, or may not speak for others.",
     404: "No agent has answered on that turn.",
@@ -44,7 +46,11 @@ BODY = {
 }
 
 
-def intake_router(intake: ExplicitIntake) -> Routes:
+ScalesOf = Callable[[str, str], Mapping[str, RatingScale]]
+"""Returns the own scales of a tenant's project."""
+
+
+def intake_router(intake: ExplicitIntake, scales_of: ScalesOf) -> Routes:
     """Return the route that accepts judgements."""
     router = Routes("feedback", direct=True)
 
@@ -59,13 +65,13 @@ def intake_router(intake: ExplicitIntake) -> Routes:
         turn_id: Id,
         caller: Caller,
     ) -> AcceptedFeedback:
-        """Judge a turn, change the judgement, or retract it.
+        """Judge a turn by a reaction or a rating, change the judgement, or retract it.
 
-        A person has one judgement per turn: a later one replaces it, and an exact repetition changes nothing.
+        A person has one judgement per turn: a later one replaces it, and an exact repetition changes nothing. A rating
+        on one of the project's own scales is separate from it, and counts in no share.
         """
         body = await read_body(request, {JSON: given})
-        person = caller.person(body.user_id)
-        judgement = Judgement(person, body.reaction, body.ts, body.text, body.tags, body.correction)
+        judgement = body.judgement(caller.person(body.user_id), scales_of(tenant, project))
         try:
             accepted = await intake.take(TurnKey(tenant, project, conversation_id, turn_id), judgement)
         except UnknownTurn:

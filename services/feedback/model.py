@@ -91,6 +91,10 @@ class Payload:
     detector: str | None = None
     decided_by: DecidedBy | None = None
     epoch: int | None = None
+    rating: int | None = None
+    scale: str | None = None
+    worst_rating: int | None = None
+    best_rating: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,11 @@ from contracts.feedback import (
 from contracts.fields import TAGS_LIMIT
 from contracts.ids import canonical
 from contracts.provenance import Provenance, provenance_of
-from contracts.sources import REVIEW
+from contracts.sources import RATING, REVIEW
 from feedback.emojis import DEFAULT_REWARDS, normalise, reward_of
 from feedback.merge import UNMAPPED
 from feedback.model import ONLY_SLOT, Change, Entry, Key, Payload, Stamp
+from feedback.ratings import meaning_of
 from servicekit import Ignored
 
 REPLY_VALUE = 0.4
@@ -62,6 +63,8 @@ def _(event: FeedbackReactionReceived) -> Key:
 
 @key_of.register
 def _(event: FeedbackExplicitReceived) -> Key:
+    if event.scale is not None:
+        return _key(event, RATING, event.user_id, "", f"{event.turn_id}:{event.scale}")
     return _key(event, "api" if event.reviews is None else REVIEW, event.user_id, "", event.turn_id)
 
 
@@ -101,9 +104,20 @@ def _(event: FeedbackReactionReceived, rewards: Mapping[str, float] = DEFAULT_RE
 
 @change_of.register
 def _(event: FeedbackExplicitReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
-    payload = _payload(event, value=None if event.reaction is None else EXPLICIT_VALUES[event.reaction])
+    if event.scale is not None:
+        payload = _payload(event, reaction=None, value=_explicit_value(event))
+        return _change(event, key_of(event), "rating", "user", ONLY_SLOT, event.reaction is not None, payload)
+    payload = _payload(event, value=_explicit_value(event))
     origin: Origin = "user" if event.reviews is None else "reviewer"
     return _change(event, key_of(event), "explicit", origin, ONLY_SLOT, event.reaction is not None, payload)
+
+
+def _explicit_value(event: FeedbackExplicitReceived) -> float | None:
+    if event.reaction is None:
+        return None
+    if event.rating is None or event.worst_rating is None or event.best_rating is None:
+        return EXPLICIT_VALUES[event.reaction]
+    return meaning_of(event.rating, event.worst_rating, event.best_rating).value
 
 
 @change_of.register

@@ -35,7 +35,7 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         Reads("feedback_erasures", FeedbackParts.erasure_status_handler, "nothing", erases_itself=True),
     ],
     serves=[
-        Serves(lambda parts: intake_router(parts.intake), {("POST", TURN_FEEDBACK): needs()}),
+        Serves(lambda parts: intake_router(parts.intake, parts.settings.scales_in), {("POST", TURN_FEEDBACK): needs()}),
         Serves(lambda parts: reviews_router(parts.intake, parts.store), {("POST", REVIEWS): needs(REVIEW)}),
         Serves(
             lambda parts: sessions_router(parts.sessions, parts.settings.default_tenant),

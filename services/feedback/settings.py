@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from contracts.base import Name
+from contracts.fields import ScaleName
 from feedback.emojis import DEFAULT_REWARDS, RewardChanges, changed_rewards
+from feedback.ratings import RatingScale, ScaleChanges, changed_scales
 from servicekit import ReadSettings
 
 _PLACE = re.compile(r"[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}")
+Table = TypeVar("Table")
 STORE_SCHEMES = frozenset({"postgresql", "postgres", "mongodb", "mongodb+srv", "memory"})
+
+
+def _by_place(tables: dict[str, Table]) -> dict[str, Table]:
+    for place in tables:
+        if not _PLACE.fullmatch(place):
+            raise ValueError(f"{place!r} is not tenant/project")
+    return tables
 
 
 class FeedbackSettings(ReadSettings):
@@ -22,6 +33,9 @@ class FeedbackSettings(ReadSettings):
 
     `emoji_rewards` changes the default table for all projects, `emoji_rewards_of` for single projects, named as
     `tenant/project`; null removes an emoji's reward.
+
+    `scales` are the own scales of ratings in all projects, `scales_of` their changes in single projects; null removes a
+    scale.
 
     `database_url` is the database of the turn registry. `log_seconds` is the timeout of a request's write to the log.
     A request for an unknown turn waits at most `turn_seconds` for the registry to read the log. `session_seconds`
@@ -39,6 +53,8 @@ class FeedbackSettings(ReadSettings):
     store_url: str = "postgresql://localhost/agent_feedback"
     emoji_rewards: RewardChanges = Field(default_factory=dict)
     emoji_rewards_of: dict[str, RewardChanges] = Field(default_factory=dict)
+    scales: dict[ScaleName, RatingScale] = Field(default_factory=dict)
+    scales_of: dict[str, ScaleChanges] = Field(default_factory=dict)
     log_seconds: float = Field(default=5, gt=0, le=60)
     turn_days: float = Field(default=730, ge=0)
     journal_days: float = Field(default=7, ge=0)
@@ -67,11 +83,18 @@ class FeedbackSettings(ReadSettings):
     @field_validator("emoji_rewards_of")
     @classmethod
     def _are_rewards_of_projects(cls, tables: dict[str, RewardChanges]) -> dict[str, RewardChanges]:
-        for place, rewards in tables.items():
-            if not _PLACE.fullmatch(place):
-                raise ValueError(f"{place!r} is not tenant/project")
+        for rewards in _by_place(tables).values():
             cls._are_rewards(rewards)
         return tables
+
+    @field_validator("scales_of")
+    @classmethod
+    def _are_scales_of_projects(cls, tables: dict[str, ScaleChanges]) -> dict[str, ScaleChanges]:
+        return _by_place(tables)
+
+    def scales_in(self, tenant: str, project: str) -> Mapping[str, RatingScale]:
+        """Return the own scales of a project by name."""
+        return changed_scales(self.scales, self.scales_of.get(f"{tenant}/{project}", {}))
 
     @property
     def rewards(self) -> Mapping[str, float]:

@@ -11,7 +11,7 @@ from contracts.base import PERSON, Reaction, UserType
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.ids import feedback_id
 from contracts.log_time import at_log_time
-from contracts.sources import REVIEW
+from contracts.sources import RATING, REVIEW
 from contracts.topics import EXPLICIT_RECEIVED
 from feedback.registry import AgentAnswer, Registry, TurnKey
 from servicekit import Clock, Message, Producer
@@ -25,11 +25,20 @@ class RegistryBehind(Exception):
     """The turn is unknown, but the registry has not yet read the log up to the request."""
 
 
+class GivenRating(NamedTuple):
+    """Rating with the ends of its scale."""
+
+    rating: int
+    worst_rating: int
+    best_rating: int
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """Judgement of a turn by a person. `reaction` None retracts it; `ts` None means now (microseconds).
 
-    `reviews` is set for a reviewer's judgement: the feedback id of the machine's verdict, or the turn's id.
+    `reviews` is set for a reviewer's judgement: the feedback id of the machine's verdict, or the turn's id. `rating` is
+    the rating behind `reaction`, if there is one; with a `scale`, the judgement is a rating on the project's own scale.
     """
 
     user_id: str
@@ -39,9 +48,13 @@ class Judgement:
     tags: tuple[str, ...] = ()
     correction: str | None = None
     reviews: str | None = None
+    rating: GivenRating | None = None
+    scale: str | None = None
 
     @property
     def source(self) -> str:
+        if self.scale is not None:
+            return RATING
         return "api" if self.reviews is None else REVIEW
 
 
@@ -127,7 +140,7 @@ class ExplicitIntake:
 
 
 def feedback_id_of(key: TurnKey, judgement: Judgement) -> UUID:
-    """Return the id of a person's only explicit feedback on a turn, or of a reviewer's only review."""
+    """Return the id of a person's only judgement of a turn, only rating of it on a scale, or a reviewer's review."""
     return feedback_id(
         key.tenant,
         key.project,
@@ -135,7 +148,7 @@ def feedback_id_of(key: TurnKey, judgement: Judgement) -> UUID:
         source=judgement.source,
         user_id=judgement.user_id,
         agent_id="",
-        source_id=key.turn_id,
+        source_id=key.turn_id if judgement.scale is None else f"{key.turn_id}:{judgement.scale}",
     )
 
 
@@ -152,12 +165,14 @@ def explicit_event(
 
     The log's time decides when it counts (`contracts/log_time.py`). For a log without times, and for older consumers, a
     time in the future becomes now, or `judge_at` if that is earlier. If the effective time is not `now`, the sequence
-    is `now`. A retraction drops text, tags and correction.
+    is `now`. A retraction drops rating, text, tags and correction.
     """
     latest = now if judge_at is None else min(now, judge_at)
     occurred_at = latest if judgement.ts is None else min(judgement.ts, latest)
     said = (
-        judgement if judgement.reaction is not None else Judgement(judgement.user_id, None, reviews=judgement.reviews)
+        judgement
+        if judgement.reaction is not None
+        else Judgement(judgement.user_id, None, reviews=judgement.reviews, scale=judgement.scale)
     )
     return FeedbackExplicitReceived(
         event_id=str(uuid4()),
@@ -178,6 +193,8 @@ def explicit_event(
         tags=said.tags,
         correction=said.correction or None,
         reviews=said.reviews,
+        scale=said.scale,
+        **({} if said.rating is None else said.rating._asdict()),
         timed_by_log=True,
         given_at=judgement.ts,
         **answer.provenance.fields(),

@@ -48,7 +48,9 @@ def announced(choose: random.Random) -> list[FeedbackCreated]:
     """
     found: list[FeedbackCreated] = []
     for number in range(200):
-        kind = choose.choice(["reaction", "reaction", "explicit", "explicit", "review", "inferred", "implicit"])
+        kind = choose.choice(
+            ["reaction", "reaction", "explicit", "explicit", "review", "inferred", "implicit", "rating"]
+        )
         fields: dict[str, Any] = {
             "kind": "explicit" if kind == "review" else kind,
             "turn": f"t{choose.randrange(TURNS)}",
@@ -219,8 +221,9 @@ def test_what_counts(reactions: list[TurnReaction], counting: list[str | None]) 
         assert sorted(str(one.reaction) for one in effective(order)) == counting
 
 
-def test_a_reply_is_no_verdict() -> None:
-    assert reaction_to_turn(feedback("a", kind="implicit")) is None
+@pytest.mark.parametrize("kind", ["implicit", "rating"])
+def test_replies_and_ratings_on_own_scales_are_no_verdicts(kind: str) -> None:
+    assert reaction_to_turn(feedback("a", kind=kind)) is None
 
 
 def test_the_status_of_a_turn_is_a_persons_then_a_reviews_never_the_machines() -> None:

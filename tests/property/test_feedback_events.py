@@ -46,13 +46,18 @@ def events(draw: st.DrawFn) -> list[Received[Any]]:
     for n in range(draw(st.integers(1, 10))):
         at, user = draw(TIMES), draw(USERS)
         common: dict[str, Any] = {"sequence": draw(SEQUENCES), "event": f"e{n}"}
-        match draw(st.sampled_from(["reaction", "explicit", "reply", "inferred", "reaction", "erasure"])):
+        match draw(st.sampled_from(["reaction", "explicit", "rating", "reply", "inferred", "reaction", "erasure"])):
             case "reaction":
                 emoji, action = draw(st.sampled_from("👍👎❤")), draw(st.sampled_from(["added", "removed"]))
                 event = reaction(emoji, action, at=at, reaction_user_id=user, **common)
             case "explicit":
                 verdict = draw(st.sampled_from(["ok", "not_ok", "neutral", None]))
                 event = explicit(verdict, at=at, user_id=user, text=draw(st.sampled_from(["a", None])), **common)
+            case "rating":
+                rating, scale = draw(st.sampled_from([1, 3, 5, None])), draw(st.sampled_from([None, "polite", "clear"]))
+                ends: dict[str, Any] = {} if rating is None else {"rating": rating, "worst_rating": 1, "best_rating": 5}
+                verdict = None if rating is None else "neutral"
+                event = explicit(verdict, at=at, user_id=user, scale=scale, **ends, **common)
             case "reply":
                 event = reply(at=at, reply_sender_id=user, **common)
             case "inferred":

@@ -10,6 +10,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from contracts.base import NO_VERDICTS
 from contracts.effective import effective as effective_reactions
 from contracts.effective import reaction_to_turn
 from contracts.feedback import FeedbackCreated
@@ -17,6 +18,7 @@ from reporting.dashboard.overview import overview
 from reporting.dashboard.queries.breakdown import Version, breakdown
 from reporting.dashboard.view import View
 from reporting.queries.calibration import calibration
+from reporting.queries.ratings import ratings
 from reporting.queries.reasons import reasons
 from reporting.queries.search import every
 from reporting.queries.selection import Filters, Project, TimeSpan
@@ -47,6 +49,25 @@ def announced(choose: random.Random) -> Iterator[FeedbackCreated]:
             agent_version=choose.choice([None, "1", "2"]),
             tags=tuple(choose.sample(["wrong", "slow", "rude"], choose.randrange(3))),
             correction_type=choose.choice([None, "explicit", "rephrased"]) if machine else None,
+            at=choose.randrange(72) * HOUR,
+        )
+        points = choose.choice([5, 10])
+        on_own_scale = choose.random() < 0.5
+        yield feedback(
+            f"p{choose.randrange(40)}" if on_own_scale else f"e{choose.randrange(40)}",
+            kind="rating" if on_own_scale else "explicit",
+            reaction=None if on_own_scale else choose.choice(["ok", "not_ok", "neutral"]),
+            scale=choose.choice(["polite", "clear"]) if on_own_scale else None,
+            rating=choose.randint(1, points),
+            worst_rating=1,
+            best_rating=points,
+            revision=at + 1,
+            live=choose.random() < 0.8,
+            conversation=f"c{choose.randrange(6)}",
+            turn=f"t{choose.randrange(8)}",
+            user=f"u{choose.randrange(3)}",
+            agent=f"a{choose.randrange(3)}",
+            agent_version=choose.choice([None, "1", "2"]),
             at=choose.randrange(72) * HOUR,
         )
         yield feedback(
@@ -92,7 +113,7 @@ async def test_every_number_equals_a_recount(read_models: asyncpg.Pool, seed: in
     for begin in range(0, len(events), 50):
         await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*events[begin : begin + 50]))
     all_of_them = effective(events)
-    replies = [one for one in newest_of(events) if one.feedback_type == "implicit" and one.value is not None]
+    others = [one for one in newest_of(events) if one.feedback_type in NO_VERDICTS and one.value is not None]
     span = TimeSpan(START + 10 * HOUR * 1_000_000, START + 60 * HOUR * 1_000_000)
     begins = [span.start + step * 10 * HOUR * 1_000_000 for step in range(5)]
     for filters in (Filters(), Filters(agent_id="a1"), Filters(origins=("machine",)), Filters(agent_version="2")):
@@ -110,9 +131,17 @@ async def test_every_number_equals_a_recount(read_models: asyncpg.Pool, seed: in
         within = matching(all_of_them)
         listed = [row["feedback_id"] async for row in every(read_models, AT, span, filters)]
         newest_first = sorted(
-            [*within, *matching(replies)], key=lambda one: (one.occurred_at, one.feedback_id), reverse=True
+            [*within, *matching(others)], key=lambda one: (one.occurred_at, one.feedback_id), reverse=True
         )
         assert listed == [event.feedback_id for event in newest_first]
+        rated: dict[tuple[str | None, int | None], list[int]] = {}
+        for event in [*within, *matching(others)]:
+            if event.rating is not None:
+                rated.setdefault((event.scale, event.best_rating), []).append(event.rating)
+        scales = await ratings(read_models, AT, span, filters)
+        means = {scale: sum(given) / len(given) for scale, given in rated.items()}
+        assert {(one.scale, one.best_rating): one.ratings for one in scales} == {at: len(rated[at]) for at in rated}
+        assert {(one.scale, one.best_rating): one.mean for one in scales} == pytest.approx(means)
         counted = await breakdown(read_models, AT, span, filters, begins)
         for origin in ("user", "machine"):
             of = [event for event in within if event.origin == origin]

@@ -6,6 +6,7 @@ from collections.abc import Awaitable
 from typing import Any, Protocol
 from uuid import NAMESPACE_OID, UUID, uuid5
 
+from contracts.base import NO_VERDICTS
 from contracts.chat import ChatMessageIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackCreated
 from servicekit.log.records import Coordinates, RawRecord, Received
@@ -46,9 +47,9 @@ def feedback(
     live: bool = True,
     **fields: Any,
 ) -> FeedbackCreated:
-    """Return a feedback event; `at` and `recorded` are in seconds from START. A reply (`kind="implicit"`) has its
-    own value."""
-    value = _VALUES[reaction] if kind != "implicit" else REPLY_VALUE if live else None
+    """Return a feedback event; `at` and `recorded` are in seconds from START. Types that are not verdicts (`implicit`,
+    `rating`) have a value while they are `live`, and no reaction."""
+    value = _VALUES[reaction] if kind not in NO_VERDICTS else REPLY_VALUE if live else None
     values: dict[str, Any] = {
         "event_id": f"{name}-{revision}",
         "occurred_at": START + int(at * 1_000_000),
@@ -68,7 +69,7 @@ def feedback(
         "feedback_type": kind,
         "source": "chat",
         "source_id": name,
-        "reaction": None if kind == "implicit" else reaction,
+        "reaction": None if kind in NO_VERDICTS else reaction,
         "value": value,
         "confidence": 1.0,
         "text": None,

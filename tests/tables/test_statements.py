@@ -66,6 +66,9 @@ FILLED: Mapping[tuple[str, ...], Parts] = {
 """SQL for the slots of statements, by the names of the slots."""
 BY_NAME: Mapping[str, Parts] = {
     "count_judgements": [{"source": judgements(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
+    "count_ratings": [
+        {"rows": REPORTING.part("ratings_in", view=view, where=WHERE)} for view in ("effective", "live_replies")
+    ],
     "list_reasons": [{"source": reasons_given(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
 }
 """SQL for the slots of single statements."""

@@ -60,10 +60,26 @@ export class Client {
     conversationId: string,
     turnId: string,
     reaction: Reaction,
-    said: Omit<Body<Give>, "reaction"> = {},
+    said: Omit<Body<Give>, "reaction" | "rating" | "scale"> = {},
     call: PerCall = {},
   ): Promise<Answer<Give>> {
     return this.#json("POST", this.#path(conversationId, "turns", turnId, "feedback"), { ...said, reaction }, call, "feedback_id");
+  }
+
+  /**
+   * Rate an answer from 1 to `scale`, or on one of the project's own scales by its name, which counts in no share. Null
+   * takes the rating back.
+   */
+  submitRating(
+    conversationId: string,
+    turnId: string,
+    rating: number | null,
+    scale: number | string,
+    said: Pick<Body<Give>, "text" | "ts" | "user_id"> = {},
+    call: PerCall = {},
+  ): Promise<Answer<Give>> {
+    const path = this.#path(conversationId, "turns", turnId, "feedback");
+    return this.#json("POST", path, { ...said, rating, scale }, call, "feedback_id");
   }
 
   /** Take the judgement of a turn back, its words with it. */

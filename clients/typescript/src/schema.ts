@@ -452,7 +452,7 @@ export interface FoundCandidate {
   conversation_id: string;
 }
 
-/** Effective feedback record, or a reply to an answer. */
+/** Effective feedback record, a reply to an answer, or a rating on one of the project's own scales. */
 export interface FoundFeedback {
   /** Id of the record; it never changes. */
   feedback_id: string;
@@ -472,9 +472,9 @@ export interface FoundFeedback {
   user_type: string;
   /** `user`: a person's verdict. `machine`: inferred from a message. `reviewer`: a review. */
   origin: "user" | "machine" | "reviewer";
-  /** `reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a reply, which is not a verdict and counts in no share. */
-  feedback_type: "implicit" | "reaction" | "explicit" | "inferred";
-  /** The verdict; null for a reply. */
+  /** `reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a reply. `rating`: a rating on an own scale. Replies and such ratings are no verdicts and in no share. */
+  feedback_type: "implicit" | "reaction" | "explicit" | "inferred" | "rating";
+  /** The verdict; null for a reply or a rating on an own scale. */
   reaction: "ok" | "not_ok" | "neutral" | null;
   /** The reward, -1 to 1. */
   value: number | null;
@@ -496,6 +496,14 @@ export interface FoundFeedback {
   detector: string | null;
   /** For a machine verdict: the part of the detector that decided. */
   decided_by: "rules" | "learned" | "llm" | null;
+  /** The rating as the person gave it; null for other feedback. */
+  rating: number | null;
+  /** For a rating on one of the project's own scales: its name. Such a rating is not a verdict on the answer. Null for a rating of the answer itself, which is one, and for other feedback. */
+  scale: string | null;
+  /** For a rating: the worst one of its scale. */
+  worst_rating: number | null;
+  /** For a rating: the best one of its scale, above or below the worst. */
+  best_rating: number | null;
   /** Time of the verdict. */
   ts: string;
 }
@@ -839,7 +847,7 @@ export interface OfDetector {
   verdicts: number;
 }
 
-/** A person's effective reaction on a turn; without one, `reaction` and the fields after it are null or empty. */
+/** A person's effective reaction on a turn; without one, `reaction` and the fields up to `best_rating` are null. */
 export interface OwnFeedback {
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -849,8 +857,8 @@ export interface OwnFeedback {
   user_id: string;
   /** The verdict; null without a reaction. */
   reaction?: "ok" | "not_ok" | "neutral" | null;
-  /** implicit, reaction, explicit or inferred. */
-  feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | null;
+  /** reaction or explicit. */
+  feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | null;
   /** The person's text. */
   text?: string | null;
   /** Reasons that the person chose. */
@@ -861,6 +869,30 @@ export interface OwnFeedback {
   emoji?: string | null;
   /** Time of the feedback, RFC 3339. */
   ts?: string | null;
+  /** The rating as the person gave it; null for other feedback. */
+  rating?: number | null;
+  /** For a rating: the worst one of its scale. */
+  worst_rating?: number | null;
+  /** For a rating: the best one of its scale, above or below the worst. */
+  best_rating?: number | null;
+  /** The person's ratings on the project's own scales, which stand alone. */
+  ratings?: OwnRating[];
+}
+
+/** A person's rating of an answer on one of the project's own scales. */
+export interface OwnRating {
+  /** Name of the scale. */
+  scale: string;
+  /** The rating. */
+  rating: number;
+  /** The worst rating of the scale. */
+  worst_rating: number;
+  /** The best rating of the scale. */
+  best_rating: number;
+  /** The person's text. */
+  text: string | null;
+  /** Time of the rating, RFC 3339. */
+  ts: string;
 }
 
 /** A drawn answer without a review. Review it as any turn, by `POST .../turns/{turn_id}/reviews`. */
@@ -1238,6 +1270,20 @@ export interface SatisfactionDropped {
   kind: "satisfaction_dropped";
 }
 
+/** Number and mean of the ratings on one scale; `scale` is null for ratings of the answer itself. */
+export interface ScaleFigures {
+  /** For a rating on one of the project's own scales: its name. Such a rating is not a verdict on the answer. Null for a rating of the answer itself, which is one, and for other feedback. */
+  scale: string | null;
+  /** The worst rating of the scale. */
+  worst_rating: number;
+  /** The best rating of the scale. */
+  best_rating: number;
+  /** The number of ratings. */
+  ratings: number;
+  /** Their mean, on the scale. */
+  mean: number;
+}
+
 /** Search with filters, all of which must match; without any, all effective feedback and all replies match. */
 export interface SearchBody {
   /** Maximum number of items in the response. */
@@ -1254,8 +1300,8 @@ export interface SearchBody {
   reaction?: "ok" | "not_ok" | "neutral" | null;
   /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
   origin?: "user" | "machine" | "reviewer" | null;
-  /** `reaction`, `explicit`, `inferred`, `implicit` for replies, or `verdict` for all except replies. */
-  feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "verdict" | null;
+  /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on own scales, or `verdict` for all except these two. */
+  feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
   /** A reason: a tag, or a machine verdict's correction type. */
   tag?: string | null;
   /** Minimum confidence, 0 to 1. */
@@ -1341,6 +1387,8 @@ export interface Summary {
   totals: Figures;
   /** Replies to answers. They are not verdicts: no other number counts them. */
   replies: number;
+  /** Ratings by scale. Those of the answer (`scale` null) are verdicts and counted above, too. */
+  ratings: ScaleFigures[];
   /** Counts by time; empty buckets are left out. */
   buckets: BucketFigures[];
   /** By agent, most feedback first. */
@@ -1628,8 +1676,12 @@ export interface Operations {
   "POST /conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/feedback": {
     query: Record<string, unknown>;
     body: {
-      /** ok, not_ok or neutral; null retracts the judgement. */
-      reaction: "ok" | "not_ok" | "neutral" | null;
+      /** ok, not_ok or neutral; null retracts the judgement. Not together with `rating`. */
+      reaction?: "ok" | "not_ok" | "neutral" | null;
+      /** A rating on `scale`, instead of `reaction`; null retracts it. */
+      rating?: number | null;
+      /** The number of points, for a rating of the answer from 1 to that number; or the name of one of the project's own scales (`FEEDBACK_SCALES`). */
+      scale?: number | string | null;
       /** The reason, in the person's own words. */
       text?: string | null;
       /** The time, RFC 3339 with an offset; default: now. */
@@ -1835,8 +1887,8 @@ export interface Operations {
       reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, or `verdict` for all except replies. */
-      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "verdict" | null;
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on own scales, or `verdict` for all except these two. */
+      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
       /** A reason: a tag, or a machine verdict's correction type. */
       tag?: string | null;
       /** Minimum confidence, 0 to 1. */

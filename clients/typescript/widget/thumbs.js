@@ -1,7 +1,7 @@
 /**
  * <agent-feedback-thumbs tenant="acme" project="support" conversation="c-42" turn="t-7"></agent-feedback-thumbs>
  *
- * A person's judgement of one answer: give, change, explain, correct, take back. docs/http.md describes every attribute,
+ * A person's judgement of one answer, by thumbs or on a scale: give, change, explain, correct, take back. docs/http.md describes every attribute,
  * property, event and colour; all may be set at any time, before the script has loaded, too.
  */
 import { ask, FeedbackError, pathOf } from "../src/asking.ts";
@@ -39,6 +39,7 @@ button:hover, .tags button, .end button, textarea { border-color: var(--line); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
 [aria-pressed="true"] { color: var(--accent); }
 .tags [aria-pressed="true"] { border-color: var(--accent); }
+.scale { margin-left: .625rem; }
 .thumb { display: inline-grid; place-items: center; padding: 0; }
 svg { width: 1.25rem; fill: none; stroke: currentColor; stroke-width: 1.75; stroke-linejoin: round; }
 [aria-pressed="true"] svg { fill: currentColor; }
@@ -66,8 +67,9 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
     svg.append(path);
     return svg;
   };
-  const NOTHING = { reaction: null, tags: [], text: "", correction: "" };
-  const TEXTS = ["tenant", "project", "conversation", "turn", "base", "token-url"];
+  const NOTHING = { reaction: null, rating: null, tags: [], text: "", correction: "" };
+  const TEXTS = ["tenant", "project", "conversation", "turn", "base", "token-url", "scale", "worst", "best"];
+  const SCALE = ["scale", "worst", "best"];
   const VALUES = ["token", "getToken", "labels", "reasons", "correction"];
   const camel = (name) => name.replace(/-(.)/, (_, letter) => letter.toUpperCase());
 
@@ -109,7 +111,7 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
 
     attributeChangedCallback(name) {
       if (name === "token-url") this.#forget();
-      if (this.#parts) this.#soon(VALUES.includes(name));
+      if (this.#parts) this.#soon(VALUES.includes(name) || SCALE.includes(name));
     }
 
     /** Show what the person holds on the turn now. */
@@ -119,9 +121,11 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
       this.#say();
       if (!this.#address || !this.#maySend) return;
       try {
-        const { reaction, tags, text, correction } = await this.#ask("GET");
+        const own = await this.#ask("GET");
         if (round !== this.#round) return;
-        this.#hold({ reaction, tags: tags ?? [], text: text ?? "", correction: correction ?? "" });
+        const { reaction, rating, tags, text, correction } = this.#points ? this.#rated(own) : own;
+        const said = { tags: tags ?? [], text: text ?? "", correction: correction ?? "" };
+        this.#hold({ reaction: reaction ?? null, rating: rating ?? null, ...said });
         this.#tell("feedback-loaded", { ...this.#held });
       } catch (error) {
         if (round === this.#round && error.status === 401) this.#say("signIn");
@@ -153,6 +157,31 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
       return new URL((this.base || HOME).replace(/\/*$/, "/"), location.href);
     }
 
+    /** The ratings to choose from, worst first; null for thumbs. */
+    get #points() {
+      if (!this.scale) return null;
+      const [worst, best] = this.#ofAnswer ? [1, +this.scale] : [+(this.worst ?? 1), +(this.best ?? 5)];
+      const steps = Math.abs(best - worst);
+      if (!(steps >= 1 && steps <= 100)) return null;
+      return Array.from({ length: steps + 1 }, (_, step) => worst + step * Math.sign(best - worst));
+    }
+
+    /** True if the scale is a number of points: such a rating judges the answer itself. */
+    get #ofAnswer() {
+      return /^\d+$/.test(this.scale ?? "");
+    }
+
+    /** What the person holds on the element's scale. */
+    #rated(own) {
+      if (!this.#ofAnswer) return own.ratings?.find((one) => one.scale === this.scale) ?? NOTHING;
+      return own.worst_rating === 1 && own.best_rating === +this.scale ? own : NOTHING;
+    }
+
+    /** The reaction or the rating that is held; null for none. */
+    #chosen(held = this.#held) {
+      return this.#points ? held.rating : held.reaction in TAGS ? held.reaction : null;
+    }
+
     get #address() {
       const ids = TEXTS.slice(0, 4).map((name) => this[name]);
       if (ids.some((id) => !id)) return null;
@@ -177,12 +206,14 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
 
     #build() {
       const label = (name) => this.#label(name);
-      const thumbs = {};
-      for (const reaction of ["ok", "not_ok"]) {
-        const name = label(reaction);
-        const button = make("button", { type: "button", class: "thumb", "aria-label": name, title: name }, hand());
-        button.onclick = () => this.#press(reaction);
-        thumbs[reaction] = button;
+      const points = this.#points;
+      const choices = new Map();
+      for (const choice of points ?? ["ok", "not_ok"]) {
+        const name = points ? `${choice} / ${Math.max(...points)}` : label(choice);
+        const said = { type: "button", class: points ? "point" : "thumb", "aria-label": name, title: name };
+        const button = make("button", said, points ? String(choice) : hand());
+        button.onclick = () => this.#press(choice);
+        choices.set(choice, button);
       }
       const why = make("button", { type: "button", "aria-expanded": "false" }, label("why"));
       const tags = make("div", { class: "tags", role: "group" });
@@ -202,9 +233,11 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
         this.#open();
         text.focus();
       };
-      const row = make("div", { class: "row", role: "group", "aria-label": label("group") }, ...Object.values(thumbs));
+      const title = points && !this.#ofAnswer ? label(this.scale) : label("group");
+      const row = make("div", { class: "row", role: "group", "aria-label": title }, ...choices.values());
+      if (points && !this.#ofAnswer) row.prepend(make("span", { class: "scale" }, title));
       row.append(why, status);
-      this.#parts = { thumbs, why, tags, text, correction, right, form, status };
+      this.#parts = { choices, why, tags, text, correction, right, form, status };
       const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
       root.adoptedStyleSheets = [STYLE];
       root.replaceChildren(row, form);
@@ -213,15 +246,15 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
 
     #hold(held) {
       this.#held = held;
-      for (const [reaction, button] of Object.entries(this.#parts.thumbs))
-        button.setAttribute("aria-pressed", held.reaction === reaction);
+      for (const [choice, button] of this.#parts.choices)
+        button.setAttribute("aria-pressed", this.#chosen(held) === choice);
       this.#fold(true);
     }
 
     /** Show or hide the form; there is one only for a judgement that is held. */
     #fold(closed) {
       const { form, why } = this.#parts;
-      const nothing = !(this.#held.reaction in TAGS);
+      const nothing = this.#chosen() === null;
       form.hidden = closed || nothing;
       why.hidden = !closed || nothing;
       why.setAttribute("aria-expanded", !form.hidden);
@@ -235,9 +268,9 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
       this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
     }
 
-    #press(reaction) {
-      const back = this.#held.reaction === reaction;
-      this.#send({ ...NOTHING, reaction: back ? null : reaction }, back ? "back" : "sent");
+    #press(choice) {
+      const back = this.#chosen() === choice;
+      this.#send({ ...NOTHING, [this.#points ? "rating" : "reaction"]: back ? null : choice }, back ? "back" : "sent");
       this.#open();
     }
 
@@ -247,7 +280,7 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
       const chosen = [...tags.children].filter((tag) => tag.ariaPressed === "true").map((tag) => tag.dataset.tag);
       const said = { text: text.value.trim(), correction: correction.value.trim() };
       this.#close();
-      this.#send({ reaction: this.#held.reaction, tags: chosen, ...said }, "noted");
+      this.#send({ ...this.#held, tags: chosen, ...said }, "noted");
     }
 
     #open() {
@@ -255,8 +288,9 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
       const { reaction, tags: chosen } = this.#held;
       text.value = this.#held.text;
       correction.value = this.#held.correction;
-      right.hidden = !this.correction || reaction !== "not_ok";
-      const offered = (this.reasons ?? TAGS)[reaction] ?? [];
+      right.hidden = !this.correction || !!this.#points || reaction !== "not_ok";
+      const offered = this.#points ? [] : (this.reasons ?? TAGS)[reaction] ?? [];
+      tags.hidden = !offered.length;
       tags.setAttribute("aria-label", this.#label(`${reaction}_why`));
       tags.replaceChildren(...offered.map((tag) => {
         const pressed = chosen.includes(tag);
@@ -268,10 +302,10 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
     }
 
     #close() {
-      const { form, thumbs } = this.#parts;
+      const { form, choices } = this.#parts;
       const inside = form.contains(this.shadowRoot.activeElement);
       this.#fold(true);
-      if (inside) (thumbs[this.#held.reaction] ?? thumbs.ok).focus();
+      if (inside) (choices.get(this.#chosen()) ?? choices.values().next().value).focus();
     }
 
     /** Another way to a token may lead to another person. */
@@ -285,6 +319,7 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
       const before = this.#held;
       const round = ++this.#round;
       const address = this.#address;
+      const body = this.#body(wanted);
       const signIn = this.#signIns;
       const bearer = this.#bearer();
       bearer.catch(() => {});
@@ -292,8 +327,6 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
       this.#say();
       this.#queue = this.#queue.then(async () => {
         try {
-          const { reaction, tags, text, correction } = wanted;
-          const body = reaction ? { reaction, tags, text: text || null, correction: correction || null } : { reaction };
           const taken = await this.#ask("POST", body, address, (renew) => {
             if (!renew) return bearer;
             if (signIn !== this.#signIns) throw new FeedbackError(401);
@@ -308,6 +341,13 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
           this.#say(TROUBLE[error.status] ?? "failed");
         }
       });
+    }
+
+    /** The request for what is wanted: a retraction carries nothing else. */
+    #body({ reaction, rating, tags, text, correction }) {
+      const scale = this.#ofAnswer ? +this.scale : this.scale;
+      if (this.#points) return rating === null ? { rating, scale } : { rating, scale, text: text || null };
+      return reaction ? { reaction, tags, text: text || null, correction: correction || null } : { reaction };
     }
 
     /** The person's token; kept until the platform refuses it. Empty where there is none. */

@@ -6,8 +6,8 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 Reaction = Literal["ok", "not_ok", "neutral"]
 Origin = Literal["user", "machine", "reviewer"]
-FoundType = Literal["implicit", "reaction", "explicit", "inferred", "verdict"]
-"""Type of feedback to find: `implicit` for replies, `verdict` for every type except replies."""
+FoundType = Literal["implicit", "reaction", "explicit", "inferred", "rating", "verdict"]
+"""Type of feedback to find. `implicit`: replies. `rating`: ratings on own scales. `verdict`: all except these two."""
 Status = Literal["accepted", "neutral", "rejected"]
 Label = Literal["positive", "negative", "skip"]
 ExportKind = Literal["kto", "dpo", "sft", "events", "detector"]
@@ -20,8 +20,22 @@ class AcceptedFeedbackJson(TypedDict):
     ts: str
 
 
+class OwnRatingJson(TypedDict):
+    """The caller's rating on one of the project's own scales."""
+
+    scale: str
+    rating: int
+    worst_rating: int
+    best_rating: int
+    text: str | None
+    ts: str
+
+
 class OwnFeedbackJson(TypedDict):
-    """The caller's own feedback on a turn. All fields from `reaction` on are null or empty if there is none."""
+    """The caller's own feedback on a turn. All fields from `reaction` on are null or empty if there is none.
+
+    `rating` is the rating behind `reaction`, `ratings` those on the project's own scales.
+    """
 
     conversation_id: str
     turn_id: str
@@ -33,6 +47,10 @@ class OwnFeedbackJson(TypedDict):
     correction: str | None
     emoji: str | None
     ts: str | None
+    rating: NotRequired[int | None]
+    worst_rating: NotRequired[int | None]
+    best_rating: NotRequired[int | None]
+    ratings: NotRequired[list[OwnRatingJson]]
 
 
 class RefusedLineJson(TypedDict):

@@ -117,7 +117,8 @@ class FilterBody(RequestBody):
     )
     feedback_type: FoundType | None = Field(
         default=None,
-        description="`reaction`, `explicit`, `inferred`, `implicit` for replies, or `verdict` for all except replies.",
+        description="`reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on own scales,"
+        " or `verdict` for all except these two.",
     )
     tag: Label | None = Field(default=None, description="A reason: a tag, or a machine verdict's correction type.")
     min_confidence: Confidence | None = Field(default=None, description="Minimum confidence, 0 to 1.")

@@ -17,6 +17,7 @@ from reporting.dashboard.view import View
 from reporting.dashboard.zones import bucket_of, local, starts
 from reporting.queries.projects import first_reaction
 from reporting.queries.ranking import ENOUGH_VOTES, AgentEvidence
+from reporting.queries.ratings import ScaleFigures, ratings
 from reporting.queries.reasons import Reason, reasons
 from reporting.queries.replies import reply_count
 from reporting.queries.search import found, with_answers
@@ -92,6 +93,7 @@ class Overview:
     steps: list[charts.Step]
     reasons: list[Reason]
     replies: int
+    ratings: list[ScaleFigures]
     agents: list[AgentRow]
     more_agents: int
     moved: list[Moved]
@@ -139,6 +141,7 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
         steps=steps,
         reasons=[one for one in why.reasons if one.not_ok],
         replies=await reply_count(pool, at, span, view.filters),
+        ratings=await ratings(pool, at, span, view.filters),
         agents=agents if view.every else agents[:_AGENTS],
         more_agents=0 if view.every else max(0, len(agents) - _AGENTS),
         moved=moved(counted, before),

@@ -12,7 +12,7 @@ from reporting.sql import SQL
 
 async def reply_count(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> int:
     """Count the replies of a window; 0 if the filters select only verdicts."""
-    if not filters.has_replies:
+    if not filters.has_non_verdicts:
         return 0
     condition, values = where(at, span, replace(filters, feedback_type=None))
     return int(await pool.fetchval(*SQL.count_replies.filled(where=condition)(**values)))

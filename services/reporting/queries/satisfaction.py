@@ -11,6 +11,7 @@ from contracts.instants import format_instant
 from contracts.intervals import satisfaction
 from reporting.queries.answers import Counts, ResponseModel, Time, Window
 from reporting.queries.counts import counts_of
+from reporting.queries.ratings import ScaleFigures, ratings
 from reporting.queries.replies import reply_count
 from reporting.queries.rollup_counts import votes
 from reporting.queries.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, TimeSpan
@@ -48,6 +49,10 @@ class Summary(ResponseModel):
     replies: Annotated[
         int, Field(description="Replies to answers. They are not verdicts: no other number counts them.")
     ]
+    ratings: Annotated[
+        list[ScaleFigures],
+        Field(description="Ratings by scale. Those of the answer (`scale` null) are verdicts and counted above, too."),
+    ]
     buckets: Annotated[list[BucketFigures], Field(description="Counts by time; empty buckets are left out.")]
     by_agent: Annotated[list[NamedFigures], Field(description="By agent, most feedback first.")]
     by_agent_version: Annotated[list[NamedFigures], Field(description="By agent version, most feedback first.")]
@@ -70,6 +75,7 @@ async def summary(pool: asyncpg.Pool, at: Project, span: TimeSpan, bucket: Bucke
         bucket=bucket,
         totals=Figures(**_figures(whole)),
         replies=await reply_count(pool, at, span, filters),
+        ratings=await ratings(pool, at, span, filters),
         buckets=sorted(
             (
                 BucketFigures(start=format_instant(max(0, row["start"])), **_figures(row))

@@ -11,6 +11,7 @@ import asyncpg
 from pydantic import Field, TypeAdapter
 
 from contracts.base import CorrectionType, DecidedBy, FeedbackType, Origin, Reaction
+from contracts.fields import BestRating, Rating, Scale, WorstRating
 from contracts.instants import format_instant
 from reporting.queries.answers import ResponseModel, Time
 from reporting.queries.cursor import Moment, decode, encode, question
@@ -21,7 +22,7 @@ from reporting.sql import SQL
 
 
 class FoundFeedback(ResponseModel):
-    """Effective feedback record, or a reply to an answer."""
+    """Effective feedback record, a reply to an answer, or a rating on one of the project's own scales."""
 
     feedback_id: Annotated[UUID, Field(description="Id of the record; it never changes.")]
     conversation_id: Annotated[str, Field(description="The conversation.")]
@@ -39,10 +40,12 @@ class FoundFeedback(ResponseModel):
         FeedbackType,
         Field(
             description="`reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a"
-            " reply, which is not a verdict and counts in no share."
+            " reply. `rating`: a rating on an own scale. Replies and such ratings are no verdicts and in no share."
         ),
     ]
-    reaction: Annotated[Reaction | None, Field(description="The verdict; null for a reply.")]
+    reaction: Annotated[
+        Reaction | None, Field(description="The verdict; null for a reply or a rating on an own scale.")
+    ]
     value: Annotated[float | None, Field(description="The reward, -1 to 1.")]
     confidence: Annotated[float, Field(description="0 to 1; 1 for a person's own verdict.")]
     text: Annotated[
@@ -61,6 +64,10 @@ class FoundFeedback(ResponseModel):
     decided_by: Annotated[
         DecidedBy | None, Field(description="For a machine verdict: the part of the detector that decided.")
     ]
+    rating: Rating
+    scale: Scale
+    worst_rating: WorstRating
+    best_rating: BestRating
     ts: Annotated[Time, Field(description="Time of the verdict.")]
 
 
@@ -215,6 +222,6 @@ def _sources(filters: Filters) -> dict[FeedbackTable, str]:
     found: dict[FeedbackTable, str] = {}
     if filters.has_verdicts:
         found["feedbacks"] = filters.view
-    if filters.has_replies:
+    if filters.has_non_verdicts:
         found["replies"] = "live_replies"
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from contracts.base import CorrectionType, DecidedBy, FeedbackType, Origin, Reaction
+from contracts.base import NO_VERDICTS, CorrectionType, DecidedBy, FeedbackType, Origin, Reaction
 from contracts.instants import DAY, MINUTE
 
 
@@ -36,7 +36,7 @@ WIDTHS: Final[dict[Bucket, int]] = {"hour": HOUR, "day": DAY, "week": 7 * DAY}
 SHIFTS: Final[dict[Bucket, int]] = {"hour": 0, "day": 0, "week": 4 * DAY}
 """Start of the first full bucket, from the epoch: weeks begin on Monday, and the epoch was a Thursday."""
 FoundType = FeedbackType | Literal["verdict"]
-"""Type of feedback to list; `verdict` is every type except replies (`implicit`), which are not verdicts."""
+"""Type of feedback to list; `verdict` is every type except `implicit` and `rating`, which are not verdicts."""
 GivenBy = Literal["person", "agent"]
 """Whoever gave a feedback, or wrote what the machine judged: a person, or an agent (user type `agent`)."""
 
@@ -77,16 +77,17 @@ class Filters:
     @property
     def has_verdicts(self) -> bool:
         """Return True if verdicts may match these filters."""
-        return self.feedback_type != "implicit"
+        return self.feedback_type not in NO_VERDICTS
 
     @property
-    def has_replies(self) -> bool:
-        """Return True if replies may match these filters. They have no verdict, reason or detector."""
+    def has_non_verdicts(self) -> bool:
+        """Return True if replies or ratings on own scales may match. They have no verdict, reason or detector."""
         of_verdicts = (
             *(self.reaction, self.reason, self.detector, self.decided_by, self.overruled, self.issue, self.unreviewed),
         )
         by_people = self.origins is None or "user" in self.origins
-        return self.feedback_type in (None, "implicit") and by_people and not any(of_verdicts)
+        of_type = self.feedback_type is None or self.feedback_type in NO_VERDICTS
+        return of_type and by_people and not any(of_verdicts)
 
 
 NONE_GIVEN: Final = Filters()

@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from contracts.base import NO_VERDICTS
 from contracts.feedback import FeedbackCreated, FeedbackSessionCreated
 from contracts.ids import derived_id
 from contracts.sources import REVIEW
@@ -24,7 +25,7 @@ MessageKey = tuple[str, str, str, str]
 
 
 class FeedbackRow(NamedTuple):
-    """Row of the table `feedbacks` or, for a reply, of `replies`; readers see the fields from `slot` on.
+    """Row of the table `feedbacks` or, if it is not a verdict, of `replies`; readers see the fields from `slot` on.
 
     Each review has its own slot: the newest live review of a turn counts, whoever wrote it. An overruled verdict has
     the `reaction` null, like every cleared record, and the machine's reaction in `overruled_reaction`.
@@ -68,18 +69,20 @@ class FeedbackRow(NamedTuple):
     overruled_reaction: str | None
     detector: str | None
     decided_by: str | None
+    rating: int | None = None
+    scale: str | None = None
+    worst_rating: int | None = None
+    best_rating: int | None = None
 
     @property
     def values(self) -> tuple[object, ...]:
         return self[3:]
 
     @property
-    def is_reply(self) -> bool:
-        return self.feedback_type == REPLY
+    def is_verdict(self) -> bool:
+        return self.feedback_type not in NO_VERDICTS
 
 
-REPLY: Final = "implicit"
-"""Feedback type of replies: engagement, not a verdict."""
 _SLOT: Final = FeedbackRow._fields.index("slot")
 _VALUES: Final = attrgetter(*(name for name in FeedbackRow._fields if name != "slot"))
 
@@ -166,7 +169,7 @@ def session_row(event: FeedbackSessionCreated) -> SessionRow:
 def feedback_row(event: FeedbackCreated) -> FeedbackRow:
     """Return the row of a feedback record."""
     slot = event.feedback_id
-    if event.origin == "user" and event.source != REVIEW and event.feedback_type != REPLY:
+    if event.origin == "user" and event.source != REVIEW and event.feedback_type not in NO_VERDICTS:
         slot = person_slot(event.tenant, event.project, event.conversation_id, event.turn_id, event.user_id)
     announced = _VALUES(event)
     row = FeedbackRow._make((*announced[:_SLOT], slot, *announced[_SLOT:]))

@@ -84,8 +84,8 @@ class PostgresReadModels:
 def by_table(rows: Sequence[FeedbackRow]) -> dict[FeedbackTable, list[FeedbackRow]]:
     """Return the rows of each table that has any, in the tables' order."""
     found: dict[FeedbackTable, list[FeedbackRow]] = {
-        "feedbacks": [row for row in rows if not row.is_reply],
-        "replies": [row for row in rows if row.is_reply],
+        "feedbacks": [row for row in rows if row.is_verdict],
+        "replies": [row for row in rows if not row.is_verdict],
     }
     return {table: some for table, some in found.items() if some}
 

@@ -63,7 +63,16 @@ where {where} and e.origin = 'machine' and (e.reaction is not null or e.overrule
 group by e.detector, e.decided_by order by e.detector desc nulls last, e.decided_by limit 100
 
 -- name: count_replies(where)
-select count(*) from live_replies e where {where}
+select count(*) from live_replies e where {where} and e.feedback_type = 'implicit'
+
+-- fragment: ratings_in(view, where)
+select e.scale, e.worst_rating, e.best_rating, e.rating from {view} e where {where} and e.rating is not null
+
+-- name: count_ratings(rows)
+select scale, worst_rating, best_rating, count(*) as ratings, avg(rating)::float as mean from ({rows}) r
+group by scale, worst_rating, best_rating
+order by scale nulls first, worst_rating, best_rating
+limit 100
 
 -- name: list_reasons(source)
 select * from (

@@ -56,7 +56,7 @@ def export(
     agent_version: Annotated[str | None, typer.Option(help="Only answers of this version.")] = None,
     model: Annotated[str | None, typer.Option(help="Only answers of this language model.")] = None,
     reaction: Annotated[str | None, typer.Option(help="ok, not_ok or neutral.")] = None,
-    feedback_type: Annotated[str | None, typer.Option(help="reaction, explicit or inferred.")] = None,
+    feedback_type: Annotated[str | None, typer.Option(help="reaction, explicit, inferred, implicit or rating.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only feedback with this reason.")] = None,
     user_id: Annotated[str | None, typer.Option(help="Only feedback from this person.")] = None,
     conversation_id: Annotated[str | None, typer.Option(help="Only this conversation.")] = None,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from standalone.one_process.replay import ReplayResult
     from standalone.one_process.stack import Stack
 
-FEEDBACK_TYPES = ("implicit", "reaction", "explicit", "inferred")
+FEEDBACK_TYPES = ("implicit", "reaction", "explicit", "inferred", "rating")
 REACTIONS = ("ok", "not_ok", "neutral")
 
 

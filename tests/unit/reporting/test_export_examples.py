@@ -28,6 +28,7 @@ ROW: dict[str, Any] = {
     "tags": ["wrong"],
     "correction_type": None,
     "emoji": None,
+    **dict.fromkeys(("rating", "scale", "worst_rating", "best_rating")),
     "detector": None,
     "decided_by": None,
 }

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from standalone.one_process.summary import print_summary
 
-NONE: dict[str, int] = {"implicit": 0, "explicit": 0, "reaction": 0, "inferred": 0}
+NONE: dict[str, int] = {"implicit": 0, "explicit": 0, "reaction": 0, "inferred": 0, "rating": 0}
 
 
 def facts(by_type: dict[str, int], cleared: int) -> dict[str, Any]:

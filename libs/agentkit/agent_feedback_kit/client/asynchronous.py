@@ -49,6 +49,7 @@ class AsyncClient:
     """
 
     submit_feedback = _AsyncMethod(calls.submit_feedback)
+    submit_rating = _AsyncMethod(calls.submit_rating)
     clear_feedback = _AsyncMethod(calls.clear_feedback)
     own_feedback = _AsyncMethod(calls.own_feedback)
     ingest = _AsyncMethod(calls.ingest)

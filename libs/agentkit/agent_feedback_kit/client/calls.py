@@ -98,6 +98,26 @@ def submit_feedback(
     return _one("POST", path, {"reaction": reaction} | body, AcceptedFeedbackJson)
 
 
+def submit_rating(
+    place: ProjectPlace,
+    conversation_id: str,
+    turn_id: str,
+    rating: int | None,
+    scale: int | str,
+    *,
+    text: str | None = None,
+    ts: str | None = None,
+    user_id: str | None = None,
+) -> Call[AcceptedFeedbackJson]:
+    """Rate an answer; None retracts the rating.
+
+    With a number of points as `scale`, the rating is from 1 to that number, and a judgement like that of
+    `submit_feedback`. With the name of one of the project's own scales, such as `polite`, it counts in no share.
+    """
+    body = {"rating": rating, "scale": scale} | _given(text=text, ts=ts, user_id=user_id)
+    return _one("POST", place.path(conversation_id, "turns", turn_id, "feedback"), body, AcceptedFeedbackJson)
+
+
 def clear_feedback(
     place: ProjectPlace, conversation_id: str, turn_id: str, *, ts: str | None = None, user_id: str | None = None
 ) -> Call[AcceptedFeedbackJson]:

@@ -45,6 +45,7 @@ class Client:
     """
 
     submit_feedback = _Method(calls.submit_feedback)
+    submit_rating = _Method(calls.submit_rating)
     clear_feedback = _Method(calls.clear_feedback)
     own_feedback = _Method(calls.own_feedback)
     ingest = _Method(calls.ingest)

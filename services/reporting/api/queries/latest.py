@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 from uuid import UUID
 
 import asyncpg
 from pydantic import Field, TypeAdapter
 
 from contracts.base import FeedbackType, Origin, Reaction
+from contracts.fields import BestRating, Rating, WorstRating
 from contracts.instants import format_instant
 from reporting.queries.answers import ResponseModel, Time
 from reporting.queries.cursor import TIMED, SnapshotText, decode, encode, question
@@ -70,19 +71,36 @@ class LatestQuestion(NamedTuple):
 _WATERMARK: Final = TypeAdapter(tuple[Annotated[str, Field(pattern=r"^(\*|[0-9a-f]{16})$")], SnapshotText])
 
 
+class OwnRating(ResponseModel):
+    """A person's rating of an answer on one of the project's own scales."""
+
+    scale: Annotated[str, Field(description="Name of the scale.")]
+    rating: Annotated[int, Field(description="The rating.")]
+    worst_rating: Annotated[int, Field(description="The worst rating of the scale.")]
+    best_rating: Annotated[int, Field(description="The best rating of the scale.")]
+    text: Annotated[str | None, Field(description="The person's text.")]
+    ts: Annotated[Time, Field(description="Time of the rating, RFC 3339.")]
+
+
 class OwnFeedback(ResponseModel):
-    """A person's effective reaction on a turn; without one, `reaction` and the fields after it are null or empty."""
+    """A person's effective reaction on a turn; without one, `reaction` and the fields up to `best_rating` are null."""
 
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     user_id: Annotated[str, Field(description="The person.")]
     reaction: Annotated[Reaction | None, Field(description="The verdict; null without a reaction.")] = None
-    feedback_type: Annotated[FeedbackType | None, Field(description="implicit, reaction, explicit or inferred.")] = None
+    feedback_type: Annotated[FeedbackType | None, Field(description="reaction or explicit.")] = None
     text: Annotated[str | None, Field(description="The person's text.")] = None
     tags: Annotated[tuple[str, ...], Field(description="Reasons that the person chose.")] = ()
     correction: Annotated[str | None, Field(description="The correct answer, in the person's words.")] = None
     emoji: Annotated[str | None, Field(description="The emoji, if the feedback is one.")] = None
     ts: Annotated[Time | None, Field(description="Time of the feedback, RFC 3339.")] = None
+    rating: Rating = None
+    worst_rating: WorstRating = None
+    best_rating: BestRating = None
+    ratings: Annotated[
+        tuple[OwnRating, ...], Field(description="The person's ratings on the project's own scales, which stand alone.")
+    ] = ()
 
 
 async def latest(connection: Connection, at: ConversationScope, asked: LatestQuestion) -> Latest:
@@ -144,16 +162,26 @@ def _item(row: asyncpg.Record) -> LatestItem:
     )
 
 
+def _without_time(row: asyncpg.Record) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "occurred_at"}
+
+
 async def own_feedback(connection: Connection, at: ConversationScope, turn_id: str, user_id: str) -> OwnFeedback:
     """Return the feedback of `user_id` on a turn; an unknown turn gives the same response as one without feedback."""
     slot = person_slot(*at, turn_id, user_id)
     row = await connection.fetchrow(*SQL.own_feedback(slot=slot, **at._asdict()))
+    rated = await connection.fetch(*SQL.own_ratings(turn_id=turn_id, user_id=user_id, **at._asdict()))
+    ratings = tuple(OwnRating(ts=format_instant(one["occurred_at"]), **_without_time(one)) for one in rated)
     if row is None:
-        return OwnFeedback(conversation_id=at.conversation_id, turn_id=turn_id, user_id=user_id)
+        return OwnFeedback(conversation_id=at.conversation_id, turn_id=turn_id, user_id=user_id, ratings=ratings)
     return OwnFeedback(
         conversation_id=at.conversation_id,
         turn_id=turn_id,
         user_id=user_id,
+        rating=row["rating"],
+        worst_rating=row["worst_rating"],
+        best_rating=row["best_rating"],
+        ratings=ratings,
         reaction=row["reaction"],
         feedback_type=row["feedback_type"],
         text=row["text"],

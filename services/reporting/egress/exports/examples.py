@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from contracts.instants import format_instant
 
 Format = Literal["kto", "dpo", "sft", "events", "detector"]
+RATING_COLUMNS: Final = ("rating", "scale", "worst_rating", "best_rating")
 Row = Mapping[str, Any]
 """Row of a feedback record, with the columns of `queries.search`."""
 
@@ -98,6 +99,7 @@ def events(case: FeedbackCase) -> Iterator[dict[str, Any]]:
         "correction": row["correction"],
         "correction_type": row["correction_type"],
         "emoji": row["emoji"],
+        **{name: row[name] for name in RATING_COLUMNS},
     }
 
 

@@ -117,7 +117,8 @@ _COLUMNS: Final[dict[Format, dict[str, str]]] = {
         "value": _NUMBER,
         "text": _TEXT,
         "tags": _TEXTS,
-        **dict.fromkeys(("correction", "correction_type", "emoji"), _TEXT),
+        **dict.fromkeys(("correction", "correction_type", "emoji", "scale"), _TEXT),
+        **dict.fromkeys(("rating", "worst_rating", "best_rating"), _NUMBER),
     },
     "detector": {"history": _SAID, "message": _TEXT, "machine": _TEXT, "people": _TEXT, "reviewed": _TRUTH, **_ORIGIN},
 }

@@ -1,0 +1,68 @@
+"""Reaction and reward of a rating, by the table of a project's scales. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Final, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from contracts.base import Reaction
+from contracts.fields import MOST_POINTS, ScaleName
+
+ABSTAINS_BELOW: Final = 0.25
+"""Rewards closer to 0 are those of a rating near the middle, which is neutral: a wrong reward is worse than none."""
+
+
+class RatingScale(BaseModel):
+    """Scale of ratings, from the worst to the best; the best is the lower number for school grades."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    worst: Annotated[int, Field(ge=0, le=MOST_POINTS)]
+    best: Annotated[int, Field(ge=0, le=MOST_POINTS)]
+
+    @model_validator(mode="after")
+    def _has_two_ends(self) -> RatingScale:
+        if self.worst == self.best:
+            raise ValueError("the worst and the best rating of a scale must differ")
+        return self
+
+    @property
+    def lowest(self) -> int:
+        return min(self.worst, self.best)
+
+    @property
+    def highest(self) -> int:
+        return max(self.worst, self.best)
+
+
+ScaleChanges = dict[ScaleName, RatingScale | None]
+"""Scales by name; None removes a scale from a project."""
+NO_SCALES: Final[Mapping[str, RatingScale]] = MappingProxyType({})
+
+
+class Meaning(NamedTuple):
+    """Reaction and reward (-1 to 1) of a rating."""
+
+    reaction: Reaction
+    value: float
+
+
+def meaning_of(rating: int, worst: int, best: int) -> Meaning:
+    """Return the meaning of a rating: the reward is its position between the worst (-1) and the best rating (1).
+
+    Around the middle the rating abstains: it is neutral, with the reward 0. Raises ValueError if it is off its scale.
+    """
+    if worst == best or not min(worst, best) <= rating <= max(worst, best):
+        raise ValueError("a rating must be on its scale")
+    value = (2 * rating - worst - best) / (best - worst)
+    if abs(value) < ABSTAINS_BELOW:
+        return Meaning("neutral", 0.0)
+    return Meaning("ok" if value > 0 else "not_ok", value)
+
+
+def changed_scales(scales: Mapping[str, RatingScale], changes: ScaleChanges) -> Mapping[str, RatingScale]:
+    """Return `scales` with `changes`."""
+    return {name: scale for name, scale in {**scales, **changes}.items() if scale is not None}
