@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from contracts.instants import DAY, MINUTE
-from reporting.alerts.decisions import BEFORE_DAYS, AlertEvidence, AlertStanding, Subject, findings
+from reporting.alerts.decisions import BEFORE_DAYS, AlertEvidence, AlertState, Subject, findings
 from reporting.alerts.rules import ShareRule
 from reporting.queries.votes import Votes
 
@@ -72,7 +72,7 @@ def _fired(
     """Yield the hours of looks, from the first one, at which an alert begins."""
     daily: defaultdict[int, Votes] = defaultdict(Votes)
     changed = WARM_UP * 24 + begin
-    standing = AlertStanding()
+    state = AlertState()
     for hour in range(changed + days * 24):
         day = FIRST_DAY + hour // 24
         daily[day] += rhythm.hour(draw, day, drop if hour >= changed else 0.0)
@@ -81,9 +81,9 @@ def _fired(
         daily.pop(day - WARM_UP, None)
         now = FIRST_DAY * DAY + (hour + 1) * HOUR - 1
         evidence = AlertEvidence(now, {("people", _AGENT): daily})
-        found = next(iter(findings(rule, evidence, {_AGENT: standing})), None)
-        if standing.open is None and found is not None:
+        found = next(iter(findings(rule, evidence, {_AGENT: state})), None)
+        if state.open is None and found is not None:
             yield hour + 1 - changed
-            standing = AlertStanding(found, standing.ended_at)
-        elif standing.open is not None and found is None:
-            standing = AlertStanding(None, now)
+            state = AlertState(found, state.ended_at)
+        elif state.open is not None and found is None:
+            state = AlertState(None, now)

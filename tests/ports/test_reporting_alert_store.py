@@ -18,10 +18,10 @@ from reporting.alerts.store import (
     AlertTransaction,
     ChannelCount,
     alert_rows,
+    alert_states,
     delete_rule,
     message_counts,
     set_rule,
-    standings_of,
     stored_rules,
 )
 from reporting.queries.selection import Project
@@ -76,13 +76,13 @@ async def test_the_standing_of_a_rule_is_its_open_alert_or_else_the_last_one(rea
     async with read_models.acquire() as connection:
         [row] = await AlertTransaction(connection, AT).rows()
     assert (row.title, row.over_at) == ("second", NOW + 9)
-    standing = standings_of([row], RULE)[Subject()]
+    standing = alert_states([row], RULE)[Subject()]
     assert (standing.open, standing.ended_at) == (None, NOW + 9)
     await opened(read_models, "fourth")
     async with read_models.acquire() as connection:
         [row] = await AlertTransaction(connection, AT).rows()
-    assert (row.title, standings_of([row], RULE)[Subject()]) == ("fourth", (row.finding, 0))
-    assert standings_of([row], RULE.model_copy(update={"name": "other"})) == {}
+    assert (row.title, alert_states([row], RULE)[Subject()]) == ("fourth", (row.finding, 0))
+    assert alert_states([row], RULE.model_copy(update={"name": "other"})) == {}
 
 
 @pytest.mark.parametrize("elsewhere", ELSEWHERE, ids=str)

@@ -27,6 +27,8 @@ SHARED_NAMES = {
 METAPHORS = {
     "AlertBoard",
     "AlertDesk",
+    "AlertStanding",
+    "AlertStandings",
     "AskAgain",
     "Behind",
     "Holdback",

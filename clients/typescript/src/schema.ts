@@ -44,7 +44,7 @@ export interface AgentText {
   ts: string;
 }
 
-/** Alert that is open or over. */
+/** Open alert, or one that is over. */
 export interface AlertShown {
   /** Name of its rule. */
   rule: string;
@@ -821,7 +821,7 @@ export interface NamedFigures {
   name: string | null;
 }
 
-/** An open issue whose first rejection is recent affects many people. It is over once the issue is not open. */
+/** An open issue with a recent first rejection affects many people. The alert is over once it is not open. */
 export interface NewIssue {
   /** Name of the rule, unique in its project. */
   name: string;
@@ -1186,7 +1186,7 @@ export interface RefusedEvent {
   detail: string;
 }
 
-/** A resolved issue came back. It is over once the issue is resolved again, muted or reopened. */
+/** A resolved issue has regressed. The alert is over once it is resolved again, muted or reopened. */
 export interface RegressedIssue {
   /** Name of the rule, unique in its project. */
   name: string;

@@ -1,8 +1,7 @@
 """Decisions of alert rules: evidence in, findings out. Pure.
 
-A rule about satisfaction tests the verdicts since each of the last days, so a test is at most some days old and a
-change in the middle of a week is not diluted. Each test is always valid, so the number of looks does not matter
-(decision 132).
+A rule about satisfaction tests the verdicts since each of the last days, so that older verdicts do not
+dilute a change. Each test is always valid, however often it is repeated (decision 132).
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from reporting.alerts.sequential import ShareTest, below_before, below_level
 from reporting.queries.votes import Votes
 
 BEFORE_DAYS: Final = 28
-"""Days of the period that a drop is compared with: whole weeks, so that each weekday is in it equally often."""
+"""Length of the earlier period for a drop, in days: whole weeks, so that it has each weekday equally often."""
 LEAST_VOTES: Final = 20
-"""Fewest verdicts that a test of a share needs."""
+"""Minimum number of verdicts that a test of a share needs."""
 _WEEK: Final = 7
 _NO_VOTES: Final = Votes()
 
@@ -45,7 +44,7 @@ class Subject(NamedTuple):
 
 
 class IssueFacts(NamedTuple):
-    """Issue that is open or regressed. Times are in microseconds; its state is that since `state_at`."""
+    """Issue that is open or regressed, since `state_at`. Times are in microseconds."""
 
     id: int
     agent_id: str
@@ -64,10 +63,11 @@ Counts = Mapping[tuple[JudgedBy, Subject], Daily]
 
 @dataclass(frozen=True, slots=True)
 class AlertEvidence:
-    """Facts that the rules of a project, or of the platform, are decided by. `now` is in microseconds.
+    """Facts from which the rules of a project or of the platform are decided. `now` is in microseconds.
 
-    `silent` has the verdicts in a silence rule's hours, and in the same hours a week before, by the rule's name. `lag`
-    is the number of waiting records, and `lagging_since` the time since when there have been any number of them.
+    `silent` has, by the name of each silence rule, the numbers of verdicts in its hours and in the same hours a week
+    before. `lag` is the number of waiting records; `lagging_since` has the time since when each lag rule's limit is
+    exceeded, by the rule's name.
     """
 
     now: int
@@ -81,11 +81,11 @@ class AlertEvidence:
 
 @dataclass(frozen=True, slots=True)
 class AlertFinding:
-    """Fact that an alert reports. Its verdicts are those from `since` to `until`, in microseconds.
+    """Fact that an alert reports, about the verdicts from `since` to `until` (microseconds).
 
-    `share` and `reference` are satisfaction and the value that it is compared with, 0 to 1; `bound` is the upper
-    always-valid confidence bound of `share`. `number` counts verdicts, or people, letters or records; `rejected` counts
-    the verdicts that reject, or an issue's turns.
+    `share` is satisfaction, `reference` the value that it is compared with, both 0 to 1. `bound` is the upper
+    always-valid confidence bound of `share`. `number` counts verdicts; for issues people, for the platform dead letters
+    or records. `rejected` counts the verdicts that reject, or an issue's turns.
     """
 
     subject: Subject
@@ -99,41 +99,41 @@ class AlertFinding:
 
     @property
     def difference(self) -> float:
-        """Return share minus reference, 0 if there are none."""
+        """Return share minus reference, or 0 for findings without a share."""
         return 0.0 if self.share is None or self.reference is None else self.share - self.reference
 
 
-class AlertStanding(NamedTuple):
-    """State of a rule for one subject: the open alert's finding, or None; and the end of the last alert, 0 for none."""
+class AlertState(NamedTuple):
+    """Alerts of a rule about one subject: the finding of the open one, if any, and the end of the last one, or 0."""
 
     open: AlertFinding | None = None
     ended_at: int = 0
 
 
-AlertStandings = Mapping[Subject, AlertStanding]
-_NEVER: Final = AlertStanding()
+AlertStates = Mapping[Subject, AlertState]
+_NEVER: Final = AlertState()
 
 
-def of_share(rule: ShareRule, evidence: AlertEvidence, standings: AlertStandings) -> Iterator[AlertFinding]:
+def find_low_shares(rule: ShareRule, evidence: AlertEvidence, states: AlertStates) -> Iterator[AlertFinding]:
     """Yield a finding for each agent or version whose satisfaction is too low."""
     whose: JudgedBy = rule.verdicts
     for (by, subject), daily in evidence.daily.items():
         is_tested = (subject.version is not None) == (rule.per == "version") and rule.agent in (None, subject.agent)
         if by == whose and is_tested:
-            found = _low(rule, subject, daily, evidence, standings.get(subject, _NEVER))
+            found = _low(rule, subject, daily, evidence, states.get(subject, _NEVER))
             if found is not None:
                 yield found
 
 
 def _low(
-    rule: ShareRule, subject: Subject, daily: Daily, evidence: AlertEvidence, standing: AlertStanding
+    rule: ShareRule, subject: Subject, daily: Daily, evidence: AlertEvidence, state: AlertState
 ) -> AlertFinding | None:
-    """Return the strongest finding, or that of an open alert which is not over; None if there is none."""
+    """Return the strongest finding of a subject, or that of its open alert if it continues; None if there is none."""
     today = evidence.now // DAY
     before = evidence.daily.get((rule.verdicts, Subject(subject.agent)), {})
     # A test that begins before the end of the last alert would report the same drop again.
-    first = max(today - rule.days + 1, -(-standing.ended_at // DAY))
-    open_ = standing.open
+    first = max(today - rule.days + 1, -(-state.ended_at // DAY))
+    open_ = state.open
     if open_ is not None:
         first = max(first, open_.since // DAY)
     # From the newest day back: the verdicts of a test are those of the test before, and one day's more.
@@ -192,41 +192,41 @@ def _by_weekday(daily: Daily, end: int) -> dict[int, Votes]:
     return found
 
 
-def of_silence(rule: Silence, evidence: AlertEvidence, standings: AlertStandings) -> Iterator[AlertFinding]:
+def find_silence(rule: Silence, evidence: AlertEvidence, states: AlertStates) -> Iterator[AlertFinding]:
     """Yield a finding if nobody judged anything in the rule's hours."""
     subject = Subject(rule.agent)
     now, week_before = evidence.silent.get(rule.name, (1, 0))
-    is_open = standings.get(subject, _NEVER).open is not None
+    is_open = states.get(subject, _NEVER).open is not None
     if now == 0 and (is_open or week_before >= rule.least):
         yield AlertFinding(subject, evidence.now - rule.hours * 60 * MINUTE, evidence.now, week_before)
 
 
-def of_issues(rule: IssueRule, evidence: AlertEvidence, standings: AlertStandings) -> Iterator[AlertFinding]:
-    """Yield a finding for each issue in the rule's state. A new issue is reported once, a regressed one each time."""
+def find_issues(rule: IssueRule, evidence: AlertEvidence, states: AlertStates) -> Iterator[AlertFinding]:
+    """Yield a finding for each issue that the rule is about: once for a new one, and at each regression."""
     for one in evidence.issues:
         subject = Subject(one.agent_id, issue=one.id)
-        standing = standings.get(subject, _NEVER)
-        if rule.agent in (None, one.agent_id) and _is_reported(rule, one, standing, evidence.now):
+        state = states.get(subject, _NEVER)
+        if rule.agent in (None, one.agent_id) and _is_reported(rule, one, state, evidence.now):
             since = one.state_at if one.is_regressed else one.first_at
             yield AlertFinding(subject, since, evidence.now, one.people, rejected=one.turns)
 
 
-def _is_reported(rule: IssueRule, one: IssueFacts, standing: AlertStanding, now: int) -> bool:
+def _is_reported(rule: IssueRule, one: IssueFacts, state: AlertState, now: int) -> bool:
     match rule:
         case RegressedIssue():
             return one.is_regressed
         case NewIssue():
-            is_new = not standing.ended_at and one.people >= rule.people and one.first_at >= now - rule.days * DAY
-            return not one.is_regressed and (standing.open is not None or is_new)
+            is_new = not state.ended_at and one.people >= rule.people and one.first_at >= now - rule.days * DAY
+            return not one.is_regressed and (state.open is not None or is_new)
 
 
-def of_dead_letters(rule: DeadLetters, evidence: AlertEvidence, _: AlertStandings) -> Iterator[AlertFinding]:
+def find_dead_letters(rule: DeadLetters, evidence: AlertEvidence, _: AlertStates) -> Iterator[AlertFinding]:
     """Yield a finding if there are more dead letters than the rule allows."""
     if evidence.dead_letters > rule.more_than:
         yield AlertFinding(Subject(), evidence.now, evidence.now, evidence.dead_letters)
 
 
-def of_lag(rule: Lag, evidence: AlertEvidence, _: AlertStandings) -> Iterator[AlertFinding]:
+def find_lag(rule: Lag, evidence: AlertEvidence, _: AlertStates) -> Iterator[AlertFinding]:
     """Yield a finding if more records than the rule allows have been waiting for long enough."""
     since = evidence.lagging_since.get(rule.name)
     if since is not None and evidence.now - since >= rule.minutes * MINUTE:
@@ -234,17 +234,17 @@ def of_lag(rule: Lag, evidence: AlertEvidence, _: AlertStandings) -> Iterator[Al
 
 
 DECISIONS: Final[Mapping[type[AlertRule], Any]] = {
-    SatisfactionBelow: of_share,
-    SatisfactionDropped: of_share,
-    Silence: of_silence,
-    NewIssue: of_issues,
-    RegressedIssue: of_issues,
-    DeadLetters: of_dead_letters,
-    Lag: of_lag,
+    SatisfactionBelow: find_low_shares,
+    SatisfactionDropped: find_low_shares,
+    Silence: find_silence,
+    NewIssue: find_issues,
+    RegressedIssue: find_issues,
+    DeadLetters: find_dead_letters,
+    Lag: find_lag,
 }
-"""Function that yields the findings of each kind of rule from evidence and standings."""
+"""Function that yields the findings of a kind of rule."""
 
 
-def findings(rule: AlertRule, evidence: AlertEvidence, standings: AlertStandings) -> list[AlertFinding]:
-    """Return the findings of a rule. A subject with an open alert and without a finding is over."""
-    return list(DECISIONS[type(rule)](rule, evidence, standings))
+def findings(rule: AlertRule, evidence: AlertEvidence, states: AlertStates) -> list[AlertFinding]:
+    """Return the findings of a rule. If a subject has no finding, its open alert is over."""
+    return list(DECISIONS[type(rule)](rule, evidence, states))

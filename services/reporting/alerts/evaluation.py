@@ -9,13 +9,13 @@ from uuid import uuid4
 
 from agent_feedback_kit.deadlines import within
 from contracts.instants import MINUTE, format_instant
-from reporting.alerts.decisions import AlertEvidence, AlertFinding, AlertStanding, findings
+from reporting.alerts.decisions import AlertEvidence, AlertFinding, AlertState, findings
 from reporting.alerts.digest import DAYS, digest_of, period_end
 from reporting.alerts.evidence import counts_by_day, project_evidence
 from reporting.alerts.messages import Announcement, path_of, text_of, title_of
 from reporting.alerts.rules import AlertRule, Lag, ProjectRule
 from reporting.alerts.settings_file import AlertSettings, DigestSettings
-from reporting.alerts.store import AlertRow, AlertTransaction, standings_of, stored_rules
+from reporting.alerts.store import AlertRow, AlertTransaction, alert_states, stored_rules
 from reporting.queries.selection import Project
 from reporting.sql import SQL
 from servicekit import Clock, Database, logger
@@ -24,7 +24,7 @@ BEHIND: Final = 1_000
 """Records waiting in the log above which the reports are too old for decisions."""
 _HEALTH_SECONDS: Final = 5.0
 _LETTER_MINUTES: Final = 60
-_NEVER: Final = AlertStanding()
+_NEVER: Final = AlertState()
 T = TypeVar("T")
 log = logger("alerts")
 
@@ -101,9 +101,9 @@ class AlertEvaluator:
             rows = await alerts.rows()
             left = {row.id: row for row in rows if row.over_at is None}
             for rule in rules:
-                standings = standings_of(rows, rule)
-                for found in findings(rule, evidence, standings):
-                    if standings.get(found.subject, _NEVER).open is None:
+                states = alert_states(rows, rule)
+                for found in findings(rule, evidence, states):
+                    if states.get(found.subject, _NEVER).open is None:
                         await self._open(alerts, at, rule, found, evidence.now)
                     held = [row for row in left.values() if (row.rule, row.subject) == (rule.name, found.subject)]
                     for row in held:

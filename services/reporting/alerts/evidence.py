@@ -1,4 +1,4 @@
-"""Reads of the evidence that alert rules are decided by."""
+"""Queries for the evidence of alert rules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from contracts.instants import DAY, MINUTE
 from reporting.alerts.decisions import BEFORE_DAYS, AlertEvidence, Counts, IssueFacts, Subject
-from reporting.alerts.rules import JudgedBy, OfIssue, OfShare, ProjectRule, Silence
+from reporting.alerts.rules import IssueRuleSettings, JudgedBy, ProjectRule, ShareRuleSettings, Silence
 from reporting.queries.rollup_counts import votes
 from reporting.queries.selection import HOUR, Filters, Project, TimeSpan
 from reporting.queries.votes import Votes
@@ -19,10 +19,10 @@ _WEEK = 7 * DAY
 
 async def project_evidence(pool: Any, at: Project, rules: Sequence[ProjectRule], now: int) -> AlertEvidence:
     """Read what the rules of a project need. `now` is in microseconds, a whole minute."""
-    days = max((rule.days for rule in rules if isinstance(rule, OfShare)), default=0)
+    days = max((rule.days for rule in rules if isinstance(rule, ShareRuleSettings)), default=0)
     daily = await counts_by_day(pool, at, days + BEFORE_DAYS, now) if days else {}
     silent = {rule.name: await _silent(pool, at, rule, now) for rule in rules if isinstance(rule, Silence)}
-    issues = await _issues(pool, at) if any(isinstance(rule, OfIssue) for rule in rules) else ()
+    issues = await _issues(pool, at) if any(isinstance(rule, IssueRuleSettings) for rule in rules) else ()
     return AlertEvidence(now, daily, silent, issues)
 
 

@@ -1,7 +1,7 @@
 """Messages of alerts and digests: what happened, the figures, and a link. Pure.
 
-They have names of rules and agents and numbers, but never the text of a person. So an issue is named by its number:
-its title has words of people's questions.
+They contain names of rules and agents, and numbers, but never the text of a person. They name an issue by its number,
+because its title has words of people's questions.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from contracts.instants import DAY, MINUTE, format_instant
 from reporting.alerts.decisions import AlertFinding
 from reporting.alerts.rules import (
     AlertRule,
+    IssueRuleSettings,
     Lag,
     NewIssue,
-    OfIssue,
-    OfShare,
     RegressedIssue,
     SatisfactionBelow,
+    ShareRuleSettings,
     Silence,
 )
 from reporting.queries.selection import Project
@@ -47,12 +47,12 @@ class Announcement:
 
 
 def title_of(rule: AlertRule, found: AlertFinding) -> str:
-    """Return the fact in a few words."""
+    """Return the title of an alert."""
     about = found.subject.agent or "All agents"
     if found.subject.version is not None:
         about += f" {found.subject.version}"
     match rule:
-        case OfShare():
+        case ShareRuleSettings():
             assert found.share is not None and found.reference is not None
             share, reference = f"{found.share:.0%}", f"{found.reference:.0%}"
             if isinstance(rule, SatisfactionBelow):
@@ -71,9 +71,9 @@ def title_of(rule: AlertRule, found: AlertFinding) -> str:
 
 
 def text_of(rule: AlertRule, found: AlertFinding) -> str:
-    """Return the figures in a sentence."""
+    """Return the figures of a finding in one sentence."""
     match rule:
-        case OfShare():
+        case ShareRuleSettings():
             by = "People's verdicts" if rule.verdicts == "people" else "Machine verdicts"
             return (
                 f"{by} since {format_instant(found.since)[:10]}: {found.number:,}, of which {found.rejected:,} reject. "
@@ -81,7 +81,7 @@ def text_of(rule: AlertRule, found: AlertFinding) -> str:
             )
         case Silence():
             return f"In the same hours of the week before there were {found.number:,} verdicts."
-        case OfIssue():
+        case IssueRuleSettings():
             turns = f"{found.rejected:,} rejected turn{'' if found.rejected == 1 else 's'} of {_people(found.number)}"
             day = format_instant(found.since)[:10]
             if isinstance(rule, RegressedIssue):
@@ -107,7 +107,7 @@ def path_of(rule: AlertRule, at: Project | None, found: AlertFinding) -> str:
     if found.subject.version is not None:
         query["version"] = found.subject.version
     since, until = found.since, found.until
-    if isinstance(rule, OfShare):
+    if isinstance(rule, ShareRuleSettings):
         query |= {"origin": "user" if rule.verdicts == "people" else "machine", "reaction": "not_ok"}
     else:
         since, until = since - 7 * DAY, until - 7 * DAY  # the verdicts that are missed

@@ -24,7 +24,7 @@ class RuleSettings(BaseModel):
     ] = ()
 
 
-class OfShare(RuleSettings):
+class ShareRuleSettings(RuleSettings):
     """Settings of a rule about satisfaction, tested for each agent or each version of an agent."""
 
     agent: Annotated[Id | None, Field(description="The only agent to test; null: each of them.")] = None
@@ -37,14 +37,14 @@ class OfShare(RuleSettings):
     ] = 7
 
 
-class SatisfactionBelow(OfShare):
+class SatisfactionBelow(ShareRuleSettings):
     """Satisfaction is below a level, with its whole always-valid interval."""
 
     kind: Annotated[Literal["satisfaction_below"], Field(description="Kind of the rule.")]
     below: Annotated[float, Field(gt=0, lt=1, description="The level, between 0 and 1.", examples=[0.8])]
 
 
-class SatisfactionDropped(OfShare):
+class SatisfactionDropped(ShareRuleSettings):
     """Satisfaction is significantly lower than in the 28 days before. A version is compared with its whole agent."""
 
     kind: Annotated[Literal["satisfaction_dropped"], Field(description="Kind of the rule.")]
@@ -61,22 +61,22 @@ class Silence(RuleSettings):
     ] = 10
 
 
-class OfIssue(RuleSettings):
+class IssueRuleSettings(RuleSettings):
     """Settings of a rule about issues, tested for each issue."""
 
     agent: Annotated[Id | None, Field(description="The only agent whose issues are tested; null: all agents.")] = None
 
 
-class NewIssue(OfIssue):
-    """An open issue whose first rejection is recent affects many people. It is over once the issue is not open."""
+class NewIssue(IssueRuleSettings):
+    """An open issue with a recent first rejection affects many people. The alert is over once it is not open."""
 
     kind: Annotated[Literal["new_issue"], Field(description="Kind of the rule.")]
     people: Annotated[int, Field(ge=1, le=1_000_000, description="People affected, at least.")] = 5
     days: Annotated[int, Field(ge=1, le=90, description="Days within which its first rejection was.")] = 7
 
 
-class RegressedIssue(OfIssue):
-    """A resolved issue came back. It is over once the issue is resolved again, muted or reopened."""
+class RegressedIssue(IssueRuleSettings):
+    """A resolved issue has regressed. The alert is over once it is resolved again, muted or reopened."""
 
     kind: Annotated[Literal["regressed_issue"], Field(description="Kind of the rule.")]
 
@@ -101,8 +101,8 @@ IssueRule = NewIssue | RegressedIssue
 ProjectRule = ShareRule | Silence | IssueRule
 """Rule about the feedback of one project."""
 PlatformRule = DeadLetters | Lag
-"""Rule about the whole platform; only a holder of all tenants may see it."""
+"""Rule about the whole platform; it is shown to tokens of all tenants only."""
 AlertRule = ProjectRule | PlatformRule
 KINDS: Final = {get_args(one.model_fields["kind"].annotation)[0]: one for one in get_args(AlertRule)}
-"""Class of each kind of rule. A further kind is a class here, and a row in `decisions.DECISIONS`."""
+"""Class of each kind of rule. A new kind needs a class here and a row in `decisions.DECISIONS`."""
 PROJECT_RULE: Final[TypeAdapter[ProjectRule]] = TypeAdapter(Annotated[ProjectRule, Field(discriminator="kind")])

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from reporting.alerts.decisions import AlertFinding, AlertStanding, Subject
+from reporting.alerts.decisions import AlertFinding, AlertState, Subject
 from reporting.alerts.messages import Announcement
 from reporting.alerts.rules import PROJECT_RULE, AlertRule, ProjectRule
 from reporting.queries.selection import Project
@@ -49,7 +49,7 @@ class WaitingMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChannelCount:
-    """Messages of a channel that wait or are dead. `last_answer` is a status or an error name."""
+    """Numbers of a channel's waiting and dead messages. `last_answer` is a status or the name of an error."""
 
     waiting: int = 0
     dead: int = 0
@@ -84,26 +84,26 @@ async def delete_rule(pool: asyncpg.Pool, at: Project, name: str) -> bool:
 
 
 async def alert_rows(pool: Any, at: Project | None) -> list[AlertRow]:
-    """Return open alerts, then the others, newest first; at most 100. None stands for the platform."""
+    """Return at most 100 alerts of a project or the platform (None): open ones first, then the newest."""
     return [_alert(row) for row in await pool.fetch(*SQL.list_alerts(**_place(at), limit=_SHOWN))]
 
 
 async def message_counts(pool: Any, at: Project | None) -> dict[str, ChannelCount]:
-    """Return the messages that wait, by channel."""
+    """Return the numbers of messages by channel."""
     rows = await pool.fetch(*SQL.count_alert_messages(**_place(at)))
     return {row["channel"]: ChannelCount(row["waiting"], row["dead"], row["last_answer"]) for row in rows}
 
 
 class AlertTransaction:
-    """Alerts of one place in one transaction; None stands for the platform."""
+    """Reads and writes of a project's alerts in one transaction; without a project, of the platform's."""
 
     def __init__(self, connection: Connection, at: Project | None) -> None:
         self._connection = connection
         self._place = _place(at)
 
     async def rows(self) -> list[AlertRow]:
-        """Return the open alert of each rule and subject, or the last one."""
-        return [_alert(row) for row in await self._connection.fetch(*SQL.list_standings(**self._place))]
+        """Return for each rule and subject the open alert, otherwise the last one."""
+        return [_alert(row) for row in await self._connection.fetch(*SQL.list_alert_states(**self._place))]
 
     async def open(self, id_: UUID, rule: AlertRule, found: AlertFinding, title: str, path: str, now: int) -> None:
         values = {
@@ -122,7 +122,7 @@ class AlertTransaction:
         await self._connection.execute(*SQL.end_alert(id=row.id, now=now))
 
     async def begin_digest(self, period_end: int) -> bool:
-        """Return True unless the digest of this period was written before."""
+        """Note that the digest of the period is written. Return False if it was noted before."""
         return bool(await self._connection.fetchval(*SQL.begin_digest(**self._place, period_end=period_end)))
 
     async def announce(self, one: Announcement, channels: Sequence[str], now: int) -> None:
@@ -133,7 +133,7 @@ class AlertTransaction:
 
 
 class AlertMessages:
-    """Messages that wait for their channels."""
+    """Queue of messages that wait for their channels."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
@@ -150,15 +150,15 @@ class AlertMessages:
         await self._pool.execute(*SQL.delete_alert_message(id=one.id))
 
     async def failed(self, one: WaitingMessage, again_at: int | None, answer: str) -> None:
-        """Record a failed attempt. The message is sent again at `again_at` (microseconds), or dead if that is None."""
+        """Record a failed attempt. The message is retried at `again_at` (microseconds); if that is None, it is dead."""
         statement = SQL.note_alert_failure(id=one.id, attempts=one.attempts + 1, next_at=again_at, answer=answer)
         await self._pool.execute(*statement)
 
 
-def standings_of(rows: Sequence[AlertRow], rule: AlertRule) -> dict[Subject, AlertStanding]:
-    """Return the standings of a rule."""
+def alert_states(rows: Sequence[AlertRow], rule: AlertRule) -> dict[Subject, AlertState]:
+    """Return the state of a rule for each subject with an alert."""
     return {
-        row.subject: AlertStanding(row.finding if row.over_at is None else None, row.over_at or 0)
+        row.subject: AlertState(row.finding if row.over_at is None else None, row.over_at or 0)
         for row in rows
         if (row.rule, row.kind) == (rule.name, rule.kind)
     }

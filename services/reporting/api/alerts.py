@@ -22,7 +22,7 @@ RULES, REMOVALS, TESTS = ALERTS + "/rules", ALERTS + "/removals", ALERTS + "/tes
 
 
 class AlertShown(ResponseModel):
-    """Alert that is open or over."""
+    """Open alert, or one that is over."""
 
     rule: Annotated[str, Field(description="Name of its rule.", examples=["support-bot-low"])]
     kind: Annotated[str, Field(description="Kind of its rule.", examples=["satisfaction_below"])]

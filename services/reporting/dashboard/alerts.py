@@ -17,9 +17,9 @@ from reporting.alerts.rules import (
     DeadLetters,
     Lag,
     NewIssue,
-    OfShare,
     RegressedIssue,
     SatisfactionBelow,
+    ShareRuleSettings,
     Silence,
 )
 from reporting.queries.selection import Project
@@ -31,14 +31,14 @@ _MOST_FIELDS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class FormOutcome:
-    """Sentence about a form that the page shows; `failed` if nothing was changed or delivered."""
+    """Outcome of a form as a sentence for the page; `failed` if nothing was changed or delivered."""
 
     said: str
     failed: bool = False
 
 
-async def carried_out(administration: AlertAdministration, at: Project, request: Request) -> FormOutcome:
-    """Do what a form of the page asks for. Refusals do not raise."""
+async def carry_out(administration: AlertAdministration, at: Project, request: Request) -> FormOutcome:
+    """Execute the request of a form. A refusal is returned, not raised."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return FormOutcome("Rules are changed on their own page.", failed=True)
     try:
@@ -64,7 +64,7 @@ async def carried_out(administration: AlertAdministration, at: Project, request:
 
 
 def _rule_of(said: dict[str, list[str]]) -> dict[str, Any]:
-    """Return the settings in a form; a level is a percentage there."""
+    """Return the rule in a form, which has levels as percentages."""
     rule: dict[str, Any] = {name: values[0] for name, values in said.items() if name != "channels"}
     if "below" in rule:
         rule["below"] = float(rule["below"]) / 100
@@ -74,7 +74,7 @@ def _rule_of(said: dict[str, list[str]]) -> dict[str, Any]:
 def rule_in_words(rule: AlertRule) -> str:
     """Return the condition of a rule as a sentence."""
     match rule:
-        case OfShare():
+        case ShareRuleSettings():
             each = (
                 f"each version of {rule.agent or 'each agent'}" if rule.per == "version" else rule.agent or "each agent"
             )
@@ -99,7 +99,7 @@ def rule_in_words(rule: AlertRule) -> str:
 
 
 def sources(rules: Sequence[tuple[AlertRule, str]]) -> list[dict[str, Any]]:
-    """Return the rules as the page shows them."""
+    """Return each rule as the page shows it."""
     return [
         {"name": rule.name, "words": rule_in_words(rule), "channels": rule.channels, "source": source}
         for rule, source in rules

@@ -18,7 +18,7 @@ from reporting.api.audit.routes import DRAWS, figures
 from reporting.api.audit.routes import PAGE as AUDIT
 from reporting.api.issues import PAGE as ISSUE
 from reporting.dashboard import exports, reading
-from reporting.dashboard.alerts import FormOutcome, carried_out, sources
+from reporting.dashboard.alerts import FormOutcome, carry_out, sources
 from reporting.dashboard.health import Health, HealthFacts, SharedHealth
 from reporting.dashboard.issues import issue_values, issues_values, unsolved
 from reporting.dashboard.overview import live, overview
@@ -282,7 +282,7 @@ def pages_router(
         visit = await visit_of(request)
         if isinstance(visit, Response) or alert_administration is None:
             return visit if isinstance(visit, Response) else await show_alerts(visit)
-        return await show_alerts(visit, await carried_out(alert_administration, visit.at, request))
+        return await show_alerts(visit, await carry_out(alert_administration, visit.at, request))
 
     async def show_where(visit: Visit) -> Response:
         view, steps = visit.view, None

@@ -20,7 +20,7 @@ tenant is not distinct from :tenant and project is not distinct from :project
 -- fragment: alert_columns
 id, rule, kind, agent, version, issue, opened_at, over_at, title, path, channels, finding
 
--- name: list_standings
+-- name: list_alert_states
 -- The open alert of each subject, or else the last one.
 select distinct on (rule, kind, agent, version, issue) {alert_columns}
 from alerts where {of_place}

@@ -13,8 +13,8 @@ from reporting.alerts.decisions import (
     DECISIONS,
     AlertEvidence,
     AlertFinding,
-    AlertStanding,
-    AlertStandings,
+    AlertState,
+    AlertStates,
     Daily,
     IssueFacts,
     Subject,
@@ -47,9 +47,9 @@ def judged(share: float, days: range, daily: int = 200) -> dict[int, Votes]:
     return {TODAY - ago: Votes(ok, 0, daily - ok) for ago in days}
 
 
-def found(rule: AlertRule, daily: Daily, standing: AlertStanding | None = None) -> AlertFinding | None:
-    standings: AlertStandings = {BOT: standing} if standing else {}
-    return next(iter(findings(rule, AlertEvidence(NOW, {("people", BOT): daily}), standings)), None)
+def found(rule: AlertRule, daily: Daily, state: AlertState | None = None) -> AlertFinding | None:
+    states: AlertStates = {BOT: state} if state else {}
+    return next(iter(findings(rule, AlertEvidence(NOW, {("people", BOT): daily}), states)), None)
 
 
 def test_boundary_is_crossed_by_at_most_two_percent_of_walks() -> None:
@@ -97,39 +97,39 @@ def test_a_version_is_compared_with_its_whole_agent() -> None:
 def test_an_alert_is_over_once_enough_verdicts_no_longer_show_it() -> None:
     fired = found(BELOW, judged(0.6, range(3, 6)))
     assert fired is not None
-    standing = AlertStanding(fired)
-    assert found(BELOW, judged(0.6, range(1, 6)) | judged(0.8, range(1), daily=10), standing) is not None
-    assert found(BELOW, judged(0.6, range(1, 6)) | judged(0.8, range(1)), standing) is None
-    assert found(BELOW, judged(0.6, range(1, 6)) | judged(0.6, range(1)), standing) is not None
-    assert found(BELOW, {}, standing) is None  # neither are there verdicts any more
+    state = AlertState(fired)
+    assert found(BELOW, judged(0.6, range(1, 6)) | judged(0.8, range(1), daily=10), state) is not None
+    assert found(BELOW, judged(0.6, range(1, 6)) | judged(0.8, range(1)), state) is None
+    assert found(BELOW, judged(0.6, range(1, 6)) | judged(0.6, range(1)), state) is not None
+    assert found(BELOW, {}, state) is None  # neither are there verdicts any more
 
 
 def test_an_ended_alert_does_not_report_the_same_verdicts_again() -> None:
     daily = judged(0.6, range(1, 6)) | judged(0.8, range(1))
     assert found(BELOW, daily) is not None
-    assert found(BELOW, daily, AlertStanding(None, ended_at=NOW - 1)) is None
-    assert found(BELOW, judged(0.6, range(2)), AlertStanding(None, ended_at=(TODAY - 1) * DAY)) is not None
+    assert found(BELOW, daily, AlertState(None, ended_at=NOW - 1)) is None
+    assert found(BELOW, judged(0.6, range(2)), AlertState(None, ended_at=(TODAY - 1) * DAY)) is not None
 
 
 def test_silence_needs_feedback_a_week_before() -> None:
     rule = Silence(kind="silence", name="quiet", hours=6)
 
-    def silent(now: int, before: int, standing: AlertStanding | None = None) -> list[AlertFinding]:
-        standings = {Subject(): standing} if standing else {}
-        return findings(rule, AlertEvidence(NOW, silent={"quiet": (now, before)}), standings)
+    def silent(now: int, before: int, state: AlertState | None = None) -> list[AlertFinding]:
+        states = {Subject(): state} if state else {}
+        return findings(rule, AlertEvidence(NOW, silent={"quiet": (now, before)}), states)
 
     [fired] = silent(0, 10)
     assert (fired.since, fired.number) == (NOW - 6 * 60 * MINUTE, 10)
     assert silent(1, 100) == [] and silent(0, 9) == []
-    assert silent(0, 0, AlertStanding(fired)) != []  # open until feedback arrives
-    assert silent(1, 0, AlertStanding(fired)) == []
+    assert silent(0, 0, AlertState(fired)) != []  # open until feedback arrives
+    assert silent(1, 0, AlertState(fired)) == []
 
 
-def issue_found(rule: AlertRule, facts: dict[str, Any], standing: AlertStanding | None = None) -> AlertFinding | None:
+def issue_found(rule: AlertRule, facts: dict[str, Any], state: AlertState | None = None) -> AlertFinding | None:
     whole: dict[str, Any] = {"id": 7, "agent_id": "bot", "is_regressed": False, "state_at": NOW - DAY} | facts
     one = IssueFacts(**whole)
-    standings = {Subject("bot", issue=7): standing} if standing else {}
-    return next(iter(findings(rule, AlertEvidence(NOW, issues=[one]), standings)), None)
+    states = {Subject("bot", issue=7): state} if state else {}
+    return next(iter(findings(rule, AlertEvidence(NOW, issues=[one]), states)), None)
 
 
 def test_a_new_issue_fires_once_for_enough_people() -> None:
@@ -143,9 +143,9 @@ def test_a_new_issue_fires_once_for_enough_people() -> None:
     assert issue_found(rule, recent | {"is_regressed": True}) is None
     assert issue_found(rule.model_copy(update={"agent": "other"}), recent) is None
     later = recent | {"first_at": NOW - 30 * DAY, "people": 1}
-    assert issue_found(rule, later, AlertStanding(fired)) is not None  # open until its state changes
-    assert issue_found(rule, later | {"is_regressed": True}, AlertStanding(fired)) is None
-    assert issue_found(rule, recent, AlertStanding(None, ended_at=NOW - 1)) is None  # reported before
+    assert issue_found(rule, later, AlertState(fired)) is not None  # open until its state changes
+    assert issue_found(rule, later | {"is_regressed": True}, AlertState(fired)) is None
+    assert issue_found(rule, recent, AlertState(None, ended_at=NOW - 1)) is None  # reported before
 
 
 def test_a_regressed_issue_fires_each_time() -> None:
@@ -154,8 +154,8 @@ def test_a_regressed_issue_fires_each_time() -> None:
     assert issue_found(rule, facts) is None
     fired = issue_found(rule, facts | {"is_regressed": True})
     assert fired is not None and fired.since == NOW - DAY
-    assert issue_found(rule, facts | {"is_regressed": True}, AlertStanding(None, ended_at=NOW - 1)) is not None
-    assert issue_found(rule, facts, AlertStanding(fired)) is None
+    assert issue_found(rule, facts | {"is_regressed": True}, AlertState(None, ended_at=NOW - 1)) is not None
+    assert issue_found(rule, facts, AlertState(fired)) is None
 
 
 def test_platform_rules_compare_counts() -> None:
