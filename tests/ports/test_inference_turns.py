@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import permutations
 from pathlib import Path
@@ -21,15 +22,16 @@ from detector.model import CorrectionType, Feedback, Message, Reaction, Target, 
 from inference.handlers import ConversationHandler
 from inference.store import ConversationKey, IndexedMessage, Placed
 from inference.store_postgres import PostgresConversationStore
-from inference.turns.facts import facts_of, joined
+from inference.turns.facts import Facts, facts_of, joined
 from inference.turns.rules import Turn, TurnKey
-from inference.turns.store import StrategyFilter, UserReaction
+from inference.turns.store import NO_VERDICT, PersonTurns, StrategyFilter, UserReaction
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Written
 from servicekit.log.records import Coordinates, RawRecord, Received
+from tests.support.filled_rows import insert
 from tests.support.turn_database import url_without_pgvector
 
 MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
@@ -102,8 +104,14 @@ def message(name: str, at: int, text: str, *, turn: str | None = None, agent: bo
 
 
 async def status(turns: PostgresTurnIndex, turn_id: str = "t1") -> tuple[Any, ...]:
+    """Return the status as queries show it; the table's generated columns must be equal."""
     found = await turns.find(key(turn_id))
-    return (None,) if found is None else (found.status, found.confidence, found.rejection_detected_in)
+    stored = await turns._pool.fetchrow(
+        "select user_feedback_status, feedback_confidence, rejection_detected_in from turns where turn_id = $1", turn_id
+    )
+    shown = (None,) if found is None else (found.status, found.confidence, found.rejection_detected_in)
+    assert shown == ((None,) if stored is None else tuple(stored))
+    return shown
 
 
 VECTORS = """
@@ -202,7 +210,7 @@ async def test_revisions_and_verdicts_end_alike_in_any_order(turns: PostgresTurn
             await (turns.take_reactions([step]) if isinstance(step, UserReaction) else turns.take([], [step]))
         found = await turns.find(key("t1"))
         assert found is not None and found.machine is not None and found.user is not None
-        seen.add((found.status, found.confidence, found.rejection_detected_in, found.machine.status, found.user.tags))
+        seen.add((*await status(turns), found.machine.status, found.user.tags))
     assert seen == {("rejected", 1.0, "t-m9", "rejected", ("wrong",))}
 
 
@@ -251,6 +259,145 @@ async def test_the_latest_turns_come_newest_first(turns: PostgresTurnIndex) -> N
     await turns.take([facts_of(message("q", 4, "x", turn="t4"))], [])
     assert [turn.key.turn_id for turn in await turns.latest(HERE, 9, 2)] == ["t3", "t2"]
     assert [turn.key.turn_id for turn in await turns.latest(HERE, 2, 5)] == ["t2", "t1"]
+
+
+async def test_of_turns_of_the_same_time_the_greatest_id_is_the_latest(turns: PostgresTurnIndex) -> None:
+    for name in ("t2", "t3", "t1"):
+        await turns.take([facts_of(message(f"a{name}", 5, "x", turn=name, agent=True))], [])
+    assert [turn.key.turn_id for turn in await turns.latest(HERE, 5, 2)] == ["t3", "t2"]
+    assert await turns.latest(HERE, 4, 2) == []
+
+
+async def test_the_latest_turns_of_a_thread_are_those_whose_answers_are_in_it(
+    turns: PostgresTurnIndex, pool: Any
+) -> None:
+    for name, thread, at in (
+        ("t1", "", 1),
+        ("t2", "root", 2),
+        ("t3", "root", 3),
+        ("t4", "other", 4),
+        ("t5", "root", 5),
+    ):
+        await turns.take([facts_of(message(f"a{name}", at, "x", turn=name, agent=True))], [])
+        place = {**HERE._asdict(), "message_id": f"a{name}", "turn_id": name, "thread": thread, "at": at}
+        await insert(pool, "messages", place)
+        await insert(pool, "messages", place | {"message_id": f"q{name}", "thread": "root"})
+    assert [turn.key.turn_id for turn in await turns.latest(HERE, 4, 9, "root")] == ["t3", "t2"]
+    assert [turn.key.turn_id for turn in await turns.latest(HERE, 9, 2, "root")] == ["t5", "t3"]
+    assert [turn.key.turn_id for turn in await turns.latest(HERE, 9, 9)] == ["t1"]
+    assert [turn.key.turn_id for turn in await turns.latest(HERE, 9, 9, "other")] == ["t4"]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "shown"),
+    [
+        ([("m1", 50, "rejected"), ("m2", 60, "accepted")], "m1"),  # the announced one
+        ([("m1", 50, "rejected"), ("m2", 60, "rejected")], "m2"),  # of two, the later one
+        ([("m1", 60, "accepted"), ("m2", 50, "accepted")], "m1"),
+        ([("m1", 50, "rejected"), ("m2", 50, "rejected")], "m2"),  # of the same time, the greater id
+        ([("m2", 50, "accepted"), ("m1", 50, "accepted")], "m2"),
+    ],
+)
+async def test_one_of_several_verdicts_on_a_turn_is_shown(
+    turns: PostgresTurnIndex, verdicts: Sequence[tuple[str, int, Feedback]], shown: str
+) -> None:
+    said = [verdict(status, 0.9 if status == "rejected" else 0.5, "t1", 5, by=name) for name, _, status in verdicts]
+    await turns.take(
+        [],
+        [
+            (replace(placed, indexed=replace(placed.indexed, message=replace(placed.indexed.message, at=at))), one)
+            for (placed, one), (_, at, _) in zip(said, verdicts, strict=True)
+        ],
+    )
+    found = await turns.find(key("t1"))
+    assert found is not None and found.machine is not None
+    assert found.machine.detected_in_message_id == shown
+
+
+async def test_of_reactions_of_the_same_time_the_greatest_id_counts(turns: PostgresTurnIndex) -> None:
+    await turns.take_reactions([judged(2, "accepted", 1), judged(1, "rejected", 1), judged(3, None, 1)])
+    assert await status(turns) == ("accepted", 1.0, None)
+    await turns.take_reactions([judged(4, "rejected", 1, user="u2")])
+    assert (await status(turns))[:2] == ("rejected", 1.0)
+
+
+async def test_a_judged_message_returns_its_verdict_and_the_turn_that_was_announced(
+    turns: PostgresTurnIndex, pool: Any
+) -> None:
+    placed, said = verdict("rejected", 0.9, "t1", 5)
+    place = {**HERE._asdict(), "message_id": "m9", "emitted_turn_id": "t7", "emitted_agent_id": "bot"}
+    await insert(pool, "messages", place)
+    for other in ({"tenant": "globex"}, {"project": "q"}, {"conversation_id": "c2"}, {"message_id": "m8"}):
+        await insert(pool, "messages", place | other | {"emitted_turn_id": "t8"})
+    [first] = (await turns.take([], [(placed, said)])).values()
+    assert (first.stamp, first.announced, first.emitted_turn_id, first.emitted_agent_id) == (
+        NO_VERDICT, False, "t7", "bot",
+    )  # fmt: skip
+    [second] = (await turns.take([], [(placed, said)], "another")).values()
+    assert (second.stamp.evaluation, second.announced) == (5, True)
+
+
+def elsewhere(place: ConversationKey, facts: Facts) -> Facts:
+    return replace(facts, key=TurnKey(*place, facts.key.turn_id))
+
+
+async def fill(turns: PostgresTurnIndex, pool: Any, place: ConversationKey) -> None:
+    """Write two turns with a verdict, reactions, a strategy and their messages; only words differ between places."""
+    said, is_ours = "/".join(place), place == HERE
+    for name in ("t1", "t2"):
+        asked = message(f"{name}-q", 10, f"When? {said}", turn=name)
+        answer = message(
+            f"{name}-a", 20, f"At nine. {said}", turn=name, agent=True, strategy=said, intent="hours",
+            quality_score=0.5 if is_ours else 0.9,
+        )  # fmt: skip
+        await turns.take(joined(elsewhere(place, facts_of(one)) for one in (asked, answer)), [])
+        for message_id, thread in ((f"{name}-a", "root" if name == "t2" else ""), (f"{name}-q", "")):
+            row = {
+                **place._asdict(),
+                "message_id": message_id,
+                "turn_id": name,
+                "thread": thread,
+                "at": 20,
+                "text": said,
+            }
+            await insert(pool, "messages", row)
+    await insert(pool, "messages", {**place._asdict(), "message_id": "m9", "text": said, "at": 50})
+    placed, one = verdict("accepted" if is_ours else "rejected", 0.9, "t1", 5 if is_ours else 9)
+    await turns.take([], [(replace(placed, indexed=replace(placed.indexed, conversation=place)), one)])
+    reactions = [judged(1, "accepted" if is_ours else "rejected", 1), judged(2, "neutral", 1, at=70)]
+    number = sum(said.encode()) * 10
+    given = [
+        replace(one, feedback_id=UUID(int=one.feedback_id.int + number), turn=TurnKey(*place, "t2"))
+        for one in reactions
+    ]
+    await turns.take_reactions(given)
+    await turns.forget([given[1].feedback_id])
+
+
+async def told(turns: PostgresTurnIndex, *, of_project: bool) -> Sequence[Any]:
+    """Return what is known of our conversation, and of our project if `of_project`."""
+    shown: list[Any] = [await turns.find(key(name)) for name in ("t1", "t2")]
+    shown += [await turns.latest(HERE, 99, 9, thread) for thread in ("", "root")]
+    if of_project:
+        shown.append(await turns.nearby(PersonTurns(HERE.tenant, HERE.project, "ann", 0, 99), "At nine."))
+        for more in ({}, {"praised": True}, {"user_id": "ann", "agent_id": "bot"}, {"text": "When? acme/p/c1"}):
+            shown.append(await turns.search(StrategyFilter(HERE.tenant, HERE.project, **more), 9))
+    return shown
+
+
+@pytest.mark.parametrize("neighbour", [{"tenant": "globex"}, {"project": "q"}, {"conversation_id": "c2"}], ids=str)
+async def test_a_neighbour_with_the_same_ids_changes_nothing(
+    turns: PostgresTurnIndex, pool: Any, neighbour: dict[str, str]
+) -> None:
+    of_project = "conversation_id" not in neighbour
+    await fill(turns, pool, HERE)
+    before = await told(turns, of_project=of_project)
+    assert all(before)
+    theirs = HERE._replace(**neighbour)
+    await fill(turns, pool, theirs)
+    assert await told(turns, of_project=of_project) == before
+    reversed_order = [await turns.find(TurnKey(*theirs, name)) for name in ("t1", "t2")]
+    assert [one and one.status for one in reversed_order] == ["rejected", "rejected"]
 
 
 CONVERSATION = [
