@@ -156,6 +156,12 @@ async def test_a_verdict_stands_until_a_later_look_says_otherwise(turns: Postgre
     assert await status(turns, "t2") == ("neutral", 0.5, None)
 
 
+async def test_a_verdict_with_an_equal_stamp_replaces_the_one_before(turns: PostgresTurnIndex) -> None:
+    await turns.take([], [verdict("rejected", 0.9, "t1", 5)])
+    await turns.take([], [verdict("accepted", 0.7, "t1", 5)])
+    assert await status(turns) == ("accepted", 0.7, None)
+
+
 async def test_of_two_messages_about_a_turn_the_announced_one_stands(turns: PostgresTurnIndex) -> None:
     await turns.take([], [verdict("rejected", 0.9, "t1", 5, by="m1"), verdict("accepted", 0.5, "t1", 5, by="m2")])
     assert await status(turns) == ("rejected", 0.9, "t-m1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID, uuid5
@@ -142,6 +143,15 @@ async def test_a_message_is_claimed_once_when_it_is_due(read_models: asyncpg.Poo
     assert await claimed(read_models, NOW, NOW + 10) == ["a"]
     assert await claimed(read_models, NOW + 9) == [], "another process has it"
     assert await claimed(read_models, NOW + 10) == ["a"]
+
+
+async def test_a_message_that_is_being_claimed_is_left_to_the_other_process(read_models: asyncpg.Pool) -> None:
+    for key in ("a", "b"):
+        await announced(read_models, key)
+    async with read_models.acquire() as connection, connection.transaction():
+        await connection.execute("select from alert_messages where key = 'a' for update")
+        async with asyncio.timeout(10):
+            assert await claimed(read_models, NOW) == ["b"]
 
 
 async def test_messages_are_claimed_in_their_order_and_by_channel(read_models: asyncpg.Pool) -> None:

@@ -365,6 +365,46 @@ async def test_a_turn_of_a_person_erased_since_is_not_written(
     assert await read_models.fetchval("select count(*) from issue_turns") == is_written
 
 
+async def test_a_changed_rejection_ends_as_if_it_had_come_at_once(read_models: asyncpg.Pool, take: Take) -> None:
+    turn: dict[str, Any] = {"agent_message_id": "a1"}
+    first = [
+        message("a1", agent="bot", content="There.", at=2),
+        said("machine", "not_ok", 3, "machine", agent_version="1", **turn),
+    ]
+    then = [
+        message("q1", turn=None, content="About refund money", sender="asker", at=1),
+        said("ann", "not_ok", 9, agent_version="2", **turn),
+    ]
+
+    async def row() -> asyncpg.Record:
+        await issue_job(read_models).catch_up()
+        found = await read_models.fetchrow("select * from issue_turns")
+        assert found is not None
+        return found
+
+    await take(*first)
+    before = await row()
+    await take(*then)
+    after = await row()
+    await truncate(read_models)
+    await take(*first, *then)
+    assert await row() == after
+    place = ("tenant", "project", "conversation_id", "turn_id", "agent_id", "encoder", "issue_id", "nearness")
+    assert {name for name in before.keys() if before[name] == after[name]} == set(place)  # noqa: SIM118 # a Record
+
+
+async def test_a_turn_that_another_agent_answered_leaves_its_issue(read_models: asyncpg.Pool, take: Take) -> None:
+    place = {"conversation_id": "c1", "turn_id": "t1"}
+    id_ = await issue(read_models, place, agent_id="bot")
+    await take(message("q1", turn=None, content="Where?", at=1), said("ann", "not_ok", 2))
+    await IssueWorker(read_models, FixedClock(NOW), TopicEncoder()).place_changed()
+    assert await read_models.fetchval("select issue_id from issue_turns") == id_
+    await read_models.execute("update issue_turns set agent_id = 'other'")
+    await take(said("ann", "not_ok", 2, revision=2))
+    await IssueWorker(read_models, FixedClock(NOW), TopicEncoder()).place_changed()
+    assert await read_models.fetchval("select issue_id from issue_turns") is None
+
+
 class RecordingEncoder(TopicEncoder):
     """Encoder that keeps the texts given to it."""
 

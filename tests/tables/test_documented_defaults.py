@@ -25,10 +25,26 @@ from chat_bridge.sources.webhook_map import Rule, Signature, WebhookMap
 from feedback.api_sessions import GivenEnd
 from feedback.service import PROGRAM
 from feedback.settings import FeedbackSettings
+from inference import planner
 from inference.api_bodies import NewMessage
+from inference.detection import RECENT_TURNS
+from inference.llm_gate import endpoint
 from inference.settings import InferenceSettings
+from inference.turns import search_postgres as search
+from inference.turns.store import SIMILARITY_THRESHOLD
+from reporting.alerts import decisions, evaluation, sequential
+from reporting.alerts.rules import DeadLetters, Lag, SatisfactionBelow, Silence
+from reporting.api.query_parameters import DEFAULT_DAYS
+from reporting.egress.exports.cases import CONTEXT
+from reporting.egress.mirror.mirror import DELETE_AGAIN_AFTER
 from reporting.egress.webhooks.courier import ATTEMPT_SECONDS
-from reporting.egress.webhooks.schedule import RETRY_DELAYS
+from reporting.egress.webhooks.schedule import LONGEST_ASKED, RETRY_DELAYS
+from reporting.issues import grouping, job, worker
+from reporting.issues.reading import TREND_DAYS
+from reporting.queries import paging
+from reporting.queries.cursor import CURSOR_LIMIT
+from reporting.queries.search import SCANNED_LIMIT
+from reporting.read_models import rollups
 from reporting.settings import ReportingSettings
 from servicekit import launcher
 from servicekit.circuit_breaker import CircuitBreaker
@@ -38,6 +54,7 @@ from servicekit.web.access import AuthSettings
 from servicekit.web.settings import HttpSettings
 from standalone.cli import up as command
 from standalone.cli.app import app
+from standalone.embedded import backpressure
 from standalone.one_process import up
 from standalone.terminal import ANSWER_SECONDS
 
@@ -210,6 +227,8 @@ def of_argument(document: str, sentence: str, function: Any, name: str, value: A
     return Stated(document, sentence, value, lambda: inspect.signature(function).parameters[name].default)
 
 
+ALERTS = "docs/decisions/0132-alerts-are-sequential-tests-by-day.md"
+ISSUES = "docs/decisions/0124-an-issue-keeps-its-turns.md"
 HTTP, TEXTS, SOURCES, GATE = "docs/http.md", "docs/texts.md", "docs/sources.md", "docs/detector_operations.md"
 STATED = (
     of_setting(HTTP, "`AUTH_ALGORITHMS` (default `RS256,ES256`", "AUTH_ALGORITHMS", ("RS256", "ES256")),
@@ -267,6 +286,46 @@ STATED = (
     of_argument("libs/agentkit/README.md", "`timeout` (10 seconds)", AsyncClient.__init__, "timeout", 10),
     of_option("docs/deployment.md", "the default log lives in memory", "up", "broker", "memory"),
     Stated("docs/commands.md", "gives up after 20 s", 20, lambda: ANSWER_SECONDS),
+    Stated("docs/webhooks.md", "to an hour at most", 3_600, lambda: LONGEST_ASKED),
+    Stated("docs/alerts.md", "has more than 1,000 records to read", 1_000, lambda: evaluation.BEHIND),
+    Stated("docs/alerts.md", "became dead letters within an hour", 60, lambda: evaluation._LETTER_MINUTES),
+    Stated("docs/alerts.md", "A test needs 20 verdicts", 20, lambda: decisions.LEAST_VOTES),
+    Stated("docs/alerts.md", "compared with the 28 days before", 28, lambda: decisions.BEFORE_DAYS),
+    of_field("docs/alerts.md", "one of the last `days` (7)", SatisfactionBelow, "days", 7),
+    of_field("docs/alerts.md", "no verdict in `hours` (24)", Silence, "hours", 24),
+    of_field("docs/alerts.md", "at least `least` (10)", Silence, "least", 10),
+    of_field("docs/alerts.md", "more than `more_than` (0) records", DeadLetters, "more_than", 0),
+    of_field("docs/alerts.md", "more than `more_than` (10,000) records", Lag, "more_than", 10_000),
+    of_field("docs/alerts.md", "in the log for `minutes` (5)", Lag, "minutes", 5),
+    Stated(ALERTS, "crosses it with probability 2 % at most", 0.02, lambda: sequential.ALPHA),
+    Stated(ISSUES, "when 20 turns wait", 20, lambda: job._ENOUGH),
+    Stated(ISSUES, "with the newest others, 5,000 at most", 5_000, lambda: grouping.MOST),
+    Stated(ISSUES, "answer (weight 0.2)", 0.2, lambda: grouping._ANSWER),
+    Stated(ISSUES, "Why 20 principal components", 20, lambda: grouping._DIMENSIONS),
+    Stated("docs/reporting.md", "groups of at least three become issues", 3, lambda: grouping.SMALLEST),
+    Stated("docs/reporting.md", "newest 2,000 answers", 2_000, lambda: worker._ANSWERS),
+    Stated("docs/reporting.md", "answers of 90 days with the issue", 90, lambda: worker._COUNTED_DAYS),
+    Stated("docs/reporting.md", "quiet for ten seconds are recounted", 10, lambda: rollups.QUIET_SECONDS),
+    Stated("docs/operations.md", "After fifteen minutes `/health/ready`", 15, lambda: rollups.WARNING_MINUTES),
+    Stated("docs/operations.md", "deleted fifteen minutes later", 15 * 60_000_000, lambda: DELETE_AGAIN_AFTER),
+    Stated("docs/reporting.md", "`prompt` has up to 20 messages", 20, lambda: CONTEXT),
+    Stated(HTTP, "by default 30 days before the end", 30, lambda: DEFAULT_DAYS),
+    Stated(HTTP, "a page scans at most 10,000 records", 10_000, lambda: SCANNED_LIMIT),
+    Stated(HTTP, "Newest activity first, at most 2 MiB", 2 * 2**20, lambda: paging.PAGE_BYTES),
+    Stated(HTTP, "only the first 1 MiB of texts", 2**20, lambda: paging.ITEM_BYTES),
+    Stated(HTTP, "`cursor` | text up to 8,000", 8_000, lambda: CURSOR_LIMIT),
+    Stated(HTTP, "Rejected turns of the last 14 UTC days", 14, lambda: TREND_DAYS),
+    Stated("docs/inference_http.md", "with a similarity of at least 0.35", 0.35, lambda: SIMILARITY_THRESHOLD),
+    Stated("docs/inference_http.md", "Of the latest 20,000 of these", 20_000, lambda: search.SCANNED_TURNS_LIMIT),
+    Stated("docs/inference_http.md", "the 45 most similar by vector", 45, lambda: search.NEAREST),
+    Stated("docs/inference_http.md", "and the 5 latest are compared", 5, lambda: search.LATEST),
+    Stated("docs/inference_http.md", "in the latest ten turns", 10, lambda: RECENT_TURNS),
+    Stated("docs/inference_http.md", "the latest five turns", 5, lambda: planner.RECENT),
+    Stated("docs/inference_http.md", "at most 500 characters of a message", 500, lambda: planner.QUOTE),
+    Stated("docs/inference_http.md", "and 120 elsewhere", 120, lambda: planner.GIST),
+    Stated("docs/inference_http.md", "from two consecutive rejections", 2, lambda: planner.CAREFUL_FROM),
+    Stated(GATE, "or one over 64 KiB", 64 * 2**10, lambda: endpoint.ANSWER_LIMIT),
+    Stated("docs/operations.md", "It keeps 5 MiB per partition", 5 * 2**20, lambda: backpressure.KEPT_BYTES),
 )
 """Defaults that are not in .env.example, and those that documents repeat."""
 

@@ -85,7 +85,7 @@ class IssueWorker:
     async def _join(self, connection: Connection, agent: AgentScope, turns: Sequence[Turn]) -> set[int]:
         """Assign the turns without an issue to the nearest one. Return the issues of all the turns."""
         of = agent._asdict()
-        waiting = await connection.fetch(*SQL.waiting_among.bulk(sorted(turns), **of, encoder=self._encoder.name))
+        waiting = await connection.fetch(*SQL.waiting_among.bulk(sorted(turns), **agent.at._asdict()))
         known = await connection.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
         centres = [Centre(unpacked([row["centre"]])[0], row["radius"]) for row in known]
         found = nearest(unpacked([row["vector"] for row in waiting]), centres)

@@ -101,7 +101,7 @@ cross join lateral (
 
 -- name: waiting_among
 select t.conversation_id, t.turn_id, t.vector from {turns_given}
-where t.agent_id = :agent_id and t.encoder = :encoder and t.issue_id is null
+where t.issue_id is null
 order by t.conversation_id, t.turn_id
 
 -- name: place_turns
