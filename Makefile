@@ -87,6 +87,16 @@ docs: $(VENV)/.dev ## Write what is made from the code: JSON schemas, docs/event
 	@$(BIN)/python -m docgen
 	@$(BIN)/python -m docgen.schema_files
 
+SITE := .agent-feedback/site
+$(SITE)/tools/.installed: requirements-site.txt
+	@$(PYTHON) -m venv $(SITE)/tools
+	@$(SITE)/tools/bin/python -m pip install -q --disable-pip-version-check -r requirements-site.txt
+	@touch $@
+
+.PHONY: site
+site: $(VENV)/.dev $(SITE)/tools/.installed ## Build the documentation as a site with search, and fail if a link leads nowhere
+	@$(BIN)/python -m docgen.site $(SITE)/tools/bin/zensical $(SITE)
+
 client: ## Build the TypeScript client, and the widget that is built on it (needs Node 20 and npm)
 	@cd clients/typescript && npm ci --silent && npm run --silent build && npm run --silent widget >thumbs.tmp
 	@mv clients/typescript/thumbs.tmp services/feedback/widget/thumbs.js
