@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -24,6 +25,7 @@ _OF_SCHEMAS = ("tests/tables/test_schema_keys.py",)
 _OF_DECLARATIONS = (
     "tests/contracts/test_contracts.py::test_what_is_exported_from_the_models_is_up_to_date",
     "tests/tables/test_documented_defaults.py",
+    "tests/tables/test_size_limits.py",
     "tests/tables/test_time_limits.py",
 )
 """Tests that compare the models' and settings' limits and defaults with the documents; they run few lines of each."""
@@ -132,11 +134,11 @@ def record(arguments: Sequence[str]) -> int:
 def write_map(root: Path, folder: Path = FOLDER) -> None:
     """Merge the data files of the last recording in `root` into the map in `folder`.
 
-    A process that a test starts imports its modules within the test. Such a line still counts as run at import.
+    A test, or a process that it starts, may import a module. The lines outside of functions still count as run at
+    import: the tests that read a constant are others.
     """
     found: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-    at_import: dict[str, set[int]] = defaultdict(set)
-    of_others: list[CoverageData] = []
+    at_import: dict[str, frozenset[int]] = {}
     seconds: dict[str, float] = defaultdict(float)
     for path in sorted(folder.glob("coverage.*")):
         if path.suffix == ".json":
@@ -145,17 +147,10 @@ def write_map(root: Path, folder: Path = FOLDER) -> None:
             continue
         data = CoverageData(str(path))
         data.read()
-        if "" not in data.measured_contexts():
-            of_others.append(data)
-            continue
         for file, line, contexts in _contexts(data, root):
-            found[file][line] |= contexts - {""}
-            if contexts == {""}:
-                at_import[file].add(line)
-    for data in of_others:
-        for file, line, contexts in _contexts(data, root):
-            if line not in at_import[file]:
-                found[file][line] |= contexts
+            if file not in at_import:
+                at_import[file] = _outside_of_functions(root / file)
+            found[file][line] |= contexts - {""} if line not in at_import[file] else set()
     names = sorted({test for by_line in found.values() for tests in by_line.values() for test in tests})
     numbers = {name: number for number, name in enumerate(names)}
     lines = {
@@ -163,6 +158,16 @@ def write_map(root: Path, folder: Path = FOLDER) -> None:
         for file, by_line in found.items()
     }
     (folder / MAP.name).write_text(json.dumps({"tests": names, "seconds": seconds, "lines": lines}), "utf-8")
+
+
+def _outside_of_functions(path: Path) -> frozenset[int]:
+    """Return the lines of a module that run when it is imported; none of a template, or if the file is gone."""
+    if path.suffix != ".py" or not path.is_file():
+        return frozenset()
+    text = path.read_text("utf-8")
+    functions = (one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
+    within = {line for one in functions for line in range(one.body[0].lineno, (one.end_lineno or 0) + 1)}
+    return frozenset(range(1, text.count("\n") + 2)) - within
 
 
 def _contexts(data: CoverageData, root: Path) -> Iterator[tuple[str, int, set[str]]]:

@@ -319,7 +319,9 @@ def test_lines_of_processes_that_tests_start_are_recorded(tmp_path: Path) -> Non
         "import subprocess, sys, contracts.murmur2\n"
         "def test_starts_a_process():\n"
         "    subprocess.run([sys.executable, '-c', 'from contracts.murmur2 import murmur2; murmur2(bytes(5))'],"
-        " check=True)\n",
+        " check=True)\n"
+        "def test_imports_a_module():\n"
+        "    import contracts.intervals\n",
         "utf-8",
     )
     environment = {**os.environ, "MUTANTS_COVERAGE": str(tmp_path / "coverage")}
@@ -343,3 +345,6 @@ def test_lines_of_processes_that_tests_start_are_recorded(tmp_path: Path) -> Non
     [imported] = [number for number, line in enumerate(text, 1) if line.startswith("_MASK")]
     assert covered.is_executed("libs/contracts/murmur2.py", within)
     assert not covered.is_executed("libs/contracts/murmur2.py", imported)
+    intervals = (ROOT / "libs/contracts/intervals.py").read_text("utf-8").splitlines()
+    [constant] = [number for number, line in enumerate(intervals, 1) if line.startswith("_Z")]
+    assert not covered.is_executed("libs/contracts/intervals.py", constant), "a test that imports it reads no constant"

@@ -16,7 +16,6 @@ from agent_feedback_kit.client.validation import first_mismatch
 from agent_feedback_kit.sessions.record import InvalidRecord, SessionFeedbackRecord, opaque
 from agent_feedback_kit.timeline.reading import read_reaction
 from agent_feedback_kit.timeline.refresh import announcement
-from chat_bridge.sources.webhook_time import moment_of
 from contracts.headers import CAUSE
 from contracts.topics import TOPICS
 from servicekit.errors import StartError
@@ -181,41 +180,6 @@ def test_a_hundred_keys_of_an_issuer_are_read() -> None:
 @pytest.mark.parametrize(("bits", "keys"), [(2_048, 1), (2_040, 0)])
 def test_an_rsa_key_has_2_048_bits_at_least(bits: int, keys: int) -> None:
     assert len(keys_in({"keys": [public_jwk(key_for("RS256", f"{bits}", bits), "k")]})) == keys
-
-
-@pytest.mark.parametrize(
-    ("value", "kind", "moment"),
-    [
-        (0, "seconds", 0),
-        (1.5, "seconds", 1_500_000),
-        (253_402_300_799, "seconds", 253_402_300_799_000_000),
-        (253_402_300_800, "seconds", None),
-        (-1, "seconds", None),
-        (1_500, "milliseconds", 1_500_000),
-        (253_402_300_799_000, "milliseconds", 253_402_300_799_000_000),
-        (253_402_300_799_001, "milliseconds", None),
-        ("0" * 19 + "7", "seconds", 7_000_000),
-        ("0" * 20 + "7", "seconds", None),
-        (float("nan"), "seconds", None),
-        (True, "seconds", None),
-        (None, "seconds", None),
-        ("²", "seconds", None),
-        (1, "snowflake", 1_420_070_400_000_000),
-        (1 << 22, "snowflake", 1_420_070_400_001_000),
-        (2**64 - 1, "snowflake", (2**42 - 1 + 1_420_070_400_000) * 1_000),
-        (2**64, "snowflake", None),
-        (0, "snowflake", None),
-        (1.0, "snowflake", None),
-        ("1970-01-01T00:00:01Z", "rfc3339", 1_000_000),
-        ("1970-01-01T00:00:01", "rfc3339", None),
-        ("1970-01-01T00:00:01", "iso8601", 1_000_000),
-        ("1970-01-01T00:00:01+01:00", "iso8601", None),
-        ("1970-01-01T01:00:01+01:00", "iso8601", 1_000_000),
-        (" " * 65, "iso8601", None),
-    ],
-)
-def test_the_times_of_platforms(value: Any, kind: Any, moment: int | None) -> None:
-    assert moment_of(value, kind) == moment
 
 
 @pytest_asyncio.fixture
