@@ -10,7 +10,7 @@ from typing import Protocol
 from agent_feedback_kit.answers import Label
 from agent_feedback_kit.deadlines import within
 from agent_feedback_kit.sessions.backend import MemoryBackend, SessionFeedbackBackend
-from agent_feedback_kit.sessions.record import MemoryMode, SessionFeedbackRecord, Source, opaque
+from agent_feedback_kit.sessions.record import MemoryMode, Source, opaque
 from agent_feedback_kit.sessions.recorder import record_session_feedback
 from contracts.feedback import FeedbackSessionCreated
 from contracts.ids import derived_id
@@ -109,8 +109,8 @@ class Sessions:
         self._kept_for = timedelta(days=days)
         self._incognito = MemoryBackend()
 
-    async def end(self, end: SessionEnd) -> SessionFeedbackRecord | None:
-        """Store a rating within `seconds`. Returns None if that failed; never raises."""
+    async def end(self, end: SessionEnd) -> None:
+        """Store a rating within `seconds`. A failure is logged and not raised."""
         incognito = end.mode is MemoryMode.INCOGNITO
         kept = await record_session_feedback(
             end.thread_id,
@@ -126,7 +126,6 @@ class Sessions:
         )
         if kept is not None and not incognito:
             self._announce()
-        return kept
 
     async def tenant_of(self, thread_id: str) -> str | None:
         """Return the one tenant that has turns of the thread; None if none or several have.
