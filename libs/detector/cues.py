@@ -142,7 +142,7 @@ def has_strong_rejection(e: Evidence) -> bool:
 
 
 def has_final_rejection(e: Evidence) -> bool:
-    """Return True for a rejection of a suggestion, or a taste without a "but", which the learned layer misreads."""
+    """Return True for a rejection of a suggestion, or a taste without a "but". The learned layer misreads both."""
     found = rejections(e)
     return bool(found) and ("agent_suggests" in e.answer_kinds or (v.TASTE in found and "cue_but" not in e.kinds))
 

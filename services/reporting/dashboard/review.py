@@ -97,7 +97,7 @@ async def queue_at(
 
 
 async def next_in_audit(pool: asyncpg.Pool, at: Project, view: View, link: Link) -> str | None:
-    """Return the page of the first drawn answer without a review after the one reviewed last; None at the end."""
+    """Return the page of the next drawn answer that nobody has reviewed, or None at the end of the queue."""
     found = await pending(pool, at, view.audit or 0, 1)
     # The review of the last one may not be counted yet: the queue then begins with it once more.
     if not found or view.audit == found[0].position:

@@ -1,4 +1,7 @@
-"""Proof that an issue is resolved: the share of its topic's turns rejected before and after a version. Pure."""
+"""Proof that an issue is resolved: the share of its topic's turns rejected before and after a version. Pure.
+
+`store.recount` marks a resolved issue as regressed.
+"""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class AgentEvidence:
         return side
 
     def shown(self, least: int = ENOUGH_VOTES) -> JudgedBy:
-        """Return the side that ranks the agent; without one, the side with the lower upper bound."""
+        """Return the side that ranks the agent; if neither has enough verdicts, the side with the lower upper bound."""
         side = self.judged_by(least)
         lower: JudgedBy = min(_SIDES, key=self._upper)
         return lower if side is None else side

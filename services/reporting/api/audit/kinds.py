@@ -1,4 +1,4 @@
-"""Share of right verdicts of one kind, from random reviews or, until there are enough, as published."""
+"""Share of right verdicts of one kind: from random reviews if there are enough, otherwise the published one."""
 
 from __future__ import annotations
 
