@@ -295,3 +295,32 @@ class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
     best_rating: BestRating = None
     epoch: Sequence64 | None = None
     """For a machine verdict: its epoch. An operator raises the epoch to have messages judged again."""
+
+
+class FeedbackAggregated(Event):
+    """The verdicts on an agent's answers in a turn were summed up.
+
+    Of one `aggregate_id`, the highest `revision` counts. The verdicts that count are those of `feedback.created`: of
+    one person on a turn the newest, of its reviews the newest, and the machine's unless a review replaces them.
+    Replies are not verdicts.
+    """
+
+    aggregate_id: UUID
+    """The id of the aggregate, derived from tenant, project, conversation, turn and agent."""
+    change: Literal["created", "updated", "cleared"]
+    """The change that this revision made. A cleared aggregate has no verdicts any more."""
+    revision: Sequence64
+    """A number that grows with every announced change of the aggregate. Keep the aggregate with the highest one."""
+    recorded_at: Instant
+    """The time of the verdict that this revision includes last, by the log's clock."""
+    conversation_id: ConversationId
+    turn_id: TurnId
+    agent_id: AgentId
+    count: Annotated[int, Field(ge=0)]
+    """The number of verdicts that count."""
+    mean_reward: Annotated[float, Field(ge=-1, le=1)] | None
+    """The mean of their rewards, -1 to 1; null without verdicts."""
+    interval_low: Annotated[float, Field(ge=-1, le=1)] | None
+    """The lower bound of the 95 % confidence interval of the mean reward; null without verdicts."""
+    interval_high: Annotated[float, Field(ge=-1, le=1)] | None
+    """The upper bound of that interval; null without verdicts."""

@@ -1,8 +1,9 @@
-"""Confidence intervals of shares: Wilson's, which is valid for few rows too. Pure."""
+"""Confidence intervals of shares and mean rewards: Wilson's, which is valid for few rows too. Pure."""
 
 from __future__ import annotations
 
-from math import sqrt
+from collections.abc import Sequence
+from math import fsum, sqrt
 from typing import Final, NamedTuple
 
 _Z: Final = 1.959964
@@ -14,8 +15,11 @@ class Interval(NamedTuple):
     high: float
 
 
-def wilson(good: int, votes: int) -> Interval:
-    """Return the 95 % confidence interval of the share of good votes; 0 to 1 without votes."""
+def wilson(good: float, votes: int) -> Interval:
+    """Return the 95 % confidence interval of the share of good votes; 0 to 1 without votes.
+
+    `good` is the sum of the votes, each 0 to 1.
+    """
     if votes == 0:
         return Interval(0.0, 1.0)
     share, z2 = good / votes, _Z * _Z
@@ -43,3 +47,14 @@ def difference(good: int, votes: int, good_before: int, votes_before: int) -> In
         change - sqrt((share - now.low) ** 2 + (was.high - before) ** 2),
         change + sqrt((now.high - share) ** 2 + (before - was.low) ** 2),
     )
+
+
+def mean_reward(rewards: Sequence[float]) -> tuple[float, Interval]:
+    """Return the mean of one or more rewards of -1 to 1, and its 95 % confidence interval.
+
+    Scaled to 0..1, values of mean p have a variance of at most p(1-p) (Bhatia and Davis, 2000). Wilson's interval
+    assumes that variance, so the interval is never too narrow for lack of different values.
+    """
+    total, count = fsum(rewards), len(rewards)
+    low, high = wilson((total + count) / 2, count)
+    return total / count, Interval(2 * low - 1, 2 * high - 1)

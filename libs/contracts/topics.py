@@ -10,6 +10,7 @@ from typing import Any, Literal
 from contracts.base import Envelope
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import (
+    FeedbackAggregated,
     FeedbackCreated,
     FeedbackErasureConfirmed,
     FeedbackErasureRequested,
@@ -24,6 +25,7 @@ from contracts.ids import conversation_key, partition_of
 Consumer = Literal[
     "chat_bridge",
     "feedback",
+    "feedback_aggregates",
     "feedback_erasures",
     "feedback_turns",
     "inference",
@@ -32,7 +34,7 @@ Consumer = Literal[
     "webhooks",
 ]
 """Name of a consumer group: the service, and for a service with several groups, the group's purpose."""
-OPTIONAL: frozenset[Consumer] = frozenset({"webhooks"})
+OPTIONAL: frozenset[Consumer] = frozenset({"feedback_aggregates", "webhooks"})
 """Groups without members unless a setting enables them."""
 
 DAY_MS = 86_400_000
@@ -171,9 +173,21 @@ FEEDBACK_CREATED = Topic(
     6,
     FOREVER,
     "feedback",
-    ("reporting", "inference_status", "webhooks"),
+    ("reporting", "inference_status", "feedback_aggregates", "webhooks"),
     compacted=True,
     meaning="a feedback record was created, updated or cleared",
+)
+FEEDBACK_AGGREGATED = Topic(
+    "feedback.aggregated",
+    FeedbackAggregated,
+    lambda event: str(event.aggregate_id),
+    "aggregateId",
+    6,
+    FOREVER,
+    "feedback",
+    (),
+    compacted=True,
+    meaning="the verdicts on a turn were summed up",
 )
 
 TOPICS: tuple[Topic, ...] = (
@@ -188,6 +202,7 @@ TOPICS: tuple[Topic, ...] = (
     ERASURE_CONFIRMED,
     SESSION_CREATED,
     FEEDBACK_CREATED,
+    FEEDBACK_AGGREGATED,
 )
 BY_NAME = MappingProxyType({topic.name: topic for topic in TOPICS})
 CHAT_TOPICS = (CHAT_MESSAGE, CHAT_REPLY, CHAT_REACTION)

@@ -33,6 +33,7 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         Reads("feedback", FeedbackParts.feedback_handler, erases_itself=True),
         Reads("feedback_turns", FeedbackParts.turn_handler, "dead letters"),
         Reads("feedback_erasures", FeedbackParts.erasure_status_handler, "nothing", erases_itself=True),
+        Reads("feedback_aggregates", FeedbackParts.verdict_handler, "dead letters", if_set="aggregate_after"),
     ],
     serves=[
         Serves(lambda parts: intake_router(parts.intake, parts.settings.scales_in), {("POST", TURN_FEEDBACK): needs()}),
@@ -49,6 +50,7 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     ],
     every=[
         Every(ANNOUNCEMENTS, 5, lambda parts: parts.announcer.sweep),
+        Every("aggregates", 1, lambda parts: parts.aggregate_announcer.sweep, if_set="aggregate_after"),
         Every("session_retention", 3600, lambda parts: parts.sessions.purge),
     ],
     keeps=[
@@ -67,6 +69,11 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
             only="r.slots is null",
             which="stubs that an erasure leaves",
             pool="store_pool",
+        ),
+        Keeps(
+            *("aggregated_verdicts", "stub_days", "revision", "milliseconds"),
+            only="r.user_id is null",
+            which="stubs that an erasure leaves",
         ),
     ],
     where=Where("feedback", "feedback", feedback_of=feedback_of, states=lambda parts: partial(states_of, parts.store)),

@@ -42,6 +42,9 @@ class FeedbackSettings(ReadSettings):
     is the timeout for storing a rating at a session's end. Ratings are deleted after `session_days`. Ratings sent with
     a token of all tenants belong to `default_tenant`.
 
+    `feedback.aggregated` is off while `aggregate_after` is 0. Otherwise the verdicts on a turn are summed up after that
+    many of them have changed, or once none has changed for `aggregate_quiet_seconds`.
+
     Retention in days after the row was stored (0: no limit): `turn_days` for known turns, `journal_days` for the
     outcomes of events (`where`), `stub_days` for the ids of erased records (PostgreSQL stores), `erasure_status_days`
     for the status of erasures.
@@ -64,6 +67,8 @@ class FeedbackSettings(ReadSettings):
     session_seconds: float = Field(default=0.8, gt=0, le=60)
     session_days: int = Field(default=180, ge=1, le=3650)
     default_tenant: Name = "default"
+    aggregate_after: int = Field(default=0, ge=0, le=1_000_000)
+    aggregate_quiet_seconds: float = Field(default=60, gt=0, le=86_400)
 
     @field_validator("store_url")
     @classmethod

@@ -1,4 +1,4 @@
-"""Removes an erased person from the turn registry and from session ratings.
+"""Removes an erased person from the turn registry, from session ratings and from the verdicts that are summed up.
 
 Their role is deleted, their ratings become anonymous, and pseudonyms, if enabled, replace their id in turns.
 """
@@ -13,7 +13,7 @@ from feedback.sql import SQL
 from servicekit import Database
 
 _AT_ONCE: Final = 2_000
-"""Turns changed by one statement, so that none runs into the statement limit."""
+"""Rows changed by one statement, so that none runs into the statement limit."""
 
 
 class TurnErasures:
@@ -25,7 +25,7 @@ class TurnErasures:
         self._pseudonym_of = pseudonym_of
 
     async def erase(self, erased: ErasedAt) -> None:
-        """Drop these people's roles and their names from ratings; rename their turns if the tenant has pseudonyms on.
+        """Drop these people's roles, verdicts and names in ratings; rename their turns if a tenant has pseudonyms on.
 
         All of them have an entry in the ledger. It covers the ratings that the database stored before the entry.
         """
@@ -37,8 +37,10 @@ class TurnErasures:
             await self._pool.execute(*SQL.delete_roles(**covered))
             name = self._pseudonym_of(person)
             rename = SQL.rename_asker(**covered, pseudonym=name, limit=_AT_ONCE)
-            while name != person.user_id and await self._pool.execute(*rename) != "UPDATE 0":
-                pass
+            forget = SQL.erase_aggregated_verdicts(**covered, limit=_AT_ONCE)
+            for statement in (rename, forget) if name != person.user_id else (forget,):
+                while await self._pool.execute(*statement) != "UPDATE 0":
+                    pass
 
     async def erase_since(self, people: Collection[Person], before: ErasedAt) -> None:
         """Erase those of `people` who were erased after the ledger was read as `before`."""

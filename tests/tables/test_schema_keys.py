@@ -36,6 +36,7 @@ KEYS: Mapping[str, list[set[str]]] = {
     "chat_bridge.messages": [MESSAGE],
     "chat_bridge.parked": [EVENT],
     "chat_bridge.refused": [EVENT | {"rule", "field"}],
+    "feedback.aggregated_turns": [TURN],
     "feedback.erasure_receipts": [REQUEST | {"service"}],
     "feedback.erasure_requests": [REQUEST],
     "feedback.erasures": [PERSON],
@@ -58,6 +59,8 @@ KEYS: Mapping[str, list[set[str]]] = {
     "reporting.sessions": [{"tenant", "id"}],
 }
 OF_ALL_TENANTS = {
+    "feedback.aggregated_verdicts": "feedback_id",
+    "feedback.aggregates": "aggregate_id",
     "feedback.feedback": "feedback_id",
     "inference.detectors": "version",
     "inference.gate_answers": "digest",

@@ -34,7 +34,7 @@ from tests.support.logs import NOW, example, raw
 SECOND = 1_000_000
 DAY_MS = 86_400_000
 FIVE_MINUTES = 300 * SECOND
-COMPACTED = {"feedback.created", "feedback.erasure.requested"}
+COMPACTED = {"feedback.aggregated", "feedback.created", "feedback.erasure.requested"}
 """Topics that docs/events.md calls compacted."""
 
 

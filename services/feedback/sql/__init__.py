@@ -5,6 +5,7 @@ from typing import Final
 
 from contracts.message_fields import ANSWER_FIELDS, Fields
 from contracts.sources import REVIEW
+from feedback.aggregates.model import Aggregate, CountedVerdict
 from servicekit import Statements
 
 _ANSWER: Final[Fields] = {
@@ -37,7 +38,13 @@ _ASKER: Final[Fields] = {"user_id": "text", "user_at": "bigint", "user_message_i
 
 def statements(fields: Fields = ANSWER_FIELDS) -> Statements:
     """Return the statements for a registry of turns with these fields of answers."""
-    rows = {"answer": {**fields, **_ANSWER}, "asker": _ASKER, "record": _RECORD}
+    rows: dict[str, Fields | type] = {
+        "answer": {**fields, **_ANSWER},
+        "asker": _ASKER,
+        "record": _RECORD,
+        "verdict": CountedVerdict,
+        "aggregate": Aggregate,
+    }
     return Statements(Path(__file__).parent, rows, review=REVIEW)
 
 

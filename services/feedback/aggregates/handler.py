@@ -1,0 +1,31 @@
+"""Handler that stores the verdicts of `feedback.created` for their sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+from uuid import UUID
+
+from contracts.feedback import FeedbackCreated
+from feedback.aggregates.model import CountedVerdict, erased_verdict, newest_verdicts, verdict_of
+from servicekit import STORED, UNCHANGED, Handler, Ignored, Outcome, Received, Tombstone
+
+NO_VERDICT = Ignored("no_verdict")
+
+
+class VerdictStore(Protocol):
+    async def take(self, verdicts: Sequence[CountedVerdict]) -> set[UUID]: ...
+
+
+class VerdictHandler(Handler, tombstones=True):
+    """Handler of the group `feedback_aggregates`. Verdicts may arrive repeatedly and in any order."""
+
+    def __init__(self, store: VerdictStore) -> None:
+        self._store = store
+
+    async def handle(self, batch: Sequence[Received[FeedbackCreated] | Tombstone]) -> Sequence[Outcome]:
+        found = [erased_verdict(one) if isinstance(one, Tombstone) else verdict_of(one.event) for one in batch]
+        newest = newest_verdicts(found)
+        written = await self._store.take(newest)
+        stored = {id(one) for one in newest if one.feedback_id in written}
+        return [NO_VERDICT if one is None else STORED if id(one) in stored else UNCHANGED for one in found]

@@ -1,0 +1,79 @@
+"""Verdicts and their sums in the service's PostgreSQL, one statement per step and batch."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from feedback.aggregates.model import Aggregate, CountedVerdict, sum_up
+from feedback.registry import TurnKey
+from feedback.sql import SQL
+from servicekit import Database
+
+_AT_ONCE = 500
+"""Turns summed up in one transaction."""
+
+
+class PostgresAggregates:
+    """Needs the tables `aggregated_verdicts`, `aggregated_turns` and `aggregates` on the pool's search path."""
+
+    def __init__(self, pool: Database) -> None:
+        self._pool = pool
+
+    async def take(self, verdicts: Sequence[CountedVerdict]) -> set[UUID]:
+        """Store the verdicts, at most one per record and sorted by id, and mark the turns that they change.
+
+        Returns the ids that were written; the store had a revision as high of the others.
+        """
+        if not verdicts:
+            return set()
+        async with self._pool.acquire() as connection, connection.transaction():
+            ids = [one.feedback_id for one in verdicts]
+            held = await connection.fetch(*SQL.lock_aggregated_verdicts(feedback_ids=ids))
+            written = {row[0] for row in await connection.fetch(*SQL.upsert_aggregated_verdicts.bulk(verdicts))}
+            # A new verdict of the machine may be about another turn, which the old one leaves.
+            turns = {(row["feedback_id"], TurnKey(*row[1:])) for row in held}
+            turns |= {(one.feedback_id, TurnKey(*one[2:6])) for one in verdicts}  # type: ignore[arg-type]
+            changes = Counter(turn for id_, turn in turns if id_ in written and turn.tenant is not None)
+            rows = [(*turn, changes[turn]) for turn in sorted(changes)]
+            await connection.execute(*SQL.mark_aggregated_turns.bulk(rows))
+        return written
+
+    async def recount(self, after: int, quiet: float) -> int:
+        """Sum up the turns that had `after` changes, or none for `quiet` seconds. Returns the number of turns.
+
+        At most 500 turns in one transaction, so call it until it returns 0. Turns that another process is summing up,
+        or whose verdicts are being written, are left to the next call.
+        """
+        async with self._pool.acquire() as connection, connection.transaction():
+            due = await connection.fetch(*SQL.due_aggregated_turns(after=after, quiet=quiet, limit=_AT_ONCE))
+            if not due:
+                return 0
+            turns = [TurnKey(*row) for row in due]
+            verdicts, sums = (
+                defaultdict[TurnKey, list[CountedVerdict]](list),
+                defaultdict[TurnKey, list[Aggregate]](list),
+            )
+            for row in await connection.fetch(*SQL.verdicts_on_aggregated_turns.bulk(turns)):
+                verdicts[TurnKey(*row[2:6])].append(CountedVerdict(*row))
+            for row in await connection.fetch(*SQL.aggregates_of_turns.bulk(turns)):
+                one = Aggregate(*row)
+                sums[one.turn].append(one)
+            changed = [one for turn in turns for one in sum_up(turn, verdicts[turn], sums[turn])]
+            await connection.execute(*SQL.upsert_aggregates.bulk(changed))
+            await connection.execute(*SQL.unmark_aggregated_turns.bulk(turns))
+        return len(turns)
+
+    async def unannounced(self, limit: int) -> list[Aggregate]:
+        """Return at most `limit` aggregates whose revision is not announced."""
+        return [Aggregate(*row) for row in await self._pool.fetch(*SQL.unannounced_aggregates(limit=limit))]
+
+    async def mark(self, aggregates: Iterable[Aggregate]) -> None:
+        """Mark aggregates as announced.
+
+        One that has another revision by now is marked as not announced: a compacted topic keeps the last record, which
+        may be ours.
+        """
+        rows = [(one.aggregate_id, one.revision) for one in aggregates]
+        await self._pool.execute(*SQL.mark_aggregates_announced.bulk(rows))

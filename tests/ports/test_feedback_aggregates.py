@@ -1,0 +1,253 @@
+"""Sums of verdicts in PostgreSQL: any order, repetitions, erasure, failures, and several processes."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+
+from contracts.erasure import Person
+from contracts.feedback import FeedbackCreated
+from feedback.aggregates.announcer import AggregateAnnouncer
+from feedback.aggregates.handler import NO_VERDICT, VerdictHandler
+from feedback.aggregates.store_postgres import PostgresAggregates
+from feedback.turn_erasures import TurnErasures
+from servicekit.errors import LogUnavailable
+from servicekit.log.outcome import STORED, UNCHANGED
+from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone
+from tests.ports.conftest import postgres_store
+from tests.support.aggregate_recount import Raw, announced, recounted
+from tests.support.logs import RecordingLog
+from tests.support.reporting_events import START, batch, feedback, feedback_id
+
+NEVER = 10**6
+"""Number of changes, or of quiet seconds, that no test reaches."""
+
+
+@pytest.fixture
+async def aggregates(postgres_url: str) -> AsyncIterator[PostgresAggregates]:
+    async with postgres_store(postgres_url) as store:
+        yield PostgresAggregates(store.pool)
+
+
+def announcer(aggregates: PostgresAggregates, log: RecordingLog, **limits: Any) -> AggregateAnnouncer:
+    return AggregateAnnouncer(aggregates, log, **({"after": 1, "quiet": NEVER} | limits))
+
+
+def tombstone(name: str, revision: int) -> Tombstone:
+    headers = (("revision", str(revision).encode()),)
+    key = str(feedback_id(name))
+    return Tombstone(key, RawRecord(Coordinates("feedback.created", 0, 0), key.encode(), None, headers, START))
+
+
+def written(log: RecordingLog) -> list[Raw]:
+    return [Raw(message.key or "", message.value) for message in log.messages]
+
+
+def raw(one: Received[Any] | Tombstone) -> Raw:
+    if isinstance(one, Tombstone):
+        return Raw(one.key, None, one.revision or 0)
+    return Raw(str(one.event.feedback_id), one.event.model_dump_json(by_alias=True).encode())
+
+
+def history(choose: random.Random) -> list[Received[FeedbackCreated] | Tombstone]:
+    """Return announcements of 120 records in any order, some of them repeated, some erased."""
+    found: list[Received[FeedbackCreated] | Tombstone] = []
+    for number in range(120):
+        kind = choose.choice(["reaction", "explicit", "explicit", "review", "inferred", "implicit"])
+        fields: dict[str, Any] = {"kind": "explicit" if kind == "review" else kind}
+        fields |= {"user": f"u{choose.randrange(3)}", "tenant": choose.choice(["acme", "globex"])}
+        fields |= {"origin": "reviewer", "source": "review"} if kind == "review" else {}
+        for revision in range(1, choose.randrange(2, 5)):
+            place: dict[str, Any] = {"turn": f"t{choose.randrange(4)}", "agent": choose.choice(["a", "b"])}
+            reaction = choose.choice(["ok", "not_ok", "neutral", None])
+            at = choose.randrange(5)
+            found += batch(feedback(f"r{number}", revision=revision, reaction=reaction, at=at, **place, **fields))
+        if choose.random() < 0.1:
+            found.append(tombstone(f"r{number}", 9))
+    choose.shuffle(found)
+    return found + choose.sample(found, 40)
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_what_is_announced_equals_a_recount_of_the_feedback(aggregates: PostgresAggregates, seed: int) -> None:
+    choose = random.Random(seed)
+    events, log = history(choose), RecordingLog()
+    handler, sweep = VerdictHandler(aggregates), announcer(aggregates, log, after=choose.choice([1, 3])).sweep
+    rest: Sequence[Any] = events
+    while rest:
+        size = choose.randint(1, 50)
+        some, rest = rest[:size], rest[size:]
+        await handler.handle(some)
+        if choose.random() < 0.5:
+            await sweep()
+    await announcer(aggregates, log, quiet=0).sweep()
+    expected = recounted(raw(one) for one in events)
+    assert len(expected) > 10
+    assert announced(written(log)) == expected
+    assert len({(one["aggregateId"], one["revision"]) for one in log.values("feedback.aggregated")}) == len(
+        log.messages
+    ), "no revision is announced twice"
+
+    before = len(log.messages)
+    await handler.handle(events)
+    await announcer(aggregates, log, quiet=0).sweep()
+    assert len(log.messages) == before, "nothing follows from a redelivery"
+
+
+async def take(aggregates: PostgresAggregates, *events: FeedbackCreated) -> None:
+    await VerdictHandler(aggregates).handle(batch(*events))
+
+
+async def test_a_turn_is_announced_after_its_number_of_changes(aggregates: PostgresAggregates) -> None:
+    log = RecordingLog()
+    three = announcer(aggregates, log, after=3)
+    await take(aggregates, feedback("a", user="ann"), feedback("b", user="bob"), feedback("o", turn="other"))
+    await three.sweep()
+    assert log.messages == []
+    await take(aggregates, feedback("c", user="cy", reaction="not_ok"))
+    await three.sweep()
+    [event] = log.values("feedback.aggregated")
+    assert (event["turnId"], event["count"], event["change"]) == ("t1", 3, "created")
+    assert event["meanReward"] == pytest.approx(0.2)
+    assert -1 <= event["intervalLow"] < 0.2 < event["intervalHigh"] <= 1
+    await take(aggregates, feedback("a", revision=2, reaction=None), feedback("b", user="bob", revision=2, at=1))
+    await three.sweep()
+    assert len(log.messages) == 1
+    await take(aggregates, feedback("c", user="cy", revision=2, reaction=None))
+    await three.sweep()
+    _, event = log.values("feedback.aggregated")
+    assert (event["count"], event["meanReward"], event["change"]) == (1, 0.6, "updated")
+
+
+async def test_a_turn_is_announced_once_it_is_quiet(aggregates: PostgresAggregates) -> None:
+    log = RecordingLog()
+    await take(aggregates, feedback("a"))
+    await announcer(aggregates, log, after=NEVER, quiet=3600).sweep()
+    assert log.messages == []
+    await announcer(aggregates, log, after=NEVER, quiet=0).sweep()
+    assert len(log.messages) == 1
+
+
+async def test_a_retraction_clears_and_a_new_verdict_restores(aggregates: PostgresAggregates) -> None:
+    log = RecordingLog()
+    sweep = announcer(aggregates, log).sweep
+    for revision, reaction in ((10, "ok"), (20, None), (30, "not_ok")):
+        await take(aggregates, feedback("a", revision=revision, reaction=reaction, at=revision))
+        await sweep()
+    first, cleared, again = log.values("feedback.aggregated")
+    assert [one["change"] for one in (first, cleared, again)] == ["created", "cleared", "updated"]
+    assert [one["revision"] for one in (first, cleared, again)] == [10, 20, 30]
+    assert (cleared["count"], cleared["meanReward"], cleared["intervalLow"]) == (0, None, None)
+
+
+async def test_a_verdict_that_changes_nothing_visible_is_not_announced(aggregates: PostgresAggregates) -> None:
+    log = RecordingLog()
+    sweep = announcer(aggregates, log).sweep
+    await take(aggregates, feedback("a"))
+    await sweep()
+    await take(aggregates, feedback("a", revision=2, at=1))
+    await sweep()
+    await take(aggregates, feedback("retracted", user="bob", reaction=None, turn="t9"))
+    await sweep()
+    assert len(log.messages) == 1
+
+
+async def test_a_verdict_that_moves_to_another_turn_leaves_the_first(aggregates: PostgresAggregates) -> None:
+    log = RecordingLog()
+    sweep = announcer(aggregates, log).sweep
+    await take(aggregates, feedback("m", kind="inferred", turn="t1"))
+    await sweep()
+    await take(aggregates, feedback("m", kind="inferred", turn="t2", revision=2))
+    await sweep()
+    said = {(one["turnId"], one["change"], one["count"]) for one in log.values("feedback.aggregated")[1:]}
+    assert said == {("t1", "cleared", 0), ("t2", "created", 1)}
+
+
+async def test_outcomes(aggregates: PostgresAggregates) -> None:
+    handler = VerdictHandler(aggregates)
+    events = batch(feedback("a"), feedback("a", revision=2), feedback("r", kind="implicit"))
+    assert await handler.handle(events) == [UNCHANGED, STORED, NO_VERDICT]
+    assert await handler.handle(events) == [UNCHANGED, UNCHANGED, NO_VERDICT]
+    assert await handler.handle([tombstone("a", 3)]) == [STORED]
+    foreign = Tombstone("no id", RawRecord(Coordinates("feedback.created", 0, 0), b"no id", None, (), START))
+    assert await handler.handle([foreign, *batch(feedback("a", revision=2))]) == [NO_VERDICT, UNCHANGED]
+
+
+async def test_the_erasure_of_a_person_gives_a_new_revision(aggregates: PostgresAggregates) -> None:
+    """The service's own erasure precedes the tombstones, and works while nobody reads them."""
+    log = RecordingLog()
+    sweep = announcer(aggregates, log).sweep
+    pool = aggregates._pool
+    later = feedback("late", user="eve", turn="t3", at=10_000)
+    await take(aggregates, feedback("a", user="eve"), feedback("b", user="bob", reaction="not_ok"), later)
+    await take(aggregates, feedback("c", user="eve", turn="t2"), feedback("d", user="eve", tenant="globex"))
+    await sweep()
+    await TurnErasures(pool, lambda person: person.user_id).erase({Person("acme", "eve"): START + 1_000_000})
+    await sweep()
+    said = {(one["turnId"], one["change"], one["count"]) for one in log.values("feedback.aggregated")[4:]}
+    assert said == {("t1", "updated", 1), ("t2", "cleared", 0)}
+    left = await pool.fetch("select turn_id, tenant from aggregated_verdicts where user_id = 'eve' order by 1")
+    assert [tuple(row) for row in left] == [("t1", "globex"), ("t3", "acme")]
+    await VerdictHandler(aggregates).handle([*batch(feedback("a", user="eve")), tombstone("a", 2)])
+    await sweep()
+    assert len(log.messages) == 6
+    assert await pool.fetchval("select count(*) from aggregated_verdicts where user_id is null") == 2
+
+
+async def test_a_failed_announcement_is_repeated_with_the_same_event(aggregates: PostgresAggregates) -> None:
+    class Lost(RecordingLog):
+        """Log that takes the first records and then does not acknowledge them."""
+
+        async def send(self, messages: Sequence[Any]) -> Any:
+            taken = await super().send(messages)
+            if len(self.messages) == 1:
+                raise LogUnavailable("no acknowledgement")
+            return taken
+
+    log = Lost()
+    await take(aggregates, feedback("a"))
+    with pytest.raises(LogUnavailable):
+        await announcer(aggregates, log).sweep()
+    await announcer(aggregates, log).sweep()
+    await announcer(aggregates, log).sweep()
+    first, again = log.messages
+    assert (first.value, first.partition) == (again.value, again.partition)
+
+
+async def test_a_late_announcement_of_an_old_revision_is_followed_by_the_latest(aggregates: PostgresAggregates) -> None:
+    """A compacted topic keeps the last record of a key, which must be the highest revision."""
+    await take(aggregates, feedback("a"))
+    await aggregates.recount(1, NEVER)
+    [old] = await aggregates.unannounced(9)
+    await take(aggregates, feedback("a", revision=7, reaction="not_ok"))
+    log = RecordingLog()
+    await announcer(aggregates, log).sweep()
+    assert await aggregates.unannounced(9) == []
+    await aggregates.mark([old])  # another process has sent `old` just now
+    await announcer(aggregates, log).sweep()
+    assert [one["revision"] for one in log.values("feedback.aggregated")] == [7, 7]
+
+
+async def test_processes_that_sum_up_at_the_same_time_announce_one_sum(aggregates: PostgresAggregates) -> None:
+    logs = [RecordingLog() for _ in range(4)]
+    events = [feedback(f"r{n}-{user}", turn=f"t{n}", user=user) for n in range(60) for user in ("ann", "bob")]
+
+    async def one(number: int) -> None:
+        for start in range(number, len(events), 20):
+            await take(aggregates, *events[start : start + 5])
+            await announcer(aggregates, logs[number % 4]).sweep()
+
+    await asyncio.gather(*(one(number) for number in range(0, 20, 5)))
+    await announcer(aggregates, logs[0]).sweep()
+    sent = [message for log in logs for message in log.messages]
+    values: dict[tuple[str, int], set[bytes]] = {}
+    for log in logs:
+        for message, event in zip(log.messages, log.values("feedback.aggregated"), strict=True):
+            values.setdefault((event["aggregateId"], event["revision"]), set()).add(message.value or b"")
+    assert all(len(one) == 1 for one in values.values()), "a revision is one event"
+    expected = recounted(raw(one) for one in batch(*events))
+    assert announced(Raw(message.key or "", message.value) for message in sent) == expected
