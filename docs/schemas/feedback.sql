@@ -1,6 +1,67 @@
 -- Tables of feedback after all migrations, made by `make docs`. The service applies services/feedback/migrations.
 -- The table `migrations` has the applied files.
 
+-- Turns whose verdicts have changed since they were summed up
+create table aggregated_turns (
+    tenant text not null,
+    project text not null,
+    conversation_id text not null,
+    turn_id text not null,
+    changes bigint not null,
+    changed_at timestamp with time zone not null default clock_timestamp(),
+    primary key (conversation_id, turn_id, tenant, project)
+);
+
+-- The verdicts of feedback.created, each at its highest revision
+create table aggregated_verdicts (
+    feedback_id uuid not null,
+    revision bigint not null,
+    tenant text,
+    project text,
+    conversation_id text,
+    turn_id text,
+    agent_id text,
+    -- Null, like all after the revision, once the record was erased
+    user_id text,
+    origin text,
+    feedback_type text,
+    reaction text,
+    value double precision,
+    occurred_at bigint,
+    primary key (feedback_id)
+);
+create index aggregated_verdicts_of_person on aggregated_verdicts (user_id, tenant) where user_id is not null;
+create index aggregated_verdicts_on_turn on aggregated_verdicts (conversation_id, turn_id, tenant, project) where user_id is not null;
+
+-- The sum of the verdicts on each agent's answers in a turn, as it is announced
+create table aggregates (
+    aggregate_id uuid not null,
+    revision bigint not null,
+    created_revision bigint not null,
+    tenant text not null,
+    project text not null,
+    conversation_id text not null,
+    turn_id text not null,
+    agent_id text not null,
+    occurred_at bigint not null,
+    verdicts bigint not null,
+    mean double precision,
+    low double precision,
+    high double precision,
+    announced boolean not null default false,
+    primary key (aggregate_id)
+);
+create index aggregates_of_turn on aggregates (conversation_id, turn_id, tenant, project);
+create index aggregates_to_announce on aggregates (aggregate_id) where not announced;
+
+-- Rate limit of judgements over HTTP: the time at which a person's bucket will be full
+create table buckets (
+    tenant text not null,
+    user_id text not null,
+    full_at timestamp with time zone not null,
+    primary key (tenant, user_id)
+);
+
 -- Each service's confirmation of an erasure, with the number of rows it changed
 create table erasure_receipts (
     tenant text not null,

@@ -60,8 +60,12 @@ class LogFull(Exception):
 
 
 class RequestRefused(Exception):
-    """Refusal of a request, answered with `status` and one sentence without the caller's input."""
+    """Refusal of a request, answered with `status` and one sentence without the caller's input.
 
-    def __init__(self, status: int, detail: str) -> None:
+    `retry_after`, in seconds, tells when the request would be accepted.
+    """
+
+    def __init__(self, status: int, detail: str, retry_after: int | None = None) -> None:
         super().__init__(detail)
         self.status = status
+        self.retry_after = retry_after

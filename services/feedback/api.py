@@ -10,6 +10,8 @@ from pydantic import BaseModel, Field
 
 from contracts.base import Id, Name
 from contracts.instants import format_instant
+from contracts.scopes import ON_BEHALF
+from feedback.rate_limit import TooManyJudgements
 from feedback.ratings import RatingScale
 from feedback.registry import TurnKey
 from feedback.submission import ExplicitIntake, RegistryBehind, UnknownTurn
@@ -35,7 +37,7 @@ ANSWERS = {
     413: "The body is too large.",
     415: "The body is not sent as JSON.",
     422: "The body or the path is invalid.",
-    429: "The embedded log is full; see Retry-After.",
+    429: "The person has sent too many judgements within a minute, or the embedded log is full; see Retry-After.",
     503: "The log does not answer, or the turn may not have been read yet; see Retry-After.",
 }
 BODY = {
@@ -72,12 +74,15 @@ def intake_router(intake: ExplicitIntake, scales_of: ScalesOf) -> Routes:
         """
         body = await read_body(request, {JSON: given})
         judgement = body.judgement(caller.person(body.user_id), scales_of(tenant, project))
+        limited = body.user_id is not None or ON_BEHALF not in caller.scopes
         try:
-            accepted = await intake.take(TurnKey(tenant, project, conversation_id, turn_id), judgement)
+            accepted = await intake.take(TurnKey(tenant, project, conversation_id, turn_id), judgement, limited=limited)
         except UnknownTurn:
             raise RequestRefused(404, "No agent has answered on that turn.") from None
         except RegistryBehind:
             raise RequestRefused(503, "That turn is not known yet; send the request again.") from None
+        except TooManyJudgements as error:
+            raise RequestRefused(429, str(error), error.seconds) from None
         return AcceptedFeedback(feedback_id=accepted.feedback_id, ts=format_instant(accepted.occurred_at))
 
     return router

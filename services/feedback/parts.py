@@ -13,6 +13,7 @@ from feedback.aggregates.handler import VerdictHandler
 from feedback.aggregates.store_postgres import PostgresAggregates
 from feedback.erasure_status import ErasureStatusHandler, PostgresErasureStatuses
 from feedback.handlers import FeedbackHandler
+from feedback.rate_limit import PersonLimit
 from feedback.registry_postgres import PostgresRegistry
 from feedback.sessions import SessionAnnouncer, Sessions
 from feedback.sessions_postgres import PostgresSessions
@@ -67,6 +68,10 @@ class FeedbackParts:
         return AggregateAnnouncer(PostgresAggregates(self.pool), self.service.producer, after=after, quiet=quiet)
 
     @cached_property
+    def rate_limit(self) -> PersonLimit:
+        return PersonLimit(self.pool, self.settings.person_limit)
+
+    @cached_property
     def intake(self) -> ExplicitIntake:
         """Intake of judgements and reviews, which waits for the group `feedback_turns` to read unknown turns."""
         context, settings = self.service.context, self.settings
@@ -75,6 +80,7 @@ class FeedbackParts:
             self.service.progress("feedback_turns", seconds=settings.log_seconds),
             self.log,
             context.clock,
+            self.rate_limit,
             wait_seconds=settings.turn_seconds,
             judge_at=context.judge_at,
         )

@@ -51,6 +51,7 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     every=[
         Every(ANNOUNCEMENTS, 5, lambda parts: parts.announcer.sweep),
         Every("aggregates", 1, lambda parts: parts.aggregate_announcer.sweep, if_set="aggregate_after"),
+        Every("full_buckets", 60, lambda parts: parts.rate_limit.purge, if_set="person_limit"),
         Every("session_retention", 3600, lambda parts: parts.sessions.purge),
     ],
     keeps=[

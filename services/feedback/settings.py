@@ -42,6 +42,8 @@ class FeedbackSettings(ReadSettings):
     is the timeout for storing a rating at a session's end. Ratings are deleted after `session_days`. Ratings sent with
     a token of all tenants belong to `default_tenant`.
 
+    `person_limit` is the number of judgements that a person may send over HTTP within a minute; 0 means no limit.
+
     `feedback.aggregated` is off while `aggregate_after` is 0. Otherwise the verdicts on a turn are summed up after that
     many of them have changed, or once none has changed for `aggregate_quiet_seconds`.
 
@@ -67,6 +69,7 @@ class FeedbackSettings(ReadSettings):
     session_seconds: float = Field(default=0.8, gt=0, le=60)
     session_days: int = Field(default=180, ge=1, le=3650)
     default_tenant: Name = "default"
+    person_limit: int = Field(default=60, ge=0, le=1_000_000)
     aggregate_after: int = Field(default=0, ge=0, le=1_000_000)
     aggregate_quiet_seconds: float = Field(default=60, gt=0, le=86_400)
 

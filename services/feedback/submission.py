@@ -8,11 +8,13 @@ from typing import NamedTuple, Protocol
 from uuid import UUID, uuid4
 
 from contracts.base import PERSON, Reaction, UserType
+from contracts.erasure import Person
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.ids import feedback_id
 from contracts.log_time import at_log_time
 from contracts.sources import RATING, REVIEW
 from contracts.topics import EXPLICIT_RECEIVED
+from feedback.rate_limit import PersonLimit
 from feedback.registry import AgentAnswer, Registry, TurnKey
 from servicekit import Clock, Message, Producer
 
@@ -99,6 +101,7 @@ class ExplicitIntake:
         progress: TurnProgress,
         log: Producer,
         clock: Clock,
+        rate_limit: PersonLimit | None = None,
         *,
         wait_seconds: float,
         judge_at: int | None,
@@ -107,15 +110,19 @@ class ExplicitIntake:
         self._progress = progress
         self._log = log
         self._clock = clock
+        self._rate_limit = rate_limit
         self._wait_seconds = wait_seconds
         self._judge_at = judge_at
 
-    async def take(self, key: TurnKey, judgement: Judgement) -> Accepted:
+    async def take(self, key: TurnKey, judgement: Judgement, *, limited: bool = True) -> Accepted:
         """Publish the judgement and wait for the acknowledgement.
 
-        Raises UnknownTurn, RegistryBehind, and Unavailable or LogFull of the log and the database.
+        Raises UnknownTurn, RegistryBehind, TooManyJudgements, and Unavailable or LogFull of the log and the database.
+        A reviewer has no limit. `limited` is False if a back end judges for people whom it does not name.
         """
         answer, question, role = await self._answer(key, judgement.user_id)
+        if self._rate_limit is not None and limited and judgement.reviews is None:
+            await self._rate_limit.take(Person(key.tenant, judgement.user_id))
         event = explicit_event(key, answer, judgement, self._clock.now(), self._judge_at, role or PERSON, question)
         [place] = await self._log.send([Message.of(EXPLICIT_RECEIVED, event)])
         if place.log_time is not None:

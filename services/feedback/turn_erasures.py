@@ -33,6 +33,7 @@ class TurnErasures:
             async with self._pool.acquire() as connection, connection.transaction():
                 await connection.execute(*SQL.await_ratings(**person._asdict()))
                 await connection.execute(*SQL.unname_ratings(**person._asdict()))
+            await self._pool.execute(*SQL.delete_bucket(**person._asdict()))
             covered = {**person._asdict(), "until": at + ERASURE_MARGIN}
             await self._pool.execute(*SQL.delete_roles(**covered))
             name = self._pseudonym_of(person)

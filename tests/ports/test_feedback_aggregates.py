@@ -18,8 +18,8 @@ from feedback.turn_erasures import TurnErasures
 from servicekit.errors import LogUnavailable
 from servicekit.log.outcome import STORED, UNCHANGED
 from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone
-from tests.ports.conftest import postgres_store
 from tests.support.aggregate_recount import Raw, announced, recounted
+from tests.support.databases import empty_schema
 from tests.support.logs import RecordingLog
 from tests.support.reporting_events import START, batch, feedback, feedback_id
 
@@ -29,8 +29,8 @@ NEVER = 10**6
 
 @pytest.fixture
 async def aggregates(postgres_url: str) -> AsyncIterator[PostgresAggregates]:
-    async with postgres_store(postgres_url) as store:
-        yield PostgresAggregates(store.pool)
+    async with empty_schema(postgres_url, "feedback") as pool:
+        yield PostgresAggregates(pool)
 
 
 def announcer(aggregates: PostgresAggregates, log: RecordingLog, **limits: Any) -> AggregateAnnouncer:

@@ -17,7 +17,16 @@ from tests.support.running_stack import running_stack
 
 TASKS = {
     "chat_bridge": ["retention", "schema", "sweep", "missing originals", "lag"],
-    "feedback": ["retention", "retention", "schema", "session_announcements", "session_retention", "lag"],
+    "feedback": [
+        "retention",
+        "retention",
+        "schema",
+        "session_announcements",
+        "session_retention",
+        "full_buckets",
+        "aggregates",
+        "lag",
+    ],
     "inference": ["retention", "schema", "lag", "detectors"],
     "reporting": [
         "retention",
@@ -52,6 +61,7 @@ async def test_every_task_of_every_service_is_run_again_after_a_failure(
         "REPORTING_WEBHOOKS": str(hooks),
         "REPORTING_ARTIFACT_STORE_URL": f"file://{tmp_path / 'artifacts'}",
         "CHAT_BRIDGE_MESSAGE_SOURCE_URL": "http://127.0.0.1:9/",
+        "FEEDBACK_AGGREGATE_AFTER": "1",
     }.items():
         monkeypatch.setenv(name, value)
     runs: dict[tuple[str, str, int], int] = {}

@@ -37,6 +37,7 @@ KEYS: Mapping[str, list[set[str]]] = {
     "chat_bridge.parked": [EVENT],
     "chat_bridge.refused": [EVENT | {"rule", "field"}],
     "feedback.aggregated_turns": [TURN],
+    "feedback.buckets": [PERSON],
     "feedback.erasure_receipts": [REQUEST | {"service"}],
     "feedback.erasure_requests": [REQUEST],
     "feedback.erasures": [PERSON],

@@ -32,8 +32,9 @@ def documented(refuses: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
 
 
 def answer_of(refusal: RequestRefused) -> JSONResponse:
-    """Return the response to a refused request; a 503 says after how many seconds to retry."""
-    headers = {"Retry-After": str(RETRY_SECONDS)} if refusal.status == 503 else None
+    """Return the response to a refused request; a 503 always says after how many seconds to retry."""
+    seconds = RETRY_SECONDS if refusal.retry_after is None and refusal.status == 503 else refusal.retry_after
+    headers = None if seconds is None else {"Retry-After": str(seconds)}
     return JSONResponse({"detail": str(refusal)}, refusal.status, headers)
 
 

@@ -1,0 +1,45 @@
+"""Token buckets of people who judge over HTTP, in the service's PostgreSQL."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Final
+
+from contracts.erasure import Person
+from feedback.sql import SQL
+from servicekit import Database
+
+_MINUTE: Final = 60.0
+
+
+class TooManyJudgements(Exception):
+    """The person's bucket has no token for `seconds` from now."""
+
+    def __init__(self, limit: int, seconds: int) -> None:
+        super().__init__(f"A person may send {limit} judgements a minute; try again in {seconds} s.")
+        self.seconds = seconds
+
+
+class PersonLimit:
+    """One bucket of `limit` tokens per person, which fills within a minute; 0 means no limit.
+
+    The buckets are rows, so all processes share them and a restart keeps them. A full bucket has no row after `purge`.
+    The table is unlogged: a crash of PostgreSQL fills all buckets.
+    """
+
+    def __init__(self, pool: Database, limit: int) -> None:
+        self._pool = pool
+        self._limit = limit
+
+    async def take(self, person: Person) -> None:
+        """Take a token of the person. Raises TooManyJudgements, and errors of the database."""
+        if not self._limit:
+            return
+        token = {**person._asdict(), "token_seconds": _MINUTE / self._limit}
+        if await self._pool.fetchval(*SQL.take_token(**token)) is None:
+            wait = await self._pool.fetchval(*SQL.token_wait(**token))
+            raise TooManyJudgements(self._limit, max(1, ceil(wait or 0)))
+
+    async def purge(self) -> None:
+        """Delete the rows of full buckets."""
+        await self._pool.execute(*SQL.delete_full_buckets())
