@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from markupsafe import Markup
+from starlette.requests import Request
 
 from contracts.instants import DAY, parse_instant
-from reporting.dashboard.charts import Step, interval, over_time, split
+from reporting.dashboard.charts import Step, interval, over_time, spark, split
+from reporting.dashboard.routes import ZONE_COOKIE, view_of
 from reporting.dashboard.view import View
 from reporting.dashboard.zones import bucket_of, starts, zone_of
-from reporting.queries.selection import TimeSpan
+from reporting.queries.selection import HOUR, TimeSpan
+from reporting.queries.votes import Votes
 
 UTC = zone_of("UTC")
+RECORDED = Path(__file__).parent / "charts.txt"
 MONDAY = parse_instant("2026-09-21T00:00:00Z")
 
 
@@ -86,3 +92,52 @@ def test_a_bar_leads_to_the_feedbacks_in_it_and_its_address_is_escaped() -> None
         over_time([Step(MONDAY, ok=1, href="/x?a=1&b=<2>"), Step(MONDAY + DAY, href="/y")], "day", 300, 200, UTC)
     )
     assert [link.get("href") for link in root.findall("a")] == ["/x?a=1&b=<2>"]
+
+
+def test_charts_are_drawn_as_recorded() -> None:
+    """`RECORD=1 pytest tests/unit/reporting/test_charts.py` records an intended change; look at it in a browser."""
+    counts = [(6, 2, 2), (5, 0, 5), (0, 0, 0), (1, 0, 0), (0, 0, 0), (12_345, 6_000, 0), (0, 0, 7), (3, 1, 0)]
+    steps = [Step(MONDAY + n * DAY, *count, href=f"/x?day={n}") for n, count in enumerate(counts)]
+    hours = [Step(MONDAY + n * HOUR, ok=n % 3, not_ok=n % 2) for n in range(30)]
+    charts = {
+        "days": over_time(steps, "day", 450, 300, UTC),
+        "a narrow chart of hours": over_time(hours, "hour", 320, 200, zone_of("Asia/Kolkata")),
+        "weeks": over_time(steps[:2], "week", 800, 260, UTC),
+        "nothing": over_time([], "day", 300, 200, UTC),
+        "interval": interval(0.9, 0.05, 1.0),
+        "split": split(3, 0, 5),
+        "spark": spark([Votes(*count) for count in ((1, 2, 3), (0, 0, 0), (4, 0, 8))]),
+        "spark of nothing": spark([Votes(), Votes()]),
+    }
+    found = "".join(f"{name}\n{str(svg).replace('><', f'>{chr(10)}<')}\n" for name, svg in charts.items())
+    if os.environ.get("RECORD"):
+        RECORDED.write_text(found, "utf-8")
+    assert found.splitlines() == RECORDED.read_text("utf-8").splitlines()
+
+
+@pytest.mark.parametrize(
+    ("count", "top"),
+    [(0, "1"), (1, "1"), (2, "2"), (7, "8"), (8, "8"), (9, "10"), (11, "20"), (61, "80"), (9_999, "10k")],
+)
+def test_the_axis_ends_at_a_round_number(count: int, top: str) -> None:
+    texts = [one.text for one in drawn(over_time([Step(MONDAY, ok=count)], "day", 300, 200, UTC)).findall("text")]
+    assert texts[3] == top
+
+
+@pytest.mark.parametrize(
+    ("query", "cookie", "zone"),
+    [
+        ("", None, None),
+        ("", "Europe/Berlin", "Europe/Berlin"),
+        ("tz=Asia/Kolkata", "Europe/Berlin", "Asia/Kolkata"),
+        ("tz=", "Europe/Berlin", "Europe/Berlin"),
+        ("", "Nowhere/Land", None),
+        ("tz=Asia/Kolkata", None, "Asia/Kolkata"),
+    ],
+)
+def test_the_time_zone_is_that_of_the_url_or_of_the_viewers_cookie(
+    query: str, cookie: str | None, zone: str | None
+) -> None:
+    headers = [(b"cookie", f"{ZONE_COOKIE}={cookie}".encode())] if cookie else []
+    request = Request({"type": "http", "query_string": query.encode(), "headers": headers})
+    assert view_of(request).zone == zone_of(zone or "UTC")

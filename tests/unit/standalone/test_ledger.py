@@ -154,3 +154,11 @@ def test_each_way_in_which_ledger_and_store_differ_is_named() -> None:
     assert differences(ledger, {id_: stored(9)}) == {id_: "differing"}
     assert differences(Ledger(), {id_: stored(5)}) == {id_: "missing"}
     assert differences(read(5, 9, 7)[0], {id_: stored(9)}) == {id_: "stale"}
+
+
+def test_a_record_without_key_is_junk_in_its_place() -> None:
+    ledger = Ledger()
+    keyless = record(message_of(stored(1)).value, 4, b"")
+    keyless.key = None
+    ledger.take(keyless)
+    assert (ledger.junk, ledger.highest, ledger.records) == ({(3, b""): 4}, {}, 1)
