@@ -292,7 +292,7 @@ STATED = (
     of_option("docs/deployment.md", "the default log lives in memory", "up", "broker", "memory"),
     Stated("docs/commands.md", "gives up after 20 s", 20, lambda: ANSWER_SECONDS),
     Stated("docs/webhooks.md", "to an hour at most", 3_600, lambda: LONGEST_ASKED),
-    Stated("docs/alerts.md", "has more than 1,000 records to read", 1_000, lambda: evaluation.BEHIND),
+    Stated("docs/alerts.md", "While more than 1,000 records wait for reporting", 1_000, lambda: evaluation.BEHIND),
     Stated("docs/alerts.md", "became dead letters within an hour", 60, lambda: evaluation._LETTER_MINUTES),
     Stated("docs/alerts.md", "A test needs 20 verdicts", 20, lambda: decisions.LEAST_VOTES),
     Stated("docs/alerts.md", "compared with the 28 days before", 28, lambda: decisions.BEFORE_DAYS),

@@ -1,0 +1,195 @@
+"""The command that imports judgements from a file of another tool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from standalone.cli.progress import progress_bar
+from standalone.data_import.formats import FORMATS, Fact
+from standalone.state import DEFAULT_STATE
+from standalone.terminal import FAILED, AsJson, Running, State, print_json, run, say
+
+if TYPE_CHECKING:
+    from standalone.data_import.mapping import ImportMapping
+    from standalone.data_import.mapping_file import MappingFile
+    from standalone.data_import.position import ImportProgress
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("import")(import_feedback)
+
+
+def import_feedback(
+    file: Annotated[Path, typer.Argument(help="The file: .csv, .tsv, .jsonl, .ndjson, or .json with one array.")],
+    tenant: Annotated[str, typer.Option(help="The tenant that gets the feedback.")],
+    project: Annotated[str, typer.Option(help="The project that gets the feedback.")],
+    source: Annotated[
+        str, typer.Option("--format", help=f"The tool that wrote the file: {', '.join(FORMATS)} (columns by --column).")
+    ] = "mapped",
+    mapping: Annotated[
+        Path | None, typer.Option("--map", help="A TOML file with the mapping; options precede it.")
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help=f"FACT=COLUMN, repeatable. Facts: {', '.join(Fact)}.", metavar="FACT=COLUMN"),
+    ] = None,
+    verdict: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="VALUE=ok, not_ok, neutral or skip, repeatable. A value is a text, a number, or a range 1..2.",
+            metavar="VALUE=VERDICT",
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="The name of the score to import, such as user-feedback.")] = None,
+    agent: Annotated[str | None, typer.Option(help="The agent of rows that name none.")] = None,
+    person: Annotated[str | None, typer.Option(help="The person of rows that name none.")] = None,
+    time_zone: Annotated[str | None, typer.Option(help="The zone of times without an offset: Europe/Berlin.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="The delimiter of a .csv file; default: a comma.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the rows and check them.")] = False,
+    broker: Running = None,
+    state: State = DEFAULT_STATE,
+    as_json: AsJson = False,
+) -> None:
+    """Import people's judgements from a file of another tool, at their original times.
+
+    `agent-feedback import scores.csv --tenant demo --project support --format langfuse --name user-feedback
+    --verdict 1=ok --verdict 0=not_ok`
+
+    `agent-feedback import ratings.csv --tenant demo --project support --agent helper --column conversation=chat
+    --column message=answer --column person=user --column time=rated_at --column verdict=stars --verdict 4..5=ok
+    --verdict 1..2=not_ok --verdict 3=neutral`
+
+    A row becomes an explicit judgement of one answer, without texts of the conversation. A value without a --verdict is
+    never guessed: its row is rejected. Scores by models are left out; annotations by a tool's own users become reviews.
+
+    Safe to repeat: the same rows change nothing. A killed import goes on where it stopped. The exit code is 1 if rows
+    were rejected; the other rows are imported nevertheless.
+    """
+    from servicekit.clock import SystemClock
+    from standalone.data_import.position import PositionFile
+    from standalone.data_import.verdicts import MappingInvalid
+    from standalone.operations.data_import import import_file
+    from standalone.operations.import_target import import_log
+
+    if not file.is_file():
+        raise typer.BadParameter(f"There is no file {file}.")
+    read = _file(mapping)
+    separator = delimiter or read.delimiter or ","
+    try:
+        found = _mapping(read, tenant, project, source, column or (), verdict or (), name, agent, person, time_zone)
+        _check_columns(found, file, separator)
+    except MappingInvalid as error:
+        raise typer.BadParameter(str(error)) from None
+    position = None if dry_run else PositionFile(file, f"{found} {separator} {broker} {state.absolute()}")
+    left = position.read() if position else None
+    if left is not None:
+        say(f"Going on after row {left.rows:,}, where an import was stopped.")
+
+    async def work() -> ImportProgress:
+        with progress_bar("Importing", file.stat().st_size, as_json) as advance:
+            async with import_log(broker, state, dry_run=dry_run) as log:
+                return await import_file(
+                    file, found, log, SystemClock(), position=position, delimiter=separator, advance=advance
+                )
+
+    progress = run(work())
+    if as_json:
+        print_json({"dry_run": dry_run, **facts_of(progress)})
+    else:
+        _print(progress, dry_run)
+    if progress.rejections:
+        raise typer.Exit(FAILED)
+
+
+def facts_of(progress: ImportProgress) -> dict[str, Any]:
+    """Return the result of an import as JSON; `rejected` has the first rows."""
+    rejected = [{"line": line, "reason": reason} for line, reason in progress.rejected]
+    return {**asdict(progress), "rejected": rejected}
+
+
+def _file(path: Path | None) -> MappingFile:
+    """Return the contents of a mapping file. Raises typer.BadParameter."""
+    from servicekit.errors import StartError
+    from servicekit.settings import read_toml
+    from standalone.data_import.mapping_file import MappingFile
+
+    try:
+        return MappingFile() if path is None else read_toml(path, MappingFile)
+    except StartError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _mapping(
+    read: MappingFile,
+    tenant: str,
+    project: str,
+    source: str,
+    columns: Sequence[str],
+    verdicts: Sequence[str],
+    name: str | None,
+    agent: str | None,
+    person: str | None,
+    time_zone: str | None,
+) -> ImportMapping:
+    """Return the mapping that file and options describe. Raises MappingInvalid."""
+    from standalone.data_import.mapping import ImportMapping
+    from standalone.data_import.verdicts import MappingInvalid, verdicts_of
+
+    if source not in FORMATS:
+        raise MappingInvalid(f"There is no format {source}: it is one of {', '.join(FORMATS)}.")
+    named = dict(_pair(one, "--column") for one in columns)
+    if unknown := sorted(set(named) - set(Fact)):
+        raise MappingInvalid(f"--column has no fact {unknown[0]}: facts are {', '.join(Fact)}.")
+    given = {Fact.agent: agent or read.agent, Fact.person: person or read.person}
+    said = dict(_pair(one, "--verdict", last=True) for one in verdicts)
+    return ImportMapping(
+        tenant=tenant,
+        project=project,
+        format=FORMATS[source],
+        columns={**read.columns, **{Fact(fact): one for fact, one in named.items()}},
+        constants={fact: value for fact, value in given.items() if value},
+        verdicts=verdicts_of([*(said or read.verdicts).items()]),
+        name=name or read.name,
+        zone=time_zone or read.time_zone,
+    )
+
+
+def _pair(text: str, option: str, *, last: bool = False) -> tuple[str, str]:
+    from standalone.data_import.verdicts import MappingInvalid
+
+    first, equals, second = text.rpartition("=") if last else text.partition("=")
+    if not (equals and first and second):
+        raise MappingInvalid(f"{option} {text}: write NAME=VALUE.")
+    return first, second
+
+
+def _check_columns(mapping: ImportMapping, file: Path, delimiter: str) -> None:
+    """Raise MappingInvalid if a CSV file lacks a column that the user has named."""
+    from standalone.data_import.rows import header_of
+    from standalone.data_import.verdicts import MappingInvalid
+
+    header = header_of(file, delimiter)
+    missing = [] if header is None else [one for one in mapping.columns.values() if one not in header]
+    if missing:
+        raise MappingInvalid(f"{file.name} has no column {missing[0]}; its columns are {', '.join(header or ())}.")
+
+
+def _print(progress: ImportProgress, dry_run: bool) -> None:
+    sent = sum(progress.sent.values())
+    verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(progress.sent.items()))
+    done = "Would import" if dry_run else "Imported"
+    say(f"{done} {sent:,} of {progress.rows:,} rows{f': {verdicts}' if verdicts else ''}.")
+    for reason, count in sorted(progress.skipped.items()):
+        say(f"Left out {count:,}: {reason}.")
+    if progress.rejections:
+        say(f"Rejected {progress.rejections:,}:", "red")
+        for line, reason in progress.rejected:
+            say(f"  line {line}: {reason}.")
+        if more := progress.rejections - len(progress.rejected):
+            say(f"  and {more:,} more.")

@@ -1,0 +1,21 @@
+"""The file of an import's mapping, for an import that is repeated."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from standalone.data_import.formats import Fact
+
+
+class MappingFile(BaseModel):
+    """Contents of the TOML file of `import --map`. Options of the command line precede it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    name: str | None = None
+    agent: str | None = None
+    person: str | None = None
+    time_zone: str | None = None
+    delimiter: str | None = None
+    columns: dict[Fact, str] = {}
+    verdicts: dict[str, str] = {}

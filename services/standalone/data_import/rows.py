@@ -1,0 +1,228 @@
+"""Rows of CSV, JSON Lines and JSON files with their line numbers, read with bounded memory.
+
+A broken row does not hide the ones after it: reading goes on at the next line.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from codecs import BOM_UTF8, getincrementaldecoder
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from contracts.base import RECORD_LIMIT
+from standalone.data_import.mapping import Cells, RejectedRow
+from standalone.data_import.verdicts import MappingInvalid
+
+_PIECE: Final = 65_536
+_BETWEEN: Final = re.compile(r"[\s,]*")
+"""Text between the elements of a JSON array."""
+_TOO_LARGE: Final = RejectedRow(f"it is larger than {RECORD_LIMIT} bytes")
+_NO_TEXT: Final = RejectedRow("it is not UTF-8")
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """Row that begins in `line` (from 1): its cells, or why it has none. `read` counts the file's bytes read so far."""
+
+    line: int
+    read: int
+    content: Cells | RejectedRow
+
+
+def rows_of(path: Path, delimiter: str = ",") -> Iterator[FileRow]:
+    """Yield the rows of a file by its suffix: .csv, .tsv, .jsonl, .ndjson, or .json with one array or with lines.
+
+    Raises MappingInvalid for another suffix and for a CSV file without a header.
+    """
+    read = _READERS.get(path.suffix.lower())
+    if read is None:
+        raise MappingInvalid(f"{path.name}: an import reads files named {', '.join(_READERS)}.")
+    with path.open("rb") as file:
+        _after_mark(file)
+        yield from read(file, delimiter)
+
+
+def _after_mark(file: BinaryIO) -> None:
+    """Go to the start of the content, after a byte order mark."""
+    if file.read(len(BOM_UTF8)) != BOM_UTF8:
+        file.seek(0)
+
+
+def header_of(path: Path, delimiter: str = ",") -> list[str] | None:
+    """Return the columns of a CSV file, or None for a JSON file. Raises MappingInvalid."""
+    if _READERS.get(path.suffix.lower()) not in (_csv, _tsv):
+        return None
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else delimiter
+    with path.open("rb") as file:
+        _after_mark(file)
+        try:
+            names = next(csv.reader(_Lines(file), delimiter=delimiter, strict=True), [])
+        except (csv.Error, _RowTooLarge):
+            names = []
+    if len(set(names)) != len(names) or not any(names):
+        raise MappingInvalid(f"{path.name}: its first line must name its columns, each once.")
+    return names
+
+
+class _Lines:
+    """Lines of a file, which can be read again from the second line of the row being read."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._again: deque[bytes] = deque()
+        self._row: list[bytes] = []
+        self._size = 0
+        self.number = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self.next_bytes()
+        self._row.append(line)
+        self._size += len(line)
+        if self._size > RECORD_LIMIT:
+            raise _RowTooLarge
+        return line.decode("utf-8", "surrogateescape")
+
+    def next_bytes(self) -> bytes:
+        """Return the next line with its end, cut after the limit. Raises StopIteration at the file's end."""
+        line = self._again.popleft() if self._again else self._file.readline(RECORD_LIMIT + 1)
+        if not line:
+            raise StopIteration
+        rest = line
+        while len(line) > RECORD_LIMIT and rest and not rest.endswith(b"\n"):
+            rest = self._file.readline(RECORD_LIMIT)
+        self.number += 1
+        return line
+
+    def begin_row(self) -> int:
+        """Forget the lines of the previous row; return the number of the next line."""
+        self._row, self._size = [], 0
+        return self.number + 1
+
+    def reread(self) -> None:
+        """Go back to the second line of the row that could not be read."""
+        back = self._row[1:]
+        self._again.extendleft(reversed(back))
+        self.number -= len(back)
+
+
+class _RowTooLarge(Exception):
+    """A row's lines exceed the limit."""
+
+
+def _csv(file: BinaryIO, delimiter: str) -> Iterator[FileRow]:
+    csv.field_size_limit(RECORD_LIMIT)
+    lines = _Lines(file)
+    names: list[str] | None = None
+    while True:
+        first = lines.begin_row()
+        try:
+            cells = next(csv.reader(lines, delimiter=delimiter, strict=True))
+        except StopIteration:
+            return
+        except (csv.Error, _RowTooLarge):
+            lines.reread()
+            yield FileRow(first, file.tell(), RejectedRow("its quotation marks do not match, or it is too large"))
+            continue
+        if names is None:
+            names = cells
+        elif cells:
+            yield FileRow(first, file.tell(), _row(names, cells))
+
+
+def _tsv(file: BinaryIO, _: str) -> Iterator[FileRow]:
+    return _csv(file, "\t")
+
+
+def _row(names: list[str], cells: list[str]) -> Cells | RejectedRow:
+    if len(cells) != len(names):
+        return RejectedRow(f"it has {len(cells)} cells, the header {len(names)}")
+    try:
+        "".join(cells).encode()
+    except UnicodeEncodeError:
+        return _NO_TEXT
+    return dict(zip(names, cells, strict=True))
+
+
+def _json_lines(file: BinaryIO, _: str) -> Iterator[FileRow]:
+    lines = _Lines(file)
+    while True:
+        try:
+            line = lines.next_bytes()
+        except StopIteration:
+            return
+        if line.strip():
+            content = _TOO_LARGE if len(line) > RECORD_LIMIT else _json(line)
+            yield FileRow(lines.number, file.tell(), content)
+
+
+def _json(line: bytes) -> Cells | RejectedRow:
+    try:
+        return _object(json.loads(line.decode()))
+    except UnicodeDecodeError:
+        return _NO_TEXT
+    except (ValueError, RecursionError):
+        return RejectedRow("it is not JSON")
+
+
+def _object(value: Any) -> Cells | RejectedRow:
+    return value if isinstance(value, Mapping) else RejectedRow("it is not a JSON object")
+
+
+def _json_file(file: BinaryIO, delimiter: str) -> Iterator[FileRow]:
+    """Yield the elements of one array, or else of lines."""
+    start = file.tell()
+    while (first := file.read(1)).isspace():
+        pass
+    if first == b"[":
+        return _json_array(file)
+    file.seek(start)
+    return _json_lines(file, delimiter)
+
+
+def _json_array(file: BinaryIO) -> Iterator[FileRow]:
+    """Yield the elements after an array's `[`. Reading ends at an element that is not JSON: its end is unknown."""
+    line = 1 + _newlines_before(file)
+    decoder, decode = json.JSONDecoder(), getincrementaldecoder("utf-8")("surrogateescape").decode
+    text, at = "", 0
+    while True:
+        start = _BETWEEN.match(text, at).end()  # type: ignore[union-attr] # matches the empty text as well
+        line += text.count("\n", at, start)
+        if text.startswith("]", start):
+            return
+        try:
+            value, at = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            piece = b"" if len(text) - start > RECORD_LIMIT else file.read(_PIECE)
+            if not piece:
+                if start < len(text):
+                    yield FileRow(line, file.tell(), RejectedRow("it is not JSON, or too large: the rest was not read"))
+                return
+            text, at = text[start:] + decode(piece), 0
+            continue
+        yield FileRow(line, file.tell(), _object(value))
+        line += text.count("\n", start, at)
+
+
+def _newlines_before(file: BinaryIO) -> int:
+    """Return the number of lines that end before the file's position."""
+    done = file.tell()
+    file.seek(0)
+    return file.read(done).count(b"\n")
+
+
+_READERS: Final[dict[str, Callable[[BinaryIO, str], Iterator[FileRow]]]] = {
+    ".csv": _csv,
+    ".tsv": _tsv,
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+    ".json": _json_file,
+}

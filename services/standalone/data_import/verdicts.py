@@ -1,0 +1,93 @@
+"""Mapping of the values of a score to verdicts. Pure.
+
+A value without a mapping has no verdict: a guessed reward would be worse than a missing one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from contracts.base import Reaction
+
+Skip = Literal["skip"]
+Verdict = Reaction | Skip
+REACTIONS: Final[frozenset[str]] = frozenset(get_args(Reaction))
+_VERDICTS: Final = (*get_args(Reaction), *get_args(Skip))
+_RANGE: Final = ".."
+
+
+class MappingInvalid(ValueError):
+    """The mapping of an import cannot be used; the text is a sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRule:
+    """Rule for numbers from `low` to `high`, both included."""
+
+    low: float
+    high: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRules:
+    """Rules for numbers, and verdicts of texts by their case-folded value.
+
+    The texts `ok`, `not_ok` and `neutral` mean themselves unless a rule says otherwise.
+    """
+
+    numbers: Sequence[NumberRule] = ()
+    texts: tuple[tuple[str, Verdict], ...] = ()
+
+    def of(self, values: Iterable[str]) -> Verdict | None:
+        """Return the verdict of the first forms of one score, such as its label and its number.
+
+        Returns None if no form has a rule, or if two forms have different verdicts.
+        """
+        found = {verdict for value in values if (verdict := self._of(value)) is not None}
+        return found.pop() if len(found) == 1 else None
+
+    def _of(self, value: str) -> Verdict | None:
+        number = number_of(value)
+        if number is not None:
+            return next((rule.verdict for rule in self.numbers if rule.low <= number <= rule.high), None)
+        text = value.strip().casefold()
+        own: Verdict | None = next((one for one in get_args(Reaction) if one == text), None)
+        return dict(self.texts).get(text, own)
+
+
+def number_of(text: str) -> float | None:
+    """Return the finite number that `text` is, or None."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def verdicts_of(rules: Iterable[tuple[str, str]]) -> VerdictRules:
+    """Return the rules of (value, verdict) pairs; a value is a text, a number, or a range of numbers `1..2`.
+
+    Raises MappingInvalid for an unknown verdict and for two rules that disagree about a value.
+    """
+    numbers: list[NumberRule] = []
+    texts: dict[str, Verdict] = {}
+    for value, said in rules:
+        verdict: Verdict | None = next((one for one in _VERDICTS if one == said), None)
+        if verdict is None:
+            raise MappingInvalid(f"{value} is mapped to {said}: a verdict is {', '.join(_VERDICTS)}.")
+        low, between, high = value.partition(_RANGE)
+        least, most = number_of(low), number_of(high if between else low)
+        if least is None or most is None:
+            if texts.setdefault(value.strip().casefold(), verdict) != verdict:
+                raise MappingInvalid(f"{value} is mapped to two verdicts.")
+            continue
+        if least > most:
+            raise MappingInvalid(f"The range {value} is empty: write the smaller number first.")
+        if any(least <= rule.high and rule.low <= most and rule.verdict != verdict for rule in numbers):
+            raise MappingInvalid(f"{value} overlaps another range with a different verdict.")
+        numbers.append(NumberRule(least, most, verdict))
+    return VerdictRules(tuple(numbers), tuple(texts.items()))

@@ -1,0 +1,31 @@
+"""The log that an import writes to."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from servicekit.errors import LogUnavailable
+from servicekit.log.cluster import cluster_at
+from servicekit.log.messages import Producer
+from standalone.errors import DependencyLost
+from standalone.operations.data_import import DryRunLog
+from standalone.operations.log_access import LogTarget, target_of, writing_to
+
+
+@asynccontextmanager
+async def import_log(broker: str | None, state: Path, *, dry_run: bool) -> AsyncIterator[Producer]:
+    """Yield a producer for the given broker or the run on `state`; for a dry run, one that writes nothing.
+
+    Raises StartError, and DependencyLost if the log stops answering.
+    """
+    if dry_run:
+        yield DryRunLog()
+        return
+    target = LogTarget(cluster_at(broker), "") if broker else target_of(None, state)
+    try:
+        async with writing_to(target) as producer:
+            yield producer
+    except LogUnavailable as error:
+        raise DependencyLost(f"The log did not answer ({error}). Run the same command again: it goes on.") from None

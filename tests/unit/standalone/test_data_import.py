@@ -1,0 +1,307 @@
+"""Rows of other tools' files and the judgements that they become."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contracts.base import RECORD_LIMIT
+from contracts.feedback import FeedbackExplicitReceived
+from contracts.instants import format_instant, parse_instant
+from standalone.data_import.formats import FORMATS, Fact
+from standalone.data_import.mapping import ImportMapping, RejectedRow, SkippedRow
+from standalone.data_import.position import ImportProgress, PositionFile
+from standalone.data_import.rows import header_of, rows_of
+from standalone.data_import.verdicts import MappingInvalid, Verdict, verdicts_of
+
+NOW = parse_instant("2026-06-01T00:00:00Z")
+THUMBS = verdicts_of([("1", "ok"), ("0", "not_ok")])
+OWN = {
+    Fact.conversation: "chat", Fact.message: "answer", Fact.agent: "bot", Fact.person: "user",
+    Fact.time: "at", Fact.verdict: "thumb", Fact.text: "why",
+}  # fmt: skip
+ROW = {
+    "chat": "c1", "answer": "m1", "bot": "helper", "user": "ann", "at": "2026-01-02T03:04:05Z", "thumb": "1", "why": "",
+}  # fmt: skip
+
+
+def mapped(**more: Any) -> ImportMapping:
+    facts: dict[str, Any] = {
+        "tenant": "acme",
+        "project": "support",
+        "format": FORMATS["mapped"],
+        "columns": OWN,
+        "verdicts": THUMBS,
+    }
+    return ImportMapping(**(facts | more))
+
+
+def tool(name: str, score: str, **more: Any) -> ImportMapping:
+    return mapped(**({"format": FORMATS[name], "columns": {}, "name": score} | more))
+
+
+def event_of(mapping: ImportMapping, row: Any) -> FeedbackExplicitReceived:
+    event = mapping.event_of(row, NOW)
+    assert isinstance(event, FeedbackExplicitReceived), event
+    return event
+
+
+def reason(mapping: ImportMapping, row: Any) -> str:
+    found = mapping.event_of(row, NOW)
+    assert isinstance(found, RejectedRow | SkippedRow), found
+    return found.reason
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [
+        ("1", "ok"), ("1.0", "ok"), (" 1 ", "ok"), ("2", "not_ok"), ("2.5", "not_ok"), ("3", "not_ok"), ("3.1", None),
+        ("Up", "neutral"), ("UP", "neutral"), ("not_ok", "not_ok"), ("ok", "skip"), ("", None), ("nan", None),
+        ("inf", None), ("down", None),
+    ],
+)  # fmt: skip
+def test_a_value_has_the_verdict_of_its_rule_or_none(value: str, verdict: Verdict | None) -> None:
+    rules = verdicts_of([("1", "ok"), ("2..3", "not_ok"), ("up", "neutral"), ("ok", "skip")])
+    assert rules.of([value]) == verdict
+
+
+def test_two_forms_of_one_score_must_agree() -> None:
+    rules = verdicts_of([("good", "ok"), ("bad", "not_ok"), ("1", "ok"), ("0", "not_ok")])
+    assert rules.of(["good", "1"]) == rules.of(["good", "7"]) == "ok"
+    assert rules.of(["good", "0"]) is None
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [("1", "good")], [("5..4", "ok")], [("1..3", "ok"), ("3..4", "not_ok")], [("Up", "ok"), ("up", "not_ok")],
+    ],
+)  # fmt: skip
+def test_rules_that_disagree_are_refused(rules: list[tuple[str, str]]) -> None:
+    with pytest.raises(MappingInvalid):
+        verdicts_of(rules)
+
+
+def test_a_mapped_row_is_a_judgement_of_its_answer_at_its_time() -> None:
+    event = event_of(mapped(), ROW | {"why": "Too long.", "thumb": "0"})
+    assert format_instant(event.occurred_at) == "2026-01-02T03:04:05.000000Z"
+    assert (event.conversation_id, event.turn_id, event.agent_message_id) == ("c1", "m1", "m1")
+    assert (event.agent_id, event.user_id, event.reaction, event.text) == ("helper", "ann", "not_ok", "Too long.")
+    assert (event.timed_by_log, event.sequence, event.reviews) == (False, None, None)
+
+
+def test_the_same_row_is_the_same_event_and_another_one_is_not() -> None:
+    first = event_of(mapped(), ROW)
+    assert event_of(mapped(), dict(reversed(ROW.items()))) == first
+    for changed in ({"user": "bob"}, {"chat": "c2"}, {"answer": "m2"}, {"at": "2026-01-02T03:04:06Z"}, {"thumb": "0"}):
+        assert event_of(mapped(), ROW | changed).event_id != first.event_id
+    assert event_of(mapped(project="other"), ROW).event_id != first.event_id
+
+
+def test_of_a_rows_states_the_one_modified_last_counts_at_the_rows_time() -> None:
+    columns = {Fact.id: "id", Fact.modified: "changed"}
+    mapping = mapped(columns=OWN | columns)
+    one = ROW | {"id": "s1", "changed": "2026-01-03T00:00:00Z"}
+    before, after = event_of(mapping, one), event_of(mapping, one | {"changed": "2026-01-04T00:00:00Z", "thumb": "0"})
+    assert before.event_id == after.event_id
+    assert before.occurred_at == after.occurred_at
+    assert (before.sequence or 0) < (after.sequence or 0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"user": " "}, "it has no person"), ({"chat": None}, "it has no conversation"),
+        ({"bot": ""}, "it has no agent"),
+        ({"answer": ""}, "it has no message"), ({"at": ""}, "it has no time"),
+        ({"at": "2026-06-01T00:05:01Z"}, "its time is in the future"),
+        ({"at": "2026-01-02 03:04:05"}, "its time has no offset: name the time zone with --time-zone"),
+        ({"user": "x" * 257}, "user_id: String should have at most 256 characters"),
+        ({"why": "x" * 10_001}, "text: String should have at most 10000 characters"),
+        ({"user": "a\ud800"}, "it has characters that are not Unicode text"),
+    ],
+)  # fmt: skip
+def test_a_row_without_a_needed_fact_is_rejected_with_the_reason(changed: dict[str, Any], why: str) -> None:
+    assert reason(mapped(), ROW | changed) == why
+
+
+def test_a_verdict_is_never_guessed() -> None:
+    assert reason(mapped(), ROW | {"thumb": "0.5"}).startswith("its verdict is not mapped")
+    assert reason(mapped(verdicts=verdicts_of([])), ROW).startswith("its verdict is not mapped")
+    assert reason(mapped(), ROW | {"thumb": ""}) == "no verdict"
+    assert reason(mapped(verdicts=verdicts_of([("1", "skip")])), ROW) == "a verdict mapped to skip"
+
+
+@pytest.mark.parametrize(
+    ("zone", "text", "moment"),
+    [
+        ("Europe/Berlin", "2026-01-02 03:04:05", "2026-01-02T02:04:05.000000Z"),
+        ("Europe/Berlin", "2026-07-02T03:04", None),
+        ("Europe/Berlin", "2026-01-02T03:04:05.5+05:00", "2026-01-01T22:04:05.500000Z"),
+        ("UTC", "2026-01-02 03:04:05.963000", "2026-01-02T03:04:05.963000Z"),
+        ("UTC", "yesterday", None),
+    ],
+)
+def test_times_without_an_offset_are_of_the_named_zone(zone: str, text: str, moment: str | None) -> None:
+    found = mapped(zone=zone).event_of(ROW | {"at": text}, NOW)
+    assert (format_instant(found.occurred_at) if isinstance(found, FeedbackExplicitReceived) else None) == moment
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"columns": {}}, {"columns": {**OWN, Fact.name: "score"}}, {"name": "thumbs"}, {"zone": "Berlin"},
+        {"tenant": "a b"}, {"columns": {one: OWN[one] for one in OWN if one != Fact.message}},
+        {"columns": {one: OWN[one] for one in OWN if one != Fact.person}},
+    ],
+)  # fmt: skip
+def test_a_mapping_without_a_needed_column_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(MappingInvalid):
+        mapped(**wrong)
+
+
+LANGFUSE = {
+    "id": "s1", "traceId": "t1", "timestamp": "2026-01-02T03:04:05.678Z", "source": "API", "name": "user-feedback",
+    "dataType": "NUMERIC", "value": 1, "stringValue": None, "comment": "Thanks", "traceName": "helper", "userId": "ann",
+    "authorUserName": None,
+}  # fmt: skip
+
+
+def test_scores_of_langfuse() -> None:
+    mapping = tool("langfuse", "user-feedback")
+    event = event_of(mapping, LANGFUSE)
+    assert (event.conversation_id, event.turn_id, event.trace_id, event.agent_id) == ("t1", "t1", "t1", "helper")
+    assert (event.user_id, event.reaction, event.text) == ("ann", "ok", "Thanks")
+    blob = {"id": "s1", "trace_id": "t1", "timestamp": "2026-01-02 03:04:05.678000", "source": "API", "value": 0.0,
+            "name": "user-feedback", "string_value": ""}  # fmt: skip
+    exported = event_of(tool("langfuse", "user-feedback", constants={Fact.agent: "helper", Fact.person: "p"}), blob)
+    assert (exported.occurred_at, exported.event_id, exported.reaction) == (event.occurred_at, event.event_id, "not_ok")
+    assert reason(mapping, LANGFUSE | {"source": "EVAL"}) == "not by a person"
+    assert reason(mapping, LANGFUSE | {"source": "ELSE"}) == reason(mapping, LANGFUSE | {"source": ""})
+    assert reason(mapping, LANGFUSE | {"name": "toxicity"}) == "another score's name"
+    review = event_of(mapping, LANGFUSE | {"source": "ANNOTATION", "authorUserName": "Rita"})
+    assert (review.user_id, review.reviews) == ("Rita", "t1")
+    assert reason(mapping, LANGFUSE | {"source": "ANNOTATION"}) == "it has no reviewer"
+
+
+PHOENIX = {
+    "id": "U3BhbkFubm90YXRpb246MQ==", "span_id": "67f6740bbe1ddc3f", "annotation_name": "thumb", "source": "API",
+    "annotator_kind": "HUMAN", "created_at": "2026-01-02T03:04:05+00:00", "updated_at": "2026-01-02T03:04:06+00:00",
+    "result.label": "up", "result.score": "1.0", "result.explanation": "Thanks", "identifier": "ann",
+}  # fmt: skip
+
+
+def test_annotations_of_phoenix() -> None:
+    """The columns of its dataframe in CSV, and the objects of its REST API."""
+    mapping = tool("phoenix", "thumb", columns={Fact.person: "identifier"}, constants={Fact.agent: "helper"})
+    event = event_of(mapping, PHOENIX)
+    assert (event.conversation_id, event.turn_id, event.trace_id) == ("67f6740bbe1ddc3f", "67f6740bbe1ddc3f", None)
+    assert (event.user_id, event.reaction, event.text, event.reviews) == ("ann", "ok", "Thanks", None)
+    result = {"label": "up", "score": 1, "explanation": "Thanks"}
+    api = {name: value for name, value in PHOENIX.items() if not name.startswith(("result", "annotation_"))}
+    assert event_of(mapping, api | {"name": "thumb", "result": result}) == event
+    assert reason(mapping, PHOENIX | {"annotator_kind": "LLM"}) == "not by a person"
+    review = event_of(mapping, PHOENIX | {"source": "APP", "user_id": "VXNlcjox"})
+    assert (review.user_id, review.reviews) == ("VXNlcjox", "67f6740bbe1ddc3f")
+
+
+LANGSMITH = {
+    "id": "f1", "run_id": "r1", "trace_id": "t1", "key": "user_score", "score": 0, "value": None, "comment": "Wrong",
+    "correction": {"desired": "24 euros"}, "created_at": "2026-01-02T03:04:05.678901", "session_id": "tracing-project",
+    "modified_at": "2026-01-02T03:04:05.678901", "feedback_source": {"type": "api", "user_id": "owner of the key"},
+}  # fmt: skip
+
+
+def test_feedback_of_langsmith() -> None:
+    mapping = tool(
+        "langsmith", "user_score",
+        columns={Fact.person: "feedback_source.metadata.user"}, constants={Fact.agent: "helper"},
+    )  # fmt: skip
+    source = {"type": "api", "user_id": "owner of the key", "metadata": {"user": "ann"}}
+    event = event_of(mapping, LANGSMITH | {"feedback_source": source})
+    assert (event.conversation_id, event.turn_id, event.user_id) == ("t1", "r1", "ann")
+    assert (event.reaction, event.text, event.correction) == ("not_ok", "Wrong", None)
+    assert event_of(mapping, LANGSMITH | {"feedback_source": source, "correction": "24 euros"}).correction == "24 euros"
+    assert reason(mapping, LANGSMITH) == "it has no person", "the owner of an API key did not say it"
+    assert reason(mapping, LANGSMITH | {"feedback_source": {"type": "auto_eval"}}) == "not by a person"
+    review = event_of(mapping, LANGSMITH | {"feedback_source": {"type": "app", "user_id": "rita"}})
+    assert (review.user_id, review.reviews) == ("rita", "r1")
+
+
+def lines(path: Path, content: bytes, delimiter: str = ",") -> list[tuple[int, Any]]:
+    path.write_bytes(content)
+    return [
+        (row.line, row.content.reason if isinstance(row.content, RejectedRow) else dict(row.content))
+        for row in rows_of(path, delimiter)
+    ]
+
+
+MISMATCH = "its quotation marks do not match, or it is too large"
+
+
+def test_rows_of_csv_have_the_lines_that_they_begin_in(tmp_path: Path) -> None:
+    content = b'\xef\xbb\xbfa,b\r\n1,"two\nlines"\r\n\r\n3\r\n4,"open\r\n5,6\r\n7,\xff\r\n8,"a"b\r\n9,10'
+    assert lines(tmp_path / "x.csv", content) == [
+        (2, {"a": "1", "b": "two\nlines"}), (5, "it has 1 cells, the header 2"), (6, MISMATCH),
+        (7, {"a": "5", "b": "6"}),
+        (8, "it is not UTF-8"), (9, MISMATCH), (10, {"a": "9", "b": "10"}),
+    ]  # fmt: skip
+    assert lines(tmp_path / "x.csv", b"a;b\n1;2", ";") == [(2, {"a": "1", "b": "2"})]
+    assert lines(tmp_path / "x.tsv", b"a\tb\n1\t2,3") == [(2, {"a": "1", "b": "2,3"})]
+    assert header_of(tmp_path / "x.tsv") == ["a", "b"]
+
+
+def test_a_row_that_is_too_large_does_not_hide_the_next(tmp_path: Path) -> None:
+    large = b"x" * (3 * RECORD_LIMIT)
+    assert lines(tmp_path / "x.csv", b"a,b\n" + large + b",1\n2,3\n") == [(2, MISMATCH), (3, {"a": "2", "b": "3"})]
+    content = b'{"a": "' + large + b'"}\n{"a": 1}\n'
+    assert lines(tmp_path / "x.jsonl", content) == [(1, f"it is larger than {RECORD_LIMIT} bytes"), (2, {"a": 1})]
+
+
+def test_rows_of_json_lines(tmp_path: Path) -> None:
+    content = b'\xef\xbb\xbf{"a": 1}\n\n[2]\nno\n{"a": "\xff"}\n{"a": 3}'
+    expected = [
+        (1, {"a": 1}), (3, "it is not a JSON object"), (4, "it is not JSON"), (5, "it is not UTF-8"), (6, {"a": 3}),
+    ]  # fmt: skip
+    assert lines(tmp_path / "x.ndjson", content) == expected
+    assert lines(tmp_path / "x.json", content) == expected, "also under the name of an array"
+
+
+def test_rows_of_a_json_array(tmp_path: Path) -> None:
+    many = [{"n": n, "text": "é" * 40} for n in range(3_000)]
+    (tmp_path / "x.json").write_text(json.dumps(many, ensure_ascii=False, indent=1), "utf-8")
+    found = list(rows_of(tmp_path / "x.json"))
+    assert [row.content for row in found] == many
+    assert [row.line for row in found[:3]] == [2, 6, 10]
+    assert found[-1].read == (tmp_path / "x.json").stat().st_size
+    broken = lines(tmp_path / "x.json", b'\n [{"a": 1},\n7, {"b": }, {"c": 1}]')
+    assert broken == [
+        (2, {"a": 1}), (3, "it is not a JSON object"), (3, "it is not JSON, or too large: the rest was not read"),
+    ]  # fmt: skip
+
+
+def test_files_without_columns_are_refused(tmp_path: Path) -> None:
+    for content in (b"", b"a,a\n1,2", b'"a\n'):
+        (tmp_path / "x.csv").write_bytes(content)
+        with pytest.raises(MappingInvalid):
+            header_of(tmp_path / "x.csv")
+    with pytest.raises(MappingInvalid):
+        list(rows_of(tmp_path / "x.xlsx"))
+
+
+def test_the_position_belongs_to_one_file_and_its_settings(tmp_path: Path) -> None:
+    source = tmp_path / "x.csv"
+    source.write_text("a\n1\n")
+    progress = ImportProgress(5, {"ok": 3}, {"no verdict": 1}, 1, [(2, "it is not UTF-8")])
+    PositionFile(source, "one").write(progress)
+    assert PositionFile(source, "one").read() == progress
+    assert PositionFile(source, "two").read() is None
+    source.write_text("a\n1\n2\n")
+    assert PositionFile(source, "one").read() is None
+    PositionFile(source, "one").path.write_text("broken")
+    assert PositionFile(source, "one").read() is None
+    PositionFile(source, "one").remove()
+    assert [one.name for one in tmp_path.iterdir()] == ["x.csv"]
