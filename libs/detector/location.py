@@ -201,5 +201,7 @@ def older_named(x: Exchange, e: Evidence, reader: Reader) -> tuple[Target, int] 
             counts[answer.message_id] = len(alone)
     if not counts:
         return None
-    best = next(one for one in ranked(x, e, reader, NEIGHBOURHOOD) if one.message_id in counts)
+    best = next((one for one in ranked(x, e, reader, NEIGHBOURHOOD) if one.message_id in counts), None)
+    if best is None:  # every named answer exceeds the greatest age
+        return None
     return replace(best, rule="older_named"), counts[best.message_id]

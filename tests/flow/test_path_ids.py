@@ -81,8 +81,11 @@ async def test_every_id_reaches_its_own_turn(stack: RunningStack, port: int) -> 
     collect()
     ordered = sorted(pairs)
     await stack.publish(*(event for pair in ordered for event in exchange(*pair, project="ids")))
-    for conversation, turn in ordered:
+    for number, (conversation, turn) in enumerate(ordered):
+        person = f"person-{number}"
         path = path_of(conversation, turn).replace("/support/", "/ids/")
-        status, answer = await ask(port, "POST", path, "all", b'{"reaction": "ok", "user_id": "ann"}')
-        expected = feedback_id("acme", "ids", conversation, source="api", user_id="ann", agent_id="", source_id=turn)
+        status, answer = await ask(
+            port, "POST", path, "all", json.dumps({"reaction": "ok", "user_id": person}).encode()
+        )
+        expected = feedback_id("acme", "ids", conversation, source="api", user_id=person, agent_id="", source_id=turn)
         assert (status, answer.get("feedback_id")) == (202, str(expected)), (conversation, turn, answer)

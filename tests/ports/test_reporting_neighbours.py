@@ -56,6 +56,7 @@ QUESTIONS: list[tuple[str, str, Any]] = [
     ("GET", f"/dashboard/agent?{PAGE}&agent=bot", None),
     ("GET", f"/dashboard/calibration?{PAGE}", None),
     ("GET", f"/dashboard/audit?{PAGE}&period=all", None),
+    ("GET", f"/dashboard/review?{PAGE}&period=all", None),
     ("GET", f"/dashboard/conversation?tenant={OURS.tenant}&project={OURS.project}&id={OURS.conversation}", None),
     (
         "GET",

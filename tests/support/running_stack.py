@@ -48,6 +48,8 @@ CALLERS = {
 """Caller of each token."""
 PATIENCE = {"INFERENCE_INDEX_SECONDS": "9", "FEEDBACK_TURN_SECONDS": "9", "FEEDBACK_SESSION_SECONDS": "9"}
 """Default timeout of requests that wait for slow work on a busy machine, in seconds."""
+SCALES = {"FEEDBACK_SCALES": '{"polite": {"worst": 1, "best": 5}}'}
+"""The scale that an example of the HTTP API names."""
 FETCH_WAIT_MS = 20
 """Time after which the in-process log responds to a fetch without records; it blocks other requests until then."""
 
@@ -143,8 +145,8 @@ async def running_stack(
         parts.callback(_forget_routes)
         parts.push_async_callback(stack.stop)
         with pytest.MonkeyPatch.context() as environment:
-            for name, seconds in PATIENCE.items():
-                environment.setenv(name, os.environ.get(name, seconds))
+            for name, value in (PATIENCE | SCALES).items():
+                environment.setenv(name, os.environ.get(name, value))
             environment.setitem(SUBSCRIBER_SETTINGS, "fetch_max_wait_ms", FETCH_WAIT_MS)
             await stack.start()
         async with asyncio.timeout(30):

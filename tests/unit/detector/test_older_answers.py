@@ -12,8 +12,14 @@ from detector.text import prepare
 MINUTE = 60_000_000
 
 
-def judge(detector: Detector, *texts: str) -> Verdict:
-    """Return the verdict on the last of alternating texts of a person and the agent: m0, m1 and so on."""
+YEAR = 365 * 24 * 60 * MINUTE
+
+
+def judge(detector: Detector, *texts: str, later: int = 0) -> Verdict:
+    """Return the verdict on the last of alternating texts of a person and the agent: m0, m1 and so on.
+
+    The first two texts are `later` microseconds older than the others.
+    """
     *before, judged = [
         Message(
             f"m{n}",
@@ -22,7 +28,7 @@ def judge(detector: Detector, *texts: str) -> Verdict:
             ("human", "agent")[n % 2],
             "bot" if n % 2 else None,
             text,
-            n * MINUTE,
+            n * MINUTE + (later if n > 1 else 0),
         )
         for n, text in enumerate(texts)
     ]
@@ -53,6 +59,12 @@ def test_what_an_older_answer_alone_holds_names_it(detector: Detector, text: str
     verdict = judge(detector, *TALK, text)
     assert verdict.feedback == "rejected"
     assert (target_of(verdict).message_id, target_of(verdict).rule) == ("m1", "older_named")
+
+
+def test_an_answer_of_more_than_a_year_ago_is_not_named(detector: Detector) -> None:
+    judged = "The beetroot carpaccio was terrible, that's wrong for kids"
+    found = [target_of(judge(detector, *TALK, judged, later=YEAR - 3 * MINUTE + after)) for after in (0, 1)]
+    assert [(one.message_id, one.rule) for one in found] == [("m1", "older_named"), ("m3", "own_latest")]
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ from feedback.reward import change_of
 RULES = 200
 """More elements than any list without its own limit has."""
 
-TOLD = {"emoji": "👍", "agentId": "a" * 256}
-"""Values that are not arbitrary texts: an emoji with a reward, and an agent that is not the person."""
+TOLD = {"emoji": "👍", "agentId": "a" * 256, "worstRating": 0}
+"""Values that depend on others: an emoji with a reward, an agent that is not the person, and two ends of a scale."""
 
 
 def widest(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
@@ -50,6 +50,8 @@ def widest(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
             return "2026-06-01T12:00:00Z"
         case _ if "64}" in schema.get("pattern", ""):
             return "s" * 64
+        case _ if "31}" in schema.get("pattern", ""):
+            return "s" * 32
     return "i" * schema.get("maxLength", 64)
 
 
