@@ -318,10 +318,15 @@ create table issues (
     first_at bigint,
     last_at bigint,
     versions text[] not null default '{}',
+    -- Number of times that the issue was resolved
+    resolution integer not null default 0,
+    -- Time of the last resolution
+    resolved_at bigint,
     primary key (id),
     foreign key (merged_into) references issues(id)
 );
 create index issues_agent on issues (tenant, project, agent_id);
+create index issues_resolved on issues (resolved_at) where state = 'resolved';
 
 -- The outcome of ignored and dead-lettered records, by event and message id
 create table journal (
@@ -449,6 +454,28 @@ create index replies_time on replies (tenant, project, occurred_at desc, feedbac
 create index replies_user on replies (tenant, project, user_id, occurred_at desc) where value is not null;
 create index replies_version on replies (tenant, project, agent_version, occurred_at desc) where value is not null and agent_version is not null;
 create index replies_written on replies (tenant, project, written_by);
+
+-- Who is told, or was told, that an issue was resolved, as in feedback.resolved
+create table resolution_notices (
+    issue_id bigint not null,
+    resolution integer not null,
+    user_id text not null,
+    tenant text not null,
+    project text not null,
+    agent_id text not null,
+    resolved_in text,
+    resolved_at bigint not null,
+    by_person boolean not null,
+    -- Time of the person's last rejection before the resolution
+    rejected_at bigint not null,
+    turn_count integer not null,
+    conversation_ids text[] not null,
+    turn_ids text[] not null,
+    announced boolean not null default false,
+    primary key (issue_id, resolution, user_id)
+);
+create index resolution_notices_of_person on resolution_notices (user_id, tenant);
+create index resolution_notices_to_announce on resolution_notices (resolved_at) where not announced;
 
 -- Counts of effective reactions; invalid for the hours in stale_hours, and their days
 create table rollups (

@@ -12,7 +12,13 @@ from typing import Any, Final, NamedTuple
 
 from contracts.base import Envelope
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
-from contracts.feedback import FeedbackCreated, FeedbackErasureConfirmed, FeedbackErasureRequested, FeedbackKeeper
+from contracts.feedback import (
+    FeedbackCreated,
+    FeedbackErasureConfirmed,
+    FeedbackErasureRequested,
+    FeedbackKeeper,
+    FeedbackResolved,
+)
 from contracts.ids import derived_id
 from contracts.instants import MINUTE
 from contracts.topics import ERASURE_CONFIRMED
@@ -78,11 +84,16 @@ def author_of(event: Envelope | None) -> Person | None:
     return None if author is None else author(event)
 
 
+def said_at(event: Envelope) -> int:
+    """Return the time, in microseconds, at which the author of an event said what it is about."""
+    return event.rejected_at if isinstance(event, FeedbackResolved) else event.occurred_at
+
+
 def _writer(event: ChatMessageIngested | ChatMessageReplyIngested) -> Person | None:
     return Person(event.tenant, event.sender_id) if event.sender_type == "human" else None
 
 
-def _user(event: ChatMessageReactionIngested | FeedbackCreated) -> Person:
+def _user(event: ChatMessageReactionIngested | FeedbackCreated | FeedbackResolved) -> Person:
     return Person(event.tenant, event.user_id)
 
 
@@ -92,6 +103,7 @@ _AUTHORS: Final[Mapping[type, Callable[[Any], Person | None]]] = {
     ChatMessageReplyIngested: _writer,
     ChatMessageReactionIngested: _user,
     FeedbackCreated: _user,
+    FeedbackResolved: _user,
 }
 
 

@@ -324,3 +324,35 @@ class FeedbackAggregated(Event):
     """The lower bound of the 95 % confidence interval of the mean reward; null without verdicts."""
     interval_high: Annotated[float, Field(ge=-1, le=1)] | None
     """The upper bound of that interval; null without verdicts."""
+
+
+class ResolvedTurn(Model):
+    """Turn on which the person rejected the answer."""
+
+    conversation_id: ConversationId
+    turn_id: TurnId
+
+
+class FeedbackResolved(Event):
+    """An issue was resolved, and this person had said that answers on its topic were wrong.
+
+    `occurred_at` is the time of the resolution. The event contains no text. A later regression does not retract it.
+    """
+
+    user_id: UserId
+    issue_id: Annotated[int, Field(ge=1)]
+    """The issue."""
+    resolution: Annotated[int, Field(ge=1)]
+    """How many times the issue has been resolved. A person gets one event for each resolution of an issue."""
+    resolved_in: Label | None
+    """The agent's version that resolved the issue; null if none was named."""
+    agent_id: AgentId
+    origin: Literal["user", "machine"]
+    """`user`: the person judged an answer or put an emoji on it. `machine`: the rejections were only inferred from the
+    person's messages, and some of them may be wrong."""
+    rejected_at: Instant
+    """The time of the person's last rejection before the resolution."""
+    turn_count: Annotated[int, Field(ge=1)]
+    """The number of turns of the issue that the person rejected before the resolution."""
+    turns: Annotated[tuple[ResolvedTurn, ...], Field(min_length=1, max_length=20)]
+    """Those turns, the last rejected one first; at most 20."""

@@ -18,6 +18,7 @@ from contracts.feedback import (
     FeedbackInferredReceived,
     FeedbackReactionReceived,
     FeedbackReplyReceived,
+    FeedbackResolved,
     FeedbackSessionCreated,
 )
 from contracts.ids import conversation_key, partition_of
@@ -47,7 +48,7 @@ def _by_conversation(event: Any) -> str:
     return conversation_key(event.tenant, event.project, event.conversation_id)
 
 
-def _by_user(event: FeedbackErasureRequested | FeedbackErasureConfirmed) -> str:
+def _by_user(event: FeedbackErasureRequested | FeedbackErasureConfirmed | FeedbackResolved) -> str:
     return f"{event.tenant}/{event.user_id}"
 
 
@@ -189,6 +190,17 @@ FEEDBACK_AGGREGATED = Topic(
     compacted=True,
     meaning="the verdicts on a turn were summed up",
 )
+FEEDBACK_RESOLVED = Topic(
+    "feedback.resolved",
+    FeedbackResolved,
+    _by_user,
+    "tenant/user",
+    6,
+    7 * DAY_MS,
+    "reporting",
+    ("webhooks",),
+    meaning="an issue was resolved that this person's rejections belong to",
+)
 
 TOPICS: tuple[Topic, ...] = (
     CHAT_MESSAGE,
@@ -203,6 +215,7 @@ TOPICS: tuple[Topic, ...] = (
     SESSION_CREATED,
     FEEDBACK_CREATED,
     FEEDBACK_AGGREGATED,
+    FEEDBACK_RESOLVED,
 )
 BY_NAME = MappingProxyType({topic.name: topic for topic in TOPICS})
 CHAT_TOPICS = (CHAT_MESSAGE, CHAT_REPLY, CHAT_REACTION)

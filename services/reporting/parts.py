@@ -26,6 +26,7 @@ from reporting.egress.webhooks.endpoints import WebhookEndpoint, read_endpoints
 from reporting.egress.webhooks.handlers import WebhookHandler
 from reporting.egress.webhooks.store import Deliveries
 from reporting.issues.job import IssueJob, issue_encoder
+from reporting.issues.notices import ResolutionAnnouncer
 from reporting.queries.counts import totals
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
@@ -78,6 +79,11 @@ class ReportingParts:
     def evaluate_alerts(self) -> Callable[[], Awaitable[object]]:
         context = self.service.context
         return AlertEvaluator(self.pool, self.alerts, context.clock, self.health, self.service.lag).evaluate
+
+    def tell_of_resolutions(self) -> Callable[[], Awaitable[object]]:
+        minutes, days = self.settings.resolved_notice_minutes, self.settings.resolved_notice_days
+        service = self.service
+        return ResolutionAnnouncer(self.pool, service.producer, service.context.clock, minutes=minutes, days=days).sweep
 
     def replicate_artifacts(self) -> Callable[[], Awaitable[object]]:
         assert self.mirror is not None

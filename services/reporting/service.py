@@ -108,6 +108,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     every=[
         Every("rollups", 5, lambda parts: parts.rollups.catch_up),
         Every("issues", 10, lambda parts: parts.issues.catch_up, delay=10),
+        Every("resolution notices", 60, ReportingParts.tell_of_resolutions, if_set="resolved_notice_minutes"),
         Every("artifacts", 2, ReportingParts.replicate_artifacts, if_set="artifact_store_url"),
         Every("feedback metrics", 60, lambda parts: parts.feedback_metrics.update),
         Every("alerts", 60, ReportingParts.evaluate_alerts),
@@ -120,6 +121,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("replies", "feedback_days", "occurred_at", "microseconds"),
         # The retention of feedback removes these rows as well: each deletion is a changed rejection.
         Keeps("issue_turns", "message_days", "asked_at", "microseconds"),
+        Keeps("resolution_notices", "resolved_notice_days", "resolved_at", "microseconds"),
         Keeps("sessions", "feedback_days", "recorded_at", "microseconds"),
         Keeps("deliveries", "webhook_days", "created_at", "microseconds"),
         Keeps("alerts", "alert_days", "over_at", "microseconds", which="those that are over"),
@@ -132,7 +134,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     ],
     where=Where("reports", "reporting", feedback_of=feedback_of, states=ReportingParts.states),
     erases=Erases(
-        "texts and senders of messages, feedback, and webhook deliveries",
+        "texts and senders of messages, feedback, notices of resolved issues, and webhook deliveries",
         lambda parts: parts.erasures.erase,
         receipts=lambda parts: parts.receipts,
     ),

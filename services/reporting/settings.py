@@ -43,6 +43,10 @@ class ReportingSettings(ReadSettings):
     """File with alert channels, rules and digests (docs/alerts.md); None for rules set on the page only."""
     alert_days: float = Field(default=90, gt=0)
     """Retention of alerts that are over, of their unsent messages, and of notes on sent digests, in days."""
+    resolved_notice_minutes: float = Field(default=0, ge=0, le=525_600)
+    """Minutes after an issue's resolution until `feedback.resolved` tells those who rejected; 0: nobody is told."""
+    resolved_notice_days: float = Field(default=7, gt=0, le=3_650)
+    """Days after a resolution within which people are told, and retention of the notes that they were."""
     artifact_store_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("REPORTING_ARTIFACT_STORE_URL", "ARTIFACT_STORE_URL", "artifact_store_url"),

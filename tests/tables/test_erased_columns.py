@@ -337,7 +337,9 @@ async def test_what_webhooks_wait_to_send_goes_before_its_tombstones_come(own_da
     async with schema_of(own_database, reporting.service) as pool:
         for tenant, who, said_at in [*kept, ("acme", "eve", NOW + MARGIN)]:
             await insert(pool, "deliveries", {"tenant": tenant, "user_id": who, "occurred_at": said_at})
-        assert await ReportingErasures(pool).erase(EVE) == 1
+        notice = {"topic": "feedback.resolved", "tenant": "acme", "user_id": "eve", "occurred_at": NOW + 9 * MARGIN}
+        await insert(pool, "deliveries", notice)
+        assert await ReportingErasures(pool).erase(EVE) == 2
         left = await pool.fetch(
             "select tenant, user_id, occurred_at from deliveries order by tenant, user_id, occurred_at"
         )

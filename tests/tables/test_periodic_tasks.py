@@ -33,6 +33,7 @@ TASKS = {
         "schema",
         "rollups",
         "issues",
+        "resolution notices",
         "artifacts",
         "webhook learner",
         "alerts",
@@ -62,6 +63,7 @@ async def test_every_task_of_every_service_is_run_again_after_a_failure(
         "REPORTING_ARTIFACT_STORE_URL": f"file://{tmp_path / 'artifacts'}",
         "CHAT_BRIDGE_MESSAGE_SOURCE_URL": "http://127.0.0.1:9/",
         "FEEDBACK_AGGREGATE_AFTER": "1",
+        "REPORTING_RESOLVED_NOTICE_MINUTES": "1",
     }.items():
         monkeypatch.setenv(name, value)
     runs: dict[tuple[str, str, int], int] = {}

@@ -76,6 +76,7 @@ OF_ALL_TENANTS = {
     "reporting.issues": "id",
     "reporting.rejection_changes": "id",
     "reporting.replies": "feedback_id",
+    "reporting.resolution_notices": "issue_id resolution user_id",
     "reporting.stale_turns": "id",
 }
 """Keys of ids that are derived from tenant and project, of random ids, and of data without a tenant."""

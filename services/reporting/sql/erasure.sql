@@ -10,9 +10,11 @@ delete from {table} where feedback_id in (
     where tenant = :tenant and user_id = :user_id and {is_live} and occurred_at <= :until limit :limit)
 
 -- name: delete_deliveries_of_person
+-- A notice of a resolution is later than the rejections that it is about.
 delete from deliveries where (endpoint, subject) in (
     select endpoint, subject from deliveries
-    where tenant = :tenant and user_id = :user_id and occurred_at <= :until limit :limit)
+    where tenant = :tenant and user_id = :user_id and (occurred_at <= :until or topic = 'feedback.resolved')
+    limit :limit)
 
 -- name: delete_issue_turns_of_person
 -- What issues derive from the texts goes as well; it is computed again from the turns that are left.

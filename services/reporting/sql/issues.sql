@@ -311,7 +311,9 @@ limit :limit
 
 -- name: change_issue
 update issues set state = :state, resolved_in = :resolved_in, assignee = :assignee, note = :note,
-    state_at = case when state = :state and resolved_in is not distinct from :resolved_in then state_at else :now end
+    state_at = case when state = :state and resolved_in is not distinct from :resolved_in then state_at else :now end,
+    resolution = resolution + (state <> 'resolved' and :state = 'resolved')::int,
+    resolved_at = case when state <> 'resolved' and :state = 'resolved' then :now else resolved_at end
 where id = :id and tenant = :tenant and project = :project and merged_into is null returning id
 
 -- name: may_merge

@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from contracts.base import Name
-from contracts.topics import ERASURE_REQUESTED, FEEDBACK_CREATED, SESSION_CREATED
+from contracts.topics import ERASURE_REQUESTED, FEEDBACK_CREATED, FEEDBACK_RESOLVED, SESSION_CREATED
 from servicekit import StartError, read_toml, secret_of
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 # prefix of every webhook secret
-EVENTS = (FEEDBACK_CREATED.name, SESSION_CREATED.name, ERASURE_REQUESTED.name)
+EVENTS = (FEEDBACK_CREATED.name, SESSION_CREATED.name, FEEDBACK_RESOLVED.name, ERASURE_REQUESTED.name)
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{2,99}$")]
 
 
@@ -37,9 +37,9 @@ class EndpointSettings(_EndpointPart):
     url: Annotated[str, StringConstraints(pattern=r"^https?://[^\x00-\x20]+$", max_length=2_000)]
     tenant: Name
     project: Name | None = None
-    events: Annotated[list[Literal["feedback.created", "feedback.session.created"]], Field(min_length=1)] = [
-        "feedback.created"
-    ]
+    events: Annotated[
+        list[Literal["feedback.created", "feedback.session.created", "feedback.resolved"]], Field(min_length=1)
+    ] = ["feedback.created"]
     secrets: Annotated[list[Variable], Field(min_length=1, max_length=5)]
     format: Literal["standard", "cloudevents"] = "standard"
     private: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from contracts.feedback import FeedbackCreated, FeedbackErasureRequested, FeedbackSessionCreated
+from contracts.feedback import FeedbackCreated, FeedbackErasureRequested, FeedbackResolved, FeedbackSessionCreated
 from reporting.egress.webhooks.endpoints import WebhookEndpoint
 from reporting.egress.webhooks.payload import WebhookDelivery
 from reporting.egress.webhooks.store import Deliveries
@@ -64,6 +64,9 @@ def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint])
             subject, revision, project, user = str(event.feedback_id), event.revision, event.project, event.user_id
         case FeedbackSessionCreated():
             subject, revision, user = str(event.id), 0, event.user_id_or_null
+        case FeedbackResolved():
+            subject, revision = f"resolved/{event.event_id}", 0
+            project, user = event.project, event.user_id
         case FeedbackErasureRequested():
             # No user id in the row: otherwise the erasure would delete the delivery of its own request.
             subject, revision = f"erasure/{event.request_id}", 0

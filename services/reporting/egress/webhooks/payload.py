@@ -20,7 +20,7 @@ _MEDIA_TYPES: Final = {"standard": "application/json", "cloudevents": "applicati
 class WebhookDelivery:
     """Event to deliver to an endpoint.
 
-    `subject` is a feedback id, a rating id or an erasure; the highest `revision` of a subject replaces the others.
+    `subject` is a feedback id, a rating id, a notice or an erasure; its highest `revision` replaces the others.
     `event` is the event's JSON as in the log. `user_id` is the person whose text `event` may contain, None for none.
     Times are in microseconds.
     """

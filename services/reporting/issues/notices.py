@@ -1,0 +1,96 @@
+"""Notices of resolved issues: tells everyone who rejected answers of an issue, as `feedback.resolved`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import asyncpg
+
+from contracts.feedback import FeedbackResolved, ResolvedTurn
+from contracts.ids import derived_id
+from contracts.instants import DAY, MINUTE
+from contracts.topics import FEEDBACK_RESOLVED
+from reporting.issues.store import writing
+from reporting.sql import SQL
+from servicekit import Clock, Message, Producer
+
+_AT_ONCE: Final = 500
+
+
+class ResolutionNotice(NamedTuple):
+    """Row of the table `resolution_notices`, without its mark. Times are in microseconds."""
+
+    issue_id: int
+    resolution: int
+    user_id: str
+    tenant: str
+    project: str
+    agent_id: str
+    resolved_in: str | None
+    resolved_at: int
+    by_person: bool
+    rejected_at: int
+    turn_count: int
+    conversation_ids: Sequence[str]
+    turn_ids: Sequence[str]
+
+
+def announcement(one: ResolutionNotice) -> Message:
+    """Return the record that tells the person; the same record each time."""
+    event = FeedbackResolved(
+        event_id=str(derived_id(FEEDBACK_RESOLVED.name, one.tenant, one.issue_id, one.resolution, one.user_id)),
+        occurred_at=one.resolved_at,
+        tenant=one.tenant,
+        project=one.project,
+        user_id=one.user_id,
+        issue_id=one.issue_id,
+        resolution=one.resolution,
+        resolved_in=one.resolved_in,
+        agent_id=one.agent_id,
+        origin="user" if one.by_person else "machine",
+        rejected_at=one.rejected_at,
+        turn_count=one.turn_count,
+        turns=tuple(
+            ResolvedTurn(conversation_id=conversation, turn_id=turn)
+            for conversation, turn in zip(one.conversation_ids, one.turn_ids, strict=True)
+        ),
+    )
+    return Message.of(FEEDBACK_RESOLVED, event)
+
+
+class ResolutionAnnouncer:
+    """Publishes one event per person and resolution, then marks it: at least once, always the same event.
+
+    People are told `minutes` after a resolution that still stands then. Rejections that arrive late are told until
+    `days` after it.
+    """
+
+    def __init__(self, pool: asyncpg.Pool, producer: Producer, clock: Clock, *, minutes: float, days: float) -> None:
+        self._pool = pool
+        self._producer = producer
+        self._clock = clock
+        self._after = int(minutes * MINUTE)
+        self._within = int(days * DAY)
+
+    async def sweep(self) -> int:
+        """Tell everyone who is to be told. Return their number. Raises errors of the database and the log.
+
+        An erasure that begins meanwhile waits until the events are acknowledged. An earlier one keeps them back.
+        """
+        now = self._clock.now()
+        async with writing(self._pool) as connection:
+            await connection.execute(*SQL.insert_notices(since=now - self._within, until=now - self._after))
+        told = 0
+        while sent := await self._announce():
+            told += sent
+        return told
+
+    async def _announce(self) -> int:
+        async with writing(self._pool) as connection:
+            rows = await connection.fetch(*SQL.unannounced_notices(limit=_AT_ONCE))
+            waiting = [ResolutionNotice(*row) for row in rows]
+            if waiting:
+                await self._producer.send([announcement(one) for one in waiting])
+                await connection.execute(*SQL.mark_notices_announced.bulk([one[:3] for one in waiting]))
+        return len(waiting)
