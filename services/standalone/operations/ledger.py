@@ -32,10 +32,14 @@ ROUND_SECONDS = 1.0
 
 @dataclass
 class Republished:
-    """Outcome of republishing a store: the number of announced records, and the invalid ones with the faulty field."""
+    """Outcome of republishing a store: the number of announced records, and the invalid ones with the faulty field.
+
+    `raised` is the number of records whose revision was raised first; None if that was not asked.
+    """
 
     announced: int = 0
     impossible: dict[UUID, str] = field(default_factory=dict)
+    raised: int | None = None
 
 
 async def republish(store: Store, producer: Producer, progress: Callable[[int], None] = lambda _: None) -> Republished:
@@ -46,7 +50,7 @@ async def republish(store: Store, producer: Producer, progress: Callable[[int], 
     """
     writer, result = FeedbackWriter(store, producer), Republished()
     async for records in store.scan():
-        faults = {record.feedback_id: _fault(record) for record in records}
+        faults = {record.feedback_id: fault_of(record) for record in records}
         result.impossible |= {id_: fault for id_, fault in faults.items() if fault}
         sound = {one.feedback_id: PendingUpdate(one.key) for one in records if not faults[one.feedback_id]}
         await writer.announce_until_current(sound)
@@ -55,7 +59,7 @@ async def republish(store: Store, producer: Producer, progress: Callable[[int], 
     return result
 
 
-def _fault(record: Record) -> str:
+def fault_of(record: Record) -> str:
     """Return the reason why `record` cannot be announced, or an empty string."""
     try:
         message_of(record)
@@ -119,7 +123,7 @@ async def verify(
     "first_difference", "unreadable_at"}`. If both agree, the counts of differences are 0 and the first one is None.
     """
     ledger = Ledger()
-    await _read_on(bootstrap, ledger)
+    await read_on(bootstrap, ledger)
     progress(f"{ledger.records:,} records read")
     stored: dict[UUID, Record] = {}
     async for records in store.scan():
@@ -133,7 +137,7 @@ async def verify(
         for feedback_id in found:
             stored.pop(feedback_id, None)
         stored.update((id_, record) for id_, record in now.items() if not record.forgotten)
-        await _read_on(bootstrap, ledger)
+        await read_on(bootstrap, ledger)
         found = {id_: kind for id_, kind in differences(ledger, stored).items() if id_ in found}
     kinds = list(found.values())
     first = min(found, key=str) if found else None
@@ -158,7 +162,7 @@ def agrees(facts: Mapping[str, Any]) -> bool:
 async def clear_junk(bootstrap: Bootstrap, producer: Producer, is_stored: IsStored) -> int:
     """Write a tombstone for each record of the ledger that is not an announcement; return the number written."""
     ledger = Ledger()
-    await _read_on(bootstrap, ledger)
+    await read_on(bootstrap, ledger)
     return len(await producer.send(await nulls_behind(ledger.junk, is_stored)))
 
 
@@ -186,7 +190,8 @@ async def _names_a_stored_one(key: str, is_stored: IsStored) -> bool:
     return await is_stored(feedback_id)
 
 
-async def _read_on(bootstrap: Bootstrap, ledger: Ledger) -> None:
+async def read_on(bootstrap: Bootstrap, ledger: Ledger) -> None:
+    """Let `ledger` take the records that it has not read yet, up to the topic's current end."""
     async for records in records_of(bootstrap, [FEEDBACK_CREATED.name], ledger.ends, say):
         for record in records:
             ledger.take(record)
@@ -205,7 +210,7 @@ def differences(ledger: Ledger, stored: Mapping[UUID, Record]) -> dict[UUID, str
     found: dict[UUID, str] = {}
     for feedback_id in ledger.highest.keys() | stored.keys() | ledger.stale:
         latest, record = ledger.highest.get(feedback_id), stored.get(feedback_id)
-        if record is not None and _fault(record):
+        if record is not None and fault_of(record):
             found[feedback_id] = "impossible"
         elif latest is None:
             found[feedback_id] = "stale" if record is None else "missing"

@@ -86,6 +86,17 @@ def test_republish_tells_what_it_announced_and_at_most_fifty_faults(
     assert lines(ended.stderr) == ["Announced 1,500 feedback records.", *faults[:50]]
     shown = json.loads(invoked(result, "republish", "republish", "--json").stdout)
     assert (shown["announced"], len(shown["impossible"])) == (1_500, len(impossible))
+    assert "raised" not in shown
+
+
+def test_republish_of_a_restored_store_tells_how_many_revisions_it_raised(invoked: Invoke) -> None:
+    result = Republished(1_500, raised=1_001)
+    ended = invoked(result, "republish", "republish", "--restored")
+    assert lines(ended.stderr) == [
+        "Raised the revision of 1,001 feedback records.",
+        "Announced 1,500 feedback records.",
+    ]
+    assert json.loads(invoked(result, "republish", "republish", "--restored", "--json").stdout)["raised"] == 1_001
 
 
 LEDGER = {"stored": 1_500, "unreadable": 0, "unreadable_at": [], "first_difference": None, "missing": 1_001, "extra": 2,

@@ -1,0 +1,46 @@
+"""Revisions of a feedback store that was restored from a backup, compared with those that consumers have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from feedback.announce import announcement
+from feedback.model import Record
+from feedback.store import Save, Store
+from servicekit.log.cluster import Bootstrap
+from standalone.operations.ledger import Ledger, fault_of, read_on
+
+
+async def raise_above_ledger(store: Store, bootstrap: Bootstrap) -> int:
+    """Raise stored revisions that consumers would ignore, and return their number. Announces nothing.
+
+    A restored record may have a lower revision than its last announcement, even after its events were read again:
+    a revision counts the writes, and several events may now be one write. Services may run meanwhile.
+    """
+    ledger = Ledger()
+    await read_on(bootstrap, ledger)
+    raised = 0
+    async for records in store.scan():
+        open_ids = {record.feedback_id: record for record in records}
+        while open_ids:
+            saves = [
+                Save(replace(record, revision=revision), record.revision)
+                for record in open_ids.values()
+                if (revision := revision_above(ledger, record)) != record.revision
+            ]
+            saved = await store.save(saves)
+            raised += len(saved)
+            lost = {save.record.feedback_id for save in saves} - saved
+            reloaded = await store.load(lost) if lost else {}
+            open_ids = {id_: record for id_, record in reloaded.items() if not record.forgotten}
+    return raised
+
+
+def revision_above(ledger: Ledger, record: Record) -> int:
+    """Return the record's revision, or the next one above the ledger's if consumers would ignore the stored state."""
+    id_ = record.feedback_id
+    latest, ended = ledger.highest.get(id_), ledger.ended.get(id_, 0)
+    if latest is None:
+        return record.revision if record.revision > ended else ended + 1
+    agrees = latest.revision < record.revision or fault_of(record) or latest == announcement(record)
+    return record.revision if agrees else max(latest.revision, ended) + 1

@@ -1,0 +1,79 @@
+"""Resetting consumer groups to an earlier time, so that restored databases read the log again from there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import get_args
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.structs import OffsetAndMetadata
+
+from contracts.topics import Consumer, consumed_by
+from servicekit.errors import StartError
+from servicekit.log.cluster import Bootstrap, client_options
+from servicekit.log.members import MARK, members_in
+from standalone.operations.log_access import admin_of
+
+GROUPS: Sequence[Consumer] = get_args(Consumer)
+
+
+async def rewind(bootstrap: Bootstrap, groups: Collection[Consumer], since: int | None) -> dict[str, int]:
+    """Reset `groups` to the first record at or after `since` (microseconds of log time; None: the beginning).
+
+    Never moves a group forward. Returns the number of records that each group reads again. Raises StartError if a
+    group has members, whose next commit would undo the reset; then no group is changed.
+    """
+    admin = await admin_of(bootstrap)
+    try:
+        for group in groups:
+            if members := members_in(await admin.describe_consumer_groups([group])):
+                raise StartError(
+                    f"The group {group} has {len(members)} members: stop its processes first, and wait ten seconds for "
+                    "those that were killed."
+                )
+        return {group: await _rewind(bootstrap, group, await _lanes(admin, group), since) for group in groups}
+    finally:
+        await admin.close()
+
+
+async def _rewind(bootstrap: Bootstrap, group: Consumer, lanes: Sequence[TopicPartition], since: int | None) -> int:
+    consumer = AIOKafkaConsumer(**client_options(bootstrap), group_id=group, enable_auto_commit=False)
+    async with consumer:
+        consumer.assign(lanes)
+        committed = {lane: await consumer.committed(lane) for lane in lanes}
+        starts = await _starts(consumer, lanes, since)
+        back = earlier(committed, starts)
+        if back:
+            await consumer.commit({lane: OffsetAndMetadata(offset, MARK) for lane, offset in back.items()})
+        return sum((committed[lane] or 0) - offset for lane, offset in back.items())
+
+
+async def _starts(
+    consumer: AIOKafkaConsumer, lanes: Sequence[TopicPartition], since: int | None
+) -> Mapping[TopicPartition, int]:
+    """Return the offset of the first record since that time; partitions without one are left out."""
+    if since is None:
+        found: dict[TopicPartition, int] = await consumer.beginning_offsets(lanes)
+        return found
+    at = await consumer.offsets_for_times(dict.fromkeys(lanes, since // 1_000))
+    return {lane: first.offset for lane, first in at.items() if first is not None}
+
+
+def earlier(
+    committed: Mapping[TopicPartition, int | None], starts: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """Return the partitions whose start is before the committed offset. A group without offsets starts at 0 anyway."""
+    return {
+        lane: start for lane, start in starts.items() if (offset := committed.get(lane)) is not None and start < offset
+    }
+
+
+async def _lanes(admin: AIOKafkaAdminClient, group: Consumer) -> list[TopicPartition]:
+    """Return the existing partitions of the group's topics."""
+    return [
+        TopicPartition(described["topic"], partition["partition"])
+        for described in await admin.describe_topics([topic.name for topic in consumed_by(group)])
+        if described["error_code"] == 0
+        for partition in described["partitions"]
+    ]

@@ -1,0 +1,84 @@
+"""Revisions of a restored store, and the offsets from which its services read again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from aiokafka import ConsumerRecord, TopicPartition
+
+from contracts.feedback import FeedbackExplicitReceived
+from contracts.headers import REVISION, Headers
+from contracts.topics import FEEDBACK_CREATED
+from feedback.announce import message_of
+from feedback.merge import merge, revise
+from feedback.model import Change, Record
+from feedback.reward import change_of
+from standalone.operations.ledger import Ledger
+from standalone.operations.restored_store import revision_above
+from standalone.operations.rewind import earlier
+
+
+def record(revision: int, reaction: str = "ok") -> Record:
+    event = FeedbackExplicitReceived.model_validate(
+        {
+            "event_id": reaction,
+            "occurred_at": 1,
+            "tenant": "acme",
+            "project": "p",
+            "conversation_id": "c",
+            "turn_id": "t",
+            "agent_id": "bot",
+            "user_id": "ann",
+            "reaction": reaction,
+        }
+    )
+    change = change_of(event)
+    assert isinstance(change, Change)
+    return revise(merge(None, change), revision * 1_000)
+
+
+def ledger_with(*announced: Record | int) -> Ledger:
+    """Return the ledger after announcements of records; a number is a tombstone of that revision."""
+    ledger, key = Ledger(), str(record(1).feedback_id).encode()
+    for offset, one in enumerate(announced):
+        headers: Headers = [(REVISION, str(one).encode())] if isinstance(one, int) else ()
+        value = None if isinstance(one, int) else message_of(one).value
+        ledger.take(ConsumerRecord(FEEDBACK_CREATED.name, 0, offset, 0, 1, key, value, None, 0, 0, tuple(headers)))
+    return ledger
+
+
+def test_a_state_that_consumers_have_keeps_its_revision() -> None:
+    assert revision_above(ledger_with(record(5)), record(5)) == 5
+
+
+def test_a_newer_state_keeps_its_revision_because_it_is_about_to_be_announced() -> None:
+    assert revision_above(ledger_with(record(5)), record(8)) == 8
+
+
+def test_a_record_that_was_never_announced_keeps_its_revision() -> None:
+    assert revision_above(ledger_with(), record(5)) == 5
+
+
+def test_an_older_state_is_raised_even_with_the_same_content() -> None:
+    assert revision_above(ledger_with(record(7)), record(5)) == 8
+
+
+def test_other_content_under_the_same_revision_is_raised() -> None:
+    assert revision_above(ledger_with(record(5, "not_ok")), record(5)) == 6
+
+
+def test_a_state_below_the_tombstone_is_raised_above_it() -> None:
+    assert revision_above(ledger_with(record(5), 9), record(5)) == 10
+    assert revision_above(ledger_with(record(5), 9), record(12)) == 12
+
+
+def test_a_record_that_no_announcement_represents_is_left_to_republish() -> None:
+    broken = record(5)
+    slots = {slot: replace(one, payload=replace(one.payload, value=7.0)) for slot, one in broken.slots.items()}
+    assert revision_above(ledger_with(record(9)), replace(broken, slots=slots)) == 5
+
+
+def test_a_group_is_only_moved_back() -> None:
+    lanes = [TopicPartition("t", n) for n in range(4)]
+    committed = {lanes[0]: 10, lanes[1]: 10, lanes[2]: None, lanes[3]: 4}
+    assert earlier(committed, {lanes[0]: 3, lanes[1]: 12, lanes[2]: 0}) == {lanes[0]: 3}
