@@ -31,7 +31,7 @@ test: $(VENV)/.dev ## Run the tests that need nothing but installed wheels
 	  || echo "Without nginx the tests of deploy/gateway.conf are skipped: apt-get install nginx-light"
 	@command -v npm >/dev/null || echo "Without npm the tests of the TypeScript client are skipped: install Node 20"
 	@echo "Running the tests (about eleven minutes) ..."
-	@$(BIN)/pytest -q -m "not real and not browser and not bridges and not monitoring" -n 3 --dist worksteal tests
+	@$(BIN)/pytest -q -m "not real and not browser and not bridges and not monitoring and not helm" -n 3 --dist worksteal tests
 
 test-proofs: $(VENV)/.dev ## Test the fault injection, the simulation, the mutants and the edges, each with planted bugs
 	@$(BIN)/pytest -q -m "not real" -n 2 --dist worksteal proofs
@@ -50,13 +50,24 @@ test-monitoring: $(VENV)/.dev ## Test the alert rules and the dashboard's querie
 	@command -v promtool >/dev/null || { echo "Install Prometheus: apt-get install prometheus"; exit 1; }
 	@$(BIN)/pytest -q -m monitoring tests/deploy/test_monitoring.py
 
-check: $(VENV)/.dev ## Lint, types, import rules, exported schemas and docs, the compose file
+HELM := .agent-feedback/helm/helm
+$(HELM):
+	@command -v go >/dev/null || { echo "Helm is built with Go: install Go 1.24 or later"; exit 1; }
+	@echo "Building Helm (three minutes, once) ..."
+	@GOBIN="$(CURDIR)/$(@D)" go install helm.sh/helm/v3/cmd/helm@v3.19.0
+
+.PHONY: test-helm
+test-helm: $(VENV)/.dev $(HELM) ## Render the Helm chart with five files of values, and compare it with the schemas of Kubernetes
+	@HELM="$(CURDIR)/$(HELM)" $(BIN)/pytest -q -m helm tests/deploy/test_helm_chart.py
+
+check: $(VENV)/.dev ## Lint, types, import rules, exported schemas and docs, the compose file, the Dockerfile
 	@$(BIN)/ruff check -q .
 	@$(BIN)/ruff format -q --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports >/dev/null || $(BIN)/lint-imports
 	@$(BIN)/python -m docgen --check
 	@$(BIN)/check-jsonschema -q --builtin-schema vendor.compose-spec deploy/compose.yaml deploy/compose.override.example.yaml
+	@$(BIN)/hadolint deploy/Dockerfile
 	@echo "All checks passed."
 
 RELEASE := .agent-feedback/release
@@ -83,7 +94,7 @@ format: $(VENV)/.dev ## Format the Python code, and fix what the linter can
 	@$(BIN)/ruff check -q --fix-only .
 	@$(BIN)/ruff format -q .
 
-docs: $(VENV)/.dev ## Write what is made from the code: JSON schemas, docs/events.md, docs/asyncapi.json, docs/http.md, docs/sources.md, docs/services.md, the tables in docs/inference.md, the client's types, docs/schemas
+docs: $(VENV)/.dev ## Write what is made from the code: JSON schemas, docs/events.md, docs/asyncapi.json, docs/http.md, docs/sources.md, docs/services.md, the tables in docs/inference.md, the client's types, the schema of the Helm chart's values, docs/schemas
 	@$(BIN)/python -m docgen
 	@$(BIN)/python -m docgen.schema_files
 

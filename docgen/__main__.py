@@ -10,6 +10,7 @@ from docgen import (
     client_types,
     contract_files,
     grafana_dashboard,
+    helm_schema,
     http_page,
     metrics_page,
     rules_page,
@@ -25,6 +26,7 @@ GENERATORS = (
     rules_page,
     metrics_page,
     grafana_dashboard,
+    helm_schema,
     client_types,
 )
 

@@ -19,7 +19,7 @@ from proofs.mutants.typescript_mutants import TESTS as TYPESCRIPT
 
 FOLDER = ROOT / ".agent-feedback" / "mutants"
 MAP = FOLDER / "map.json"
-EVERYWHERE = ("-m", "not real and not browser and not bridges and not monitoring")
+EVERYWHERE = ("-m", "not real and not browser and not bridges and not monitoring and not helm")
 _OF_SCHEMAS = ("tests/tables/test_schema_keys.py",)
 """Tests that compare the result of all migrations with a table."""
 _OF_DECLARATIONS = (

@@ -51,6 +51,7 @@ async def test_a_dump_restored_elsewhere_catches_up_from_the_log(place: Installa
         await connection.close()
         await pg("pg_restore", server.url, "--exit-on-error", "-d", "restored", dump)
         place.database_url = server.url.replace("/postgres?", "/restored?")
+        await _accepted_by_consumers_without_the_log(place)
         again = await place.command("rewind", "--to", (began - timedelta(seconds=2)).isoformat(), store=False)
         assert again["feedback"] > 0
         await place.process()
@@ -107,6 +108,17 @@ async def test_a_store_without_a_backup_is_made_again_from_the_whole_log(place: 
         await place.command("republish", "--restored")
         await place.rebuild_reports()
         await assert_recovered(place, before, EARLY + LATE)
+
+
+async def _accepted_by_consumers_without_the_log(place: Installation) -> None:
+    """Assert that consumers accept the store as it is in the backup, had the log lost everything since."""
+    taken_back = len(EARLY) // 4 // 2
+    await place.command("republish")
+    assert (await place.command("verify-ledger", code=1))["differing"] == taken_back
+    assert (await place.command("republish", "--restored"))["raised"] == taken_back
+    facts = await place.command("verify-ledger", code=1)
+    assert (facts["differing"], facts["stale"], facts["missing"]) == (0, 0, 0)
+    assert facts["extra"] == facts["feedbacks"] - facts["stored"] > 0
 
 
 async def _archived(connection: asyncpg.Connection) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
@@ -19,6 +18,8 @@ from contracts.topics import (
     INFERRED_RECEIVED,
     REACTION_RECEIVED,
     REPLY_RECEIVED,
+    SESSION_CREATED,
+    Topic,
 )
 from servicekit.log.cluster import Cluster
 from servicekit.log.reader import records_of
@@ -31,6 +32,13 @@ from tests.support.server_folders import server_folder
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
+LOSSES: Sequence[tuple[Sequence[Topic], str | None]] = (
+    ([REPLY_RECEIVED, REACTION_RECEIVED], "chat_bridge"),
+    ([INFERRED_RECEIVED], "inference"),
+    ([EXPLICIT_RECEIVED, SESSION_CREATED], None),
+    ([CHAT_MESSAGE, CHAT_REPLY, CHAT_REACTION], None),
+)
+"""Lost topics, and the group that makes their records again."""
 EARLY, LATE = events(0, 30), events(30, 40, takes_back=True)
 
 
@@ -86,33 +94,22 @@ async def test_a_lost_ledger_is_published_again(place: Installation) -> None:
     await assert_recovered(place, before, EARLY)
 
 
-@pytest.mark.parametrize(
-    ("topics", "group"),
-    [
-        ([CHAT_MESSAGE, CHAT_REPLY, CHAT_REACTION], None),
-        ([REPLY_RECEIVED, REACTION_RECEIVED], "chat_bridge"),
-        ([INFERRED_RECEIVED], "inference"),
-        ([EXPLICIT_RECEIVED], None),
-    ],
-    ids=lambda value: value[0].name if isinstance(value, list) else None,
-)
-async def test_a_lost_topic_takes_nothing_that_was_processed(
-    place: Installation, topics: Sequence[Any], group: str | None
-) -> None:
+async def test_a_lost_topic_takes_nothing_that_was_processed(place: Installation) -> None:
     before = await place.ledger()
-    await _delete(place.kafka.bootstrap, *(topic.name for topic in topics))
-    made = await agent_feedback("topics", "--create", "--broker", place.kafka.bootstrap)
-    assert made.code == 0, made.err
-    if group:
-        again = await place.command("rewind", "--group", group, "--to", ALL_TIME, store=False)
-        assert again[group] > 0
-    await place.process()
-    await assert_recovered(place, before, EARLY)
+    for topics, group in LOSSES:
+        await _delete(place.kafka.bootstrap, *(topic.name for topic in topics))
+        made = await agent_feedback("topics", "--create", "--broker", place.kafka.bootstrap)
+        assert made.code == 0, made.err
+        if group:
+            again = await place.command("rewind", "--group", group, "--to", ALL_TIME, store=False)
+            assert again[group] > 0
+        await place.process()
+        await assert_recovered(place, before, EARLY)
     await place.process(LATE)
     await assert_said(place.database_url, EARLY + LATE)
 
 
-async def _copy(source: str, target: str, topics: Sequence[Any]) -> None:
+async def _copy(source: str, target: str, topics: Sequence[Topic]) -> None:
     """Copy records with key, value and headers to the same partition, as MirrorMaker does."""
     producer = AIOKafkaProducer(bootstrap_servers=target, max_request_size=2_000_000)
     async with producer:
