@@ -34,7 +34,7 @@ async def measure(job: Job) -> dict[str, Any]:
     messages = job.workload.messages()
     async with AsyncExitStack() as parts:
         bootstrap = await parts.enter_async_context(log_with(job, partitions_by_topic()))
-        stack = _stack(job, bootstrap)
+        stack = stack_on(job, bootstrap)
         parts.push_async_callback(stack.stop)
         await stack.start()
         while await stack.not_ready():
@@ -51,7 +51,8 @@ async def measure(job: Job) -> dict[str, Any]:
     return measured
 
 
-def _stack(job: Job, bootstrap: str) -> Stack:
+def stack_on(job: Job, bootstrap: str) -> Stack:
+    """Return the four services on the log at `bootstrap` and the database of `job`, not started."""
     around = ServiceContext(bootstrap, observers=[Outcomes()])
     if job.bootstrap is not None:
         return Stack(around, job.database_url)

@@ -219,6 +219,11 @@ TOPICS: tuple[Topic, ...] = (
 )
 BY_NAME = MappingProxyType({topic.name: topic for topic in TOPICS})
 CHAT_TOPICS = (CHAT_MESSAGE, CHAT_REPLY, CHAT_REACTION)
+IN_LOG_ORDER = MappingProxyType({topic.name: rank for rank, topic in enumerate(CHAT_TOPICS)})
+"""Topics whose events refer to each other, with their ranks: an event is about one of the same or a lower rank.
+
+A group reads their partitions of one number in the order of the log's times (`servicekit/log/ordered_fetch.py`).
+"""
 
 
 FOREIGN = frozenset(topic.name for topic in CHAT_TOPICS)

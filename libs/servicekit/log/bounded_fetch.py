@@ -7,6 +7,7 @@ that is not UTF-8, would stop the consumer at its offset.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
@@ -15,7 +16,7 @@ import aiokafka.consumer.fetcher as fetcher
 import aiokafka.record._crecords.default_records as compiled_records
 import aiokafka.record.default_records as default_records
 from aiokafka.errors import CorruptRecordException, UnsupportedCodecError
-from aiokafka.structs import ConsumerRecord
+from aiokafka.structs import ConsumerRecord, TopicPartition
 
 from servicekit.log import unpacking
 from servicekit.log.records import RefusedBatch
@@ -74,6 +75,26 @@ class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafk
     _records: Any
     _check_crcs: bool
     next_fetch_offset: int
+    _peeked: ConsumerRecord | None = None
+    _after_peeked: int = 0
+
+    def peek(self) -> ConsumerRecord | None:
+        """Return the next record without advancing, or None at the end."""
+        if self._peeked is None:
+            before = self.next_fetch_offset
+            self._peeked = next(self, None)
+            if self._peeked is not None:
+                self._after_peeked, self.next_fetch_offset = self.next_fetch_offset, before
+        return self._peeked
+
+    def __next__(self) -> ConsumerRecord:
+        if (record := self._peeked) is None:
+            if self._records_iterator is None:
+                raise StopIteration
+            return super().__next__()
+        self._peeked = None
+        self.next_fetch_offset = self._after_peeked
+        return record
 
     def _unpack_records(self) -> Iterator[ConsumerRecord]:
         self._records = batches = _Batches(self._records, self._check_crcs)
@@ -111,27 +132,71 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
     """
 
     _partition_records: Any
+    is_held = False
+    """True if the records wait for earlier ones of another partition (`ordered_fetch.py`)."""
+
+    def __init__(self, tp: TopicPartition, **options: Any) -> None:
+        super().__init__(tp, **options)
+        self.fetched_at: int = self._assignment.state_value(tp).timestamp or 0
+        """Time of the fetch by our clock, in milliseconds."""
+
+    def calculate_backoff(self) -> float:
+        """Return the seconds for which nothing else is fetched from the broker; none if it would delay a wait."""
+        return 0.0 if self.is_held else float(super().calculate_backoff())
+
+    def head(self) -> int | None:
+        """Return the time of the next record in milliseconds, at most that of its fetch; None if there is none."""
+        if not self.has_more() or not self.check_assignment(self._topic_partition):
+            return None
+        try:
+            record = self._partition_records.peek()
+        except Exception as error:
+            self._fail(error)
+            return None
+        if record is None:
+            self._update_position()
+            self._partition_records = None
+            return None
+        return self.time_of(record)
 
     def getall(self, max_records: int | None = None) -> list[ConsumerRecord]:
-        if not self.check_assignment(self._topic_partition) or not self.has_more():
-            return []
+        return self.take(max_records)[0]
+
+    def take(
+        self, max_records: int | None, until: float = math.inf, room: int = POLL_BYTES
+    ) -> tuple[list[ConsumerRecord], int]:
+        """Return the next records up to the time `until`, and their bytes: at most `room` and one record."""
+        if not self.has_more() or not self.check_assignment(self._topic_partition):
+            return [], 0
         found: list[ConsumerRecord] = []
         size = 0
+        ordered = until < math.inf
+        records = self._partition_records
         try:
-            for record in self._partition_records:
+            while not ordered or (ahead := records.peek()) is None or self.time_of(ahead) <= until:
+                if (record := next(records, None)) is None:
+                    self._update_position()
+                    self._partition_records = None
+                    break
                 found.append(record)
                 size += _size(record)
-                if size >= POLL_BYTES or len(found) == max_records:
+                if size >= room or len(found) == max_records:
                     self._update_position()
                     break
             else:
                 self._update_position()
-                self._partition_records = None
         except Exception as error:
-            self._update_position()
-            self._error = error
-            self.__class__ = FailedResult
-        return found
+            self._fail(error)
+        return found, size
+
+    def time_of(self, record: ConsumerRecord) -> int:
+        """Return the record's time in milliseconds, at most that of its fetch."""
+        return min(int(record.timestamp), self.fetched_at)
+
+    def _fail(self, error: Exception) -> None:
+        self._update_position()
+        self._error = error
+        self.__class__ = FailedResult
 
 
 class FailedResult(BoundedResult):

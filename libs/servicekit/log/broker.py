@@ -16,6 +16,7 @@ from faststream.security import BaseSecurity, SASLPlaintext, SASLScram256, SASLS
 
 from servicekit.log.bounded_fetch import bound_fetching
 from servicekit.log.cluster import Bootstrap, client_options
+from servicekit.log.ordered_fetch import order_fetching
 from servicekit.log.polling import poll_without_pauses
 from servicekit.log.settings import METADATA_AGE_MS, SUBSCRIBER_SETTINGS
 from servicekit.log.subscriber import DRAIN_SECONDS, Subscription
@@ -24,6 +25,7 @@ from servicekit.log.subscriber import DRAIN_SECONDS, Subscription
 def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequence[Subscription]) -> KafkaBroker:
     """Build a broker with its subscriptions registered, not yet connected."""
     bound_fetching()
+    order_fetching()
     poll_without_pauses()
     broker = KafkaBroker(
         str(bootstrap),

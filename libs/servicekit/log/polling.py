@@ -24,12 +24,12 @@ async def poll(subscriber: BatchSubscriber, consumer: AIOKafkaConsumer) -> tuple
     """Return the available records, otherwise the first that arrive within the subscriber's timeout; may return none.
 
     The next fetch begins when these records are processed. An earlier fetch would return the first record that arrives
-    meanwhile, and the records behind it would wait for two batches. Only behind a full batch the next one is fetched
-    concurrently.
+    meanwhile, and the records behind it would wait for two batches. Only behind a full batch, or if records wait for
+    others, the next one is fetched concurrently.
     """
     consumer.resume(*consumer.paused())
     found = await consumer.getmany(timeout_ms=subscriber.batch_timeout_ms, max_records=subscriber.max_records)
     records = tuple(chain.from_iterable(found.values()))
-    if 0 < len(records) < FULL:
+    if 0 < len(records) < FULL and not consumer._fetcher.is_holding:
         consumer.pause(*consumer.assignment())
     return records

@@ -25,6 +25,7 @@ from servicekit.log import unpacking
 from servicekit.log.bounded_fetch import HEADER_BYTES, POLL_BYTES, BoundedRecords, BoundedResult, bound_fetching
 from servicekit.log.delivery import Delivery
 from servicekit.log.fetched import raw_record
+from servicekit.log.ordered_fetch import OrderedFetcher
 from servicekit.log.records import RefusedBatch
 from servicekit.log.unpacking import HEADERS_LIMIT, UNPACKED_LIMIT, UnpacksTooLarge
 from tests.support.logs import NOW, RecordingLog
@@ -226,19 +227,23 @@ async def test_a_damaged_batch_takes_nothing_of_other_partitions_away() -> None:
     assert fetched == {}, "fetched again"
 
 
-class Fetched:
-    """aiokafka's fetcher with fetched records of each partition."""
+class Fetched(OrderedFetcher):
+    """The consumer's fetcher with fetched records of each partition."""
 
     def __init__(self, fetched: dict[TopicPartition, BoundedResult]) -> None:
+        self.prepare_order()
         self._records = fetched
         self._wait_consume_future = None
-        self._subscriptions = SimpleNamespace(reassignment_in_progress=False)
+        assignment = SimpleNamespace(state_value=lambda one: getattr(fetched.get(one), "_assignment", None))
+        self._subscriptions = SimpleNamespace(
+            reassignment_in_progress=False, subscription=SimpleNamespace(assignment=assignment)
+        )
 
     def _notify(self, _: Any) -> None:
         """Do nothing, because nothing waits for further records."""
 
     async def poll(self) -> dict[TopicPartition, list[Any]]:
-        polled: dict[TopicPartition, list[Any]] = await fetcher.Fetcher.fetched_records(self, [], 0, 1_000)
+        polled: dict[TopicPartition, list[Any]] = await self.fetched_records([], 0, 1_000)
         return polled
 
 
@@ -246,6 +251,7 @@ class Assignment:
     active = True
     paused = False
     position = 0
+    timestamp = 1_000
 
     def state_value(self, _: Any) -> Any:
         return self

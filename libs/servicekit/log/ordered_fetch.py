@@ -1,0 +1,193 @@
+"""Fetcher that returns the records of related topics in the order of the log's times (`log_order.py`)."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+import aiokafka.consumer.consumer as consumer
+import aiokafka.consumer.fetcher as fetcher
+from aiokafka import ConsumerRecord, TopicPartition
+
+from contracts.topics import IN_LOG_ORDER
+from servicekit.log.bounded_fetch import POLL_BYTES, BoundedResult
+from servicekit.log.log_order import GAP_SHARE, BatchEnd, Holds, PartitionHead, next_step
+
+Records = dict[TopicPartition, list[ConsumerRecord]]
+
+
+def order_fetching() -> None:
+    """Apply the order to every consumer of this process. May be called again.
+
+    aiokafka has no extension point for this, so its private name is replaced; a test fails if it no longer exists.
+    """
+    consumer.Fetcher = OrderedFetcher
+
+
+class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no types
+    """aiokafka's fetcher, with an order among the partitions of one number of related topics."""
+
+    _records: dict[TopicPartition, Any]
+    _monotonic: Callable[[], float] = staticmethod(time.monotonic)
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self.prepare_order()
+        super().__init__(*arguments, **options)
+
+    def prepare_order(self) -> None:
+        """Begin without holds. Called before aiokafka starts to fetch."""
+        self._holds = Holds()
+        self._wait: float | None = None
+        """Seconds for which fetched records wait for unread ones at most; None if none wait."""
+        self._served: defaultdict[tuple[str, int], int] = defaultdict(int)
+        self._round = 0
+
+    @property
+    def is_holding(self) -> bool:
+        """Return True if fetched records wait for unread ones of another partition."""
+        return self._wait is not None
+
+    async def fetched_records(
+        self,
+        partitions: Collection[TopicPartition],
+        timeout: float = 0,  # noqa: ASYNC109 # aiokafka's signature
+        max_records: int | None = None,
+    ) -> Records:
+        """Return fetched records, or wait at most `timeout` seconds for some. Raises KafkaError."""
+        deadline = time.monotonic() + timeout
+        while True:
+            if self._subscriptions.reassignment_in_progress:
+                await self._subscriptions.wait_for_assignment()
+            found = self._take(partitions, max_records)
+            left = deadline - time.monotonic()
+            if found or left <= 0:
+                return found
+            waiter = self._create_fetch_waiter()
+            await asyncio.wait([waiter], timeout=left if self._wait is None else min(left, self._wait))
+            if self._closed:
+                return {}
+            if waiter.done():
+                waiter.result()  # raises errors of the coordinator
+            else:
+                waiter.cancel()
+
+    async def _proc_fetch_request(self, *arguments: Any) -> bool:
+        """Fetch, and report news if records wait for the end of another partition, which this may have changed."""
+        return bool(await super()._proc_fetch_request(*arguments)) or self.is_holding
+
+    def _take(self, partitions: Collection[TopicPartition], max_records: int | None) -> Records:
+        """Take records from the buffers, at most `max_records`, least recently served partitions first."""
+        found: Records = {}
+        self._wait = None
+        left, spare = max_records, (max_records or 0) // GAP_SHARE
+        groups = self._groups(partitions)
+        for name in sorted(groups, key=lambda name: self._served[name]):
+            taken = self._take_from(groups[name], left, spare, found)
+            if taken:
+                self._round += 1
+                self._served[name] = self._round
+            if left is not None and (left := left - taken) <= spare:
+                break
+        self._drop_read()
+        if not found:
+            self._raise_errors()
+        return found
+
+    def _groups(self, partitions: Collection[TopicPartition]) -> Mapping[tuple[str, int], list[TopicPartition]]:
+        """Return the partitions with fetched records, those of related topics with all of the same number."""
+        groups: dict[tuple[str, int], list[TopicPartition]] = {}
+        for one in list(self._records):
+            if partitions and one not in partitions:
+                if not self._subscriptions.is_assigned(one):
+                    del self._records[one]
+                continue
+            related = one.topic in IN_LOG_ORDER
+            name = ("" if related else one.topic, one.partition)
+            if name not in groups:
+                groups[name] = list(self._related(one, partitions)) if related else [one]
+        return groups
+
+    def _related(self, one: TopicPartition, among: Collection[TopicPartition]) -> Iterator[TopicPartition]:
+        """Yield the partitions of the same number of related topics that are assigned and not paused."""
+        for topic in IN_LOG_ORDER:
+            other = TopicPartition(topic, one.partition)
+            state = self._state(other)
+            if state is not None and not state.paused and (not among or other in among):
+                yield other
+
+    def _take_from(self, group: list[TopicPartition], left: int | None, spare: int, found: Records) -> int:
+        """Take records of one group in order, and note how long others wait for a fetch. Return their number."""
+        if len(group) == 1:
+            return len(self._run(group[0], left, found)[0])
+        end = BatchEnd(left, spare)
+        room = dict.fromkeys(group, POLL_BYTES)
+        while True:
+            heads = {one: self._head_of(one) for one in group}
+            if (step := next_step(list(heads.values()))) is None:
+                break
+            first = group[step.number]
+            wait = self._holds.missing(heads, heads[first], self._monotonic())
+            if wait is not None:
+                self._hold(group, wait)
+                break
+            if (limit := end.room(step)) == 0:
+                break
+            records, size = self._run(first, limit, found, step.until, room[first])
+            room[first] -= size
+            if not records or room[first] <= 0:
+                break
+            end.took(len(records), self._records[first].time_of(records[-1]))
+        return sum(len(found.get(one, ())) for one in group)
+
+    def _run(
+        self, one: TopicPartition, limit: int | None, found: Records, until: float = math.inf, room: int = POLL_BYTES
+    ) -> tuple[list[ConsumerRecord], int]:
+        """Take records of one partition up to the time `until`; return them and their bytes."""
+        result = self._records.get(one)
+        if type(result) is not BoundedResult:
+            return [], 0
+        result.is_held = False
+        records, size = result.take(limit, until, room)
+        if records:
+            found.setdefault(one, []).extend(records)
+        return records, size
+
+    def _head_of(self, one: TopicPartition) -> PartitionHead:
+        rank, state = IN_LOG_ORDER[one.topic], self._state(one)
+        result = self._records.get(one)
+        if type(result) is BoundedResult and (head := result.head()) is not None:
+            return PartitionHead(rank, head, result.fetched_at, False, result.fetched_at, None)
+        position = state.position if state.has_valid_position else None
+        has_unread = position is None or state.highwater is None or position < state.highwater
+        return PartitionHead(rank, None, 0, has_unread, state.timestamp or 0, position)
+
+    def _hold(self, group: list[TopicPartition], wait: float) -> None:
+        self._wait = wait if self._wait is None else min(wait, self._wait)
+        for one in group:
+            if type(result := self._records.get(one)) is BoundedResult:
+                result.is_held = True
+        self._notify(self._wait_consume_future)
+
+    def _drop_read(self) -> None:
+        """Remove read buffers, so that their partitions are fetched again."""
+        for one, result in list(self._records.items()):
+            if isinstance(result, BoundedResult) and not result.has_more():
+                del self._records[one]
+                self._notify(self._wait_consume_future)
+
+    def _raise_errors(self) -> None:
+        """Raise the first error of a fetch. Its partition is fetched again."""
+        for one, result in list(self._records.items()):
+            if type(result) is not BoundedResult:
+                del self._records[one]
+                self._notify(self._wait_consume_future)
+                result.check_raise()
+
+    def _state(self, one: TopicPartition) -> Any:
+        subscription = self._subscriptions.subscription
+        assignment = None if subscription is None else subscription.assignment
+        return None if assignment is None else assignment.state_value(one)
