@@ -380,6 +380,8 @@ create table messages (
     thread text not null default '',
     -- Time of the version that is kept, in microseconds: a part of `version`
     said_at bigint not null generated always as (((('x' || encode(substring(version from 2 for 8), 'hex')))::bit(64))::bigint) stored,
+    -- Of an answer: the attributes by which answers are compared, as names and texts; null without any
+    attributes jsonb,
     primary key (message_id, conversation_id, tenant, project)
 );
 create index messages_answers on messages (tenant, project, occurred_at) where sender_type = 'agent';
@@ -388,6 +390,7 @@ create index messages_of_thread on messages (conversation_id, tenant, project, h
 create index messages_person on messages (sender_id, tenant, project) where sender_type = 'human';
 create index messages_thread on messages (tenant, project, conversation_id, reply_to) where reply_to is not null;
 create index messages_turn on messages (tenant, project, conversation_id, turn_id);
+-- After delete, insert, update: mark_stale_dimensions()
 -- After delete, insert, update: mark_stale_turns()
 
 -- Turns whose rejection may have begun or ceased to count since they were looked at
@@ -482,7 +485,8 @@ create table rollups (
     tenant text not null,
     project text not null,
     -- hour, day: by agent, version and model; total: hours of all agents; reason hour, reason day: by reason as
-    -- well; judgement hour, judgement day: the machine's verdicts by confidence
+    -- well; judgement hour, judgement day: the machine's verdicts by confidence; dimension hour, dimension day: by
+    -- dimension and value
     grain text not null,
     start bigint not null,
     origin text not null,
@@ -490,9 +494,9 @@ create table rollups (
     agent_version text,
     model text,
     -- Of a reason: tag, rule or correction_type. Of judgements: verdict, for counts of the machine's verdicts; or
-    -- the machine's verdict, for counts of people's reactions on the same turns
+    -- the machine's verdict, for counts of people's reactions on the same turns. Of dimensions: the dimension
     kind text,
-    -- The reason; of judgements the twentieth of confidence, 0 to 19
+    -- The reason; of judgements the twentieth of confidence, 0 to 19; of dimensions the value
     reason text,
     ok integer not null,
     neutral integer not null,
@@ -501,6 +505,7 @@ create table rollups (
     confidence double precision not null
 );
 create index rollups_agent on rollups (tenant, project, agent_id, start) where grain = 'hour';
+create index rollups_dimension on rollups (tenant, project, grain, kind, start) where grain = any (array['dimension hour', 'dimension day']);
 create index rollups_start on rollups (tenant, project, grain, start);
 
 -- Session ratings of a tenant, without the person; a session names no project
@@ -548,6 +553,7 @@ create table stale_turns (
 -- view reaction_artifacts: migrations/0001_schema.sql
 -- view turn_log_artifacts: migrations/0001_schema.sql
 -- function mark_rejections: migrations/0011_issues.sql
+-- function mark_stale_dimensions: migrations/0020_dimensions.sql
 -- function mark_stale_hours: migrations/0002_reviews.sql
 -- function mark_stale_turns: migrations/0001_schema.sql
 -- function rfc3339: migrations/0001_schema.sql

@@ -92,7 +92,8 @@ class ChatMessageIngested(ProducerProvenance, ChatEvent):
     quality_score: Confidence | None = None
     """The platform's own score of the answer, 0 to 1."""
     attributes: Annotated[dict[Label, Attribute], Field(max_length=20)] | None = None
-    """Up to 20 further attributes by name. No service reads them."""
+    """Up to 20 further attributes by name, such as `language` or an experiment's `arm`. Reports compare answers by
+    those that REPORTING_ATTRIBUTES names."""
 
     @model_validator(mode="after")
     def _an_agent_has_a_name(self) -> Self:

@@ -15,10 +15,10 @@ class Interval(NamedTuple):
     high: float
 
 
-def wilson(good: float, votes: int) -> Interval:
+def wilson(good: float, votes: float) -> Interval:
     """Return the 95 % confidence interval of the share of good votes; 0 to 1 without votes.
 
-    `good` is the sum of the votes, each 0 to 1.
+    `good` is the sum of the votes, each 0 to 1. `votes` may be an effective sample size, with `good` in proportion.
     """
     if votes == 0:
         return Interval(0.0, 1.0)
@@ -33,7 +33,7 @@ def satisfaction(good: int, votes: int) -> float | None:
     return good / votes if votes else None
 
 
-def difference(good: int, votes: int, good_before: int, votes_before: int) -> Interval:
+def difference(good: float, votes: float, good_before: float, votes_before: float) -> Interval:
     """Return the 95 % confidence interval of the change of the share (Newcombe's hybrid of two Wilson intervals).
 
     The bounds are between -1 and 1; the interval is the whole range if either side has no votes.

@@ -71,7 +71,7 @@ class ReportingParts:
         return AlertAdministration(self.reads, self.pool, self.alerts, self.alert_courier, self.service.context.clock)
 
     def projection_handler(self) -> ProjectionHandler:
-        return ProjectionHandler(self.store)
+        return ProjectionHandler(self.store, self.settings.compared_attributes)
 
     def webhook_handler(self) -> WebhookHandler:
         return WebhookHandler(self.endpoints, self.deliveries, self.service.context.clock)

@@ -60,6 +60,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 ("POST", SESSIONS): needs(READ),
                 ("GET", PROJECT + "/feedback/summary"): needs(READ),
                 ("GET", PROJECT + "/feedback/agents"): needs(READ),
+                ("GET", PROJECT + "/feedback/compare"): needs(READ),
                 ("GET", PROJECT + "/feedback/calibration"): needs(READ),
                 ("GET", PROJECT + "/feedback/reasons"): needs(READ),
             },

@@ -33,6 +33,10 @@ class ReportingSettings(ReadSettings):
         pattern=r"^https?://[^\x00-\x20]*\{trace_id\}[^\x00-\x20]*$",
     )
     """URL of a trace, containing `{trace_id}`; if set, transcripts link to traces."""
+    attributes: str = Field(
+        default="language,channel,experiment,arm,variant", pattern=r"^[^,\x00]{0,256}(,[^,\x00]{1,256}){0,9}$"
+    )
+    """Names of the answers' attributes by which pages compare, at most 10, separated by commas; others are dropped."""
     webhooks: Path | None = None
     """File that defines the webhook endpoints (docs/webhooks.md); None for no webhooks."""
     webhook_days: float = Field(default=7, gt=0)
@@ -55,3 +59,7 @@ class ReportingSettings(ReadSettings):
     """Object store that artifacts are replicated to, `file:///folder` or `s3://bucket/prefix`; None for none."""
     artifact_turn_logs: bool = False
     """True to replicate turn logs too, each with the reactions on its turn."""
+
+    @property
+    def compared_attributes(self) -> frozenset[str]:
+        return frozenset(name.strip() for name in self.attributes.split(",") if name.strip())

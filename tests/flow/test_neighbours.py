@@ -31,6 +31,7 @@ QUESTIONS: list[tuple[str, str, Any]] = [
     ("GET", f"{PROJECT}/feedback/summary?{FIGURES}", None),
     ("GET", f"{PROJECT}/feedback/agents?min_votes=1&{FIGURES}", None),
     ("GET", f"{PROJECT}/feedback/reasons?{FIGURES}", None),
+    ("GET", f"{PROJECT}/feedback/compare?by=agent&a=bot&b=other&{FIGURES}", None),
     ("GET", f"{PROJECT}/feedback/calibration?{FIGURES}", None),
     *(
         ("GET", f"{PROJECT}/exports/{wanted}?everyone=true&{FIGURES}", None)

@@ -76,6 +76,7 @@ VALID: dict[tuple[str, str], Valid] = {
     ("POST", PLACE + "/{conversation_id}/feedback/latest"): Valid(body={"since": WINDOW["start"]}),
     ("GET", PLACE + "/feedback/summary"): Valid(WINDOW),
     ("GET", PLACE + "/feedback/agents"): Valid(WINDOW),
+    ("GET", PLACE + "/feedback/compare"): Valid(WINDOW | {"by": "version", "a": "1", "b": "2"}),
     ("GET", PLACE + "/feedback/calibration"): Valid(WINDOW),
     ("GET", PLACE + "/feedback/reasons"): Valid(WINDOW),
     ("POST", "/conversations/{tenant}/sessions"): Valid(body={}),

@@ -23,6 +23,8 @@ PAGES = (
     "/dashboard/feedback",
     "/dashboard/conversation?tenant=acme&project=support&conversation=c1",
     "/dashboard/agent?agent=bot",
+    "/dashboard/compare",
+    "/dashboard/compare?dimension=version&a=1&b=2",
     "/dashboard/calibration",
     "/dashboard/sessions",
     "/dashboard/audit",

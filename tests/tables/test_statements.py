@@ -26,7 +26,9 @@ from inference.sql import SQL as INFERENCE
 from inference.turns.vectors_postgres import WIRES
 from reporting.api.queries.artifacts import KINDS, Search
 from reporting.api.queries.artifacts import _statement as _artifacts
-from reporting.queries.rollup_counts import judgements, reasons_given, steps, votes
+from reporting.queries.dimension_votes import answer_holds, feedback_holds, narrowed_to, source_of, value_of
+from reporting.queries.dimensions import dimension
+from reporting.queries.rollup_counts import dimensions, judgements, reasons_given, steps, votes
 from reporting.queries.search import _statement as _search
 from reporting.queries.selection import NONE_GIVEN, Filters, Project, TimeSpan, where
 from reporting.read_models.projection import FeedbackRow
@@ -68,6 +70,33 @@ BY_NAME: Mapping[str, Parts] = {
     "count_judgements": [{"source": judgements(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
     "count_ratings": [
         {"rows": REPORTING.part("ratings_in", view=view, where=WHERE)} for view in ("effective", "live_replies")
+    ],
+    "count_values": [
+        {
+            "source": source_of(by, AT, SPAN, filters).sql,
+            "value": value_of(by),
+            "narrowed": narrowed_to(by, to_values=True)[0],
+        }
+        for by in (dimension("version"), dimension("attributes.arm"))
+        for filters in (NONE_GIVEN, EVERY)
+    ],
+    "count_kinds": [{"source": dimensions(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
+    "count_values_by_intent": [
+        {
+            "source": dimensions(AT, SPAN, filters).sql,
+            "value": "e.model",
+            "narrowed": "e.model = any(:compared::text[])",
+        }
+        for filters in (NONE_GIVEN, EVERY)
+    ],
+    "count_by_person": [
+        {"view": "effective", "where": WHERE, "holds": feedback_holds(dimension(name))[0]}
+        for name in ("version", "bundle", "strategy")
+    ],
+    "count_answered_turns": [
+        {"holds": condition[0]}
+        for name in ("version", "strategy", "attributes.arm")
+        if (condition := answer_holds(dimension(name)))
     ],
     "list_reasons": [{"source": reasons_given(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
 }

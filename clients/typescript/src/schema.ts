@@ -66,6 +66,20 @@ export interface AlertShown {
   path: string;
 }
 
+/** AnsweredTurns turns of the window, and how many of them have feedback by now. */
+export interface AnsweredTurns {
+  /** AnsweredTurns turns, at most the 5,000 newest. */
+  turns: number;
+  /** True if these are all answered turns of the window. */
+  complete: boolean;
+  /** Those with a person's verdict. */
+  with_verdict_of_people: number;
+  /** Those with a verdict of the machine or a reviewer. */
+  with_verdict_of_machine: number;
+  /** with_verdict_of_people / turns; null without answered turns. */
+  response_rate: number | null;
+}
+
 /** Artifact of a turn. `hosted_uri` is the payload's address in the object store, null if it is not there (yet). A changed artifact gets another `hosted_uri`, and the previous object is deleted. `user_id` is null after the person's erasure. `payload` is null unless `with_payload` was set. */
 export interface Artifact {
   /** The artifact's resource name. */
@@ -230,6 +244,38 @@ export interface ChannelShown {
   dead: number;
   /** Their last failure: a status, `timeout`, `private_address` or an error's name. */
   last_answer: string | null;
+}
+
+/** Verdicts of people, or of the machine, on one side. */
+export interface ComparedShare {
+  /** Satisfied. */
+  ok: number;
+  /** Neither. */
+  neutral: number;
+  /** Not satisfied. */
+  not_ok: number;
+  /** ok + neutral + not_ok. */
+  total: number;
+  /** ok / total; null without verdicts. */
+  satisfaction: number | null;
+  /** Lower bound of the 95 % confidence interval, clustered by person. */
+  low: number;
+  /** Upper bound of the 95 % confidence interval, clustered by person. */
+  high: number;
+  /** Number of independent verdicts that say as much, from at most 10,000 newest ones. */
+  effective_size: number;
+}
+
+/** One side of a comparison. */
+export interface ComparedSide {
+  /** As requested. */
+  value: string;
+  /** People's verdicts. */
+  people: ComparedShare;
+  /** The machine's verdicts, and the reviews that replace them. */
+  machine: ComparedShare;
+  /** AnsweredTurns turns; null for `user_type`, which answers do not have. */
+  answered: AnsweredTurns | null;
 }
 
 export interface ConversationsInPeriod {
@@ -1252,6 +1298,24 @@ export interface SatisfactionBelow {
   below: number;
 }
 
+/** Satisfaction of b minus that of a. */
+export interface SatisfactionDifference {
+  /** -1 to 1; null if a side has no verdicts. */
+  difference: number | null;
+  /** Lower bound of the 95 % confidence interval (Newcombe). */
+  low: number;
+  /** Upper bound of the 95 % confidence interval (Newcombe). */
+  high: number;
+  /** b compared with a: `higher`, `lower`, or `unclear` if the interval contains 0. */
+  verdict: "higher" | "lower" | "unclear";
+  /** The result in words. */
+  sentence: string;
+  /** True if both sides were given the same mix of questions, by the answers' intents. */
+  adjusted: boolean;
+  /** If adjusted: share of the verdicts whose intent both sides have. */
+  shared?: number | null;
+}
+
 /** Satisfaction is significantly lower than in the 28 days before. A version is compared with its whole agent. */
 export interface SatisfactionDropped {
   /** Name of the rule, unique in its project. */
@@ -1578,6 +1642,30 @@ export interface UserText {
   ts: string;
 }
 
+/** Two values of a dimension side by side. People's verdicts and the machine's are never added up. */
+export interface ValueComparison {
+  /** As in the path. */
+  tenant: string;
+  /** As in the path. */
+  project: string;
+  /** `start` inclusive, `end` exclusive. */
+  window: Window;
+  /** The dimension. */
+  by: string;
+  /** The first value. */
+  a: ComparedSide;
+  /** The second value. */
+  b: ComparedSide;
+  /** By people's verdicts. */
+  people: SatisfactionDifference;
+  /** By the machine's verdicts, with reviews. */
+  machine: SatisfactionDifference;
+  /** The same for one mix of questions; null if the intents do not suffice. */
+  people_adjusted: SatisfactionDifference | null;
+  /** The same for one mix of questions; null if the intents do not suffice. */
+  machine_adjusted: SatisfactionDifference | null;
+}
+
 /** Share of right verdicts among the checked ones of a kind, with its 95 % confidence interval. */
 export interface VerdictKind {
   /** The machine's verdict. */
@@ -1825,6 +1913,30 @@ export interface Operations {
     };
     body: undefined;
     answer: Ranking;
+  };
+  "GET /conversations/{tenant}/{project}/feedback/compare": {
+    query: {
+      /** Start of the window, inclusive; by default 30 days before the end. */
+      start?: string | null;
+      /** End of the window, exclusive; by default now. */
+      end?: string | null;
+      /** Only this agent. */
+      agent_id?: string | null;
+      /** Only this version of the agent. */
+      agent_version?: string | null;
+      /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
+      origin?: "user" | "machine" | "reviewer" | null;
+      /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
+      given_by?: "person" | "agent" | null;
+      /** The dimension: `version`, `model`, `agent`, `strategy`, `bundle`, `track`, `intent`, `user_type`, or an attribute of the answers such as `attributes.language`. */
+      by?: string;
+      /** The first value, such as the older version. */
+      a: string;
+      /** The second value. */
+      b: string;
+    };
+    body: undefined;
+    answer: ValueComparison;
   };
   "GET /conversations/{tenant}/{project}/feedback/calibration": {
     query: {

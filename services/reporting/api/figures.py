@@ -11,12 +11,16 @@ from contracts.base import Name
 from reporting.api.conversations import FAILURES, PROJECT
 from reporting.api.query_parameters import (
     CalibrationQuestion,
+    ComparisonQuestion,
     PagedQuestion,
     RankingQuestion,
     SessionsBody,
     SummaryQuestion,
 )
 from reporting.queries.calibration import Calibration, calibration
+from reporting.queries.comparison import compare
+from reporting.queries.comparison_models import ValueComparison
+from reporting.queries.dimensions import dimension
 from reporting.queries.ranking import Ranking, ranking
 from reporting.queries.reasons import Reasons, reasons
 from reporting.queries.satisfaction import Summary, summary
@@ -46,6 +50,17 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
         return await ranking(
             pool, at, span, question.min_votes, filters, question.limit, question.cursor, given=question.asked
         )
+
+    @router.at("GET", PROJECT + "/feedback/compare")
+    async def comparison(
+        tenant: Name, project: Name, question: Annotated[ComparisonQuestion, Query()]
+    ) -> ValueComparison:
+        """Compare two versions, models, strategies or other values side by side, with the interval of the difference.
+
+        Intervals are 95 % confidence intervals for verdicts that are clustered by person.
+        """
+        at, span, by = Project(tenant, project), question.span(clock.now()), dimension(question.by)
+        return await compare(pool, at, span, question.filters, by, (question.a, question.b))
 
     @router.at("GET", PROJECT + "/feedback/calibration")
     async def reliability(

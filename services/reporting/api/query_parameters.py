@@ -11,6 +11,7 @@ from contracts.base import DecidedBy, Id, Label, Origin
 from contracts.instants import DAY
 from reporting.api.bodies import Moment, RequestBody
 from reporting.queries.cursor import CURSOR_LIMIT
+from reporting.queries.dimensions import DimensionName
 from reporting.queries.selection import Bucket, Filters, GivenBy, TimeSpan
 
 DEFAULT_DAYS = 30
@@ -90,6 +91,24 @@ class PagedQuestion(FilteredQuestion):
 
 class SummaryQuestion(FilteredQuestion):
     bucket: Bucket = Field(default="day", description="Width of a bucket, in UTC.")
+
+
+class ComparisonQuestion(FilteredQuestion):
+    """Two values of a dimension, a time window and filters."""
+
+    by: DimensionName = Field(
+        default="version",
+        description="The dimension: `version`, `model`, `agent`, `strategy`, `bundle`, `track`, `intent`, `user_type`,"
+        " or an attribute of the answers such as `attributes.language`.",
+    )
+    a: Id = Field(description="The first value, such as the older version.")
+    b: Id = Field(description="The second value.")
+
+    @model_validator(mode="after")
+    def _compares_two(self) -> Self:
+        if self.a == self.b:
+            raise ValueError("a and b must differ")
+        return self
 
 
 class RankingQuestion(PagedQuestion):

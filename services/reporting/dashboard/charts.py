@@ -1,4 +1,4 @@
-"""Charts as inline SVG. Pure; the markup contains only numbers, dates and escaped URLs.
+"""Charts as inline SVG. Pure; the markup contains only numbers, dates, and escaped URLs and labels.
 
 Colours and fonts come from the style sheet through classes, so that light and dark mode share one drawing.
 """
@@ -37,8 +37,18 @@ class Step:
         return self.ok + self.neutral + self.not_ok
 
 
-def over_time(steps: Sequence[Step], bucket: Bucket, width: int, height: int, zone: ZoneInfo) -> Markup:
-    """Draw satisfaction as a line with its 95 % band, above the volume as stacked bars on the same steps."""
+def over_time(
+    steps: Sequence[Step],
+    bucket: Bucket,
+    width: int,
+    height: int,
+    zone: ZoneInfo,
+    markers: Sequence[tuple[int, str]] = (),
+) -> Markup:
+    """Draw satisfaction as a line with its 95 % band, above the volume as stacked bars on the same steps.
+
+    `markers` are times in microseconds with their labels, ascending.
+    """
     plot, slot = width - _LEFT - _RIGHT, (width - _LEFT - _RIGHT) / max(1, len(steps))
     upper = round((height - _TOP - _GAP - _BOTTOM) * 0.66)
     lower_top, base = _TOP + upper + _GAP, height - _BOTTOM
@@ -59,11 +69,12 @@ def over_time(steps: Sequence[Step], bucket: Bucket, width: int, height: int, zo
         group = f'<g class="step"><title>{title}</title>{hit}{"".join(drawn)}</g>'
         parts.append(f'<a href="{escape(step.href)}">{group}</a>' if step.href and step.total else group)
     parts += _dates(steps, bucket, slot, plot, height, zone)
+    parts += _markers(markers, steps, slot, base, width)
     return _svg(f'viewBox="0 0 {width} {height}" role="group" aria-label="Satisfaction and volume over time"', *parts)
 
 
 def _svg(attributes: str, *parts: str) -> Markup:
-    return Markup(f"<svg {attributes}>{''.join(parts)}</svg>")  # noqa: S704  # holds numbers, dates and escaped addresses
+    return Markup(f"<svg {attributes}>{''.join(parts)}</svg>")  # noqa: S704  # holds numbers, dates, escaped addresses and labels
 
 
 def _grid(width: int, upper: int, lower_top: int, base: int, most: int) -> str:
@@ -119,6 +130,25 @@ def _dates(steps: Sequence[Step], bucket: Bucket, slot: float, plot: float, heig
         f"{local(steps[at].start, zone):{_FORMATS[bucket]}}</text>"
         for at in range(every // 2, len(steps), every)
     ]
+
+
+def _markers(
+    markers: Sequence[tuple[int, str]], steps: Sequence[Step], slot: float, base: int, width: int
+) -> list[str]:
+    """Draw a line with a label at the step of each marker; a label that would cover the next one is left out."""
+    parts, free = [], float(width - _RIGHT)
+    for moment, label in reversed(markers):
+        at = sum(step.start <= moment for step in steps) - 1
+        if at < 0:
+            continue
+        x, name = _LEFT + slot * at, label if len(label) <= 14 else label[:13] + "\N{HORIZONTAL ELLIPSIS}"
+        long = 7.0 * len(name) + 8
+        title = f"<title>first verdict on {escape(label)}</title>"
+        parts.append(f'<line class="release" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{base}">{title}</line>')
+        if x + long <= free:
+            parts.append(f'<text class="tick" x="{x + 4:.1f}" y="{_TOP + 10}">{escape(name)}</text>')
+            free = x
+    return parts
 
 
 def _title(step: Step, bucket: Bucket, zone: ZoneInfo) -> str:

@@ -127,7 +127,7 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
     only_machine = counted.whole["machine"].total and not counted.whole["user"].total
     by_machine = only_machine if view.origin is None else view.origin != "user"
     charted: Origin = "machine" if by_machine else "user"
-    steps = _steps(counted, charted, begins, span, view, link)
+    steps = chart_steps(counted, charted, begins, span, view, link)
     agents = ranked_agents(counted, before)
     why = await reasons(pool, at, span, view.filters, _REASONS, rules=False)
     return Overview(
@@ -212,9 +212,10 @@ def _versions(counted: Breakdown, agent: str) -> list[str | None]:
     return sorted(totals, key=lambda name: (-totals[name], name or ""))
 
 
-def _steps(
+def chart_steps(
     counted: Breakdown, origin: Origin, begins: Sequence[int], span: TimeSpan, view: View, link: Link
 ) -> list[charts.Step]:
+    """Return the steps of the chart of one origin's verdicts, each with a link to its feedback."""
     steps = []
     for number, begin in enumerate(begins):
         votes = counted.steps.get((origin, number), Votes())

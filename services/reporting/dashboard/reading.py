@@ -12,9 +12,10 @@ import asyncpg
 
 from reporting.api.audit.kinds import KindCounts, VerdictKind, kind_of
 from reporting.api.audit.queries import reviewed_kinds
-from reporting.dashboard.overview import BOTH
+from reporting.dashboard.comparison import Releases, releases, steps_of
+from reporting.dashboard.overview import BOTH, Link
 from reporting.dashboard.queries.agent import BadConversation, TypicalWord, rejected_words, worst_conversations
-from reporting.dashboard.queries.breakdown import Breakdown, breakdown
+from reporting.dashboard.queries.breakdown import Breakdown
 from reporting.dashboard.queries.transcript import Transcript, transcript
 from reporting.dashboard.review import ReviewQueue, review_path
 from reporting.dashboard.view import View
@@ -46,6 +47,7 @@ class AgentPage:
     reasons: list[Reason]
     words: list[TypicalWord]
     worst: list[BadConversation]
+    releases: Releases
     calibration: Calibration
 
 
@@ -100,10 +102,10 @@ def path_of(template: str, at: Project) -> str:
     return template.format(tenant=quote(at.tenant, safe=""), project=quote(at.project, safe=""))
 
 
-async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan) -> AgentPage:
+async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, link: Link) -> AgentPage:
     """Read the data of the agent page."""
     filters = replace(view.filters, origins=None)
-    counted = await breakdown(pool, at, span, filters)
+    counted = await steps_of(pool, at, span, view)
     people, machine = (counted.whole[origin] for origin in BOTH)
     return AgentPage(
         people=people,
@@ -111,6 +113,7 @@ async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan) -> 
         versions=_versions(counted),
         reasons=(await reasons(pool, at, span, filters, _REASONS, rules=False)).reasons,
         words=await rejected_words(pool, at, span, filters),
+        releases=await releases(pool, at, span, view, counted, link),
         worst=await worst_conversations(pool, at, span, filters),
         calibration=await calibration(pool, at, span, filters),
     )

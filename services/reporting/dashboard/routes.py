@@ -19,6 +19,7 @@ from reporting.api.audit.routes import PAGE as AUDIT
 from reporting.api.issues import PAGE as ISSUE
 from reporting.dashboard import exports, reading
 from reporting.dashboard.alerts import FormOutcome, carry_out, sources
+from reporting.dashboard.comparison import comparison_page
 from reporting.dashboard.health import Health, HealthFacts, SharedHealth
 from reporting.dashboard.issues import issue_values, issues_values, unsolved
 from reporting.dashboard.overview import live, overview
@@ -51,6 +52,7 @@ SESSIONS: Final = "/dashboard/sessions"
 ALERTS: Final = "/dashboard/alerts"
 WHERE: Final = "/dashboard/where"
 ISSUES: Final = "/dashboard/issues"
+COMPARE: Final = "/dashboard/compare"
 CSV, JSONL = LIST + ".csv", LIST + ".jsonl"
 PAGES: Final = (
     FRONT,
@@ -60,6 +62,7 @@ PAGES: Final = (
     CSV,
     JSONL,
     AGENT,
+    COMPARE,
     CALIBRATION,
     AUDIT,
     REVIEW_PAGE,
@@ -196,8 +199,19 @@ def pages_router(
             return error_page(404, "No agent selected", "Choose an agent on the overview.")
         span = await span_of(visit)
         issues = await unsolved(pool, visit.at, clock.now(), visit.view.agent)
-        figures = await reading.agent(pool, visit.at, visit.view, span)
+        figures = await reading.agent(pool, visit.at, visit.view, span, visit.link)
         return visit.page("agent.html", a=figures, span=span, issues=issues)
+
+    async def show_comparison(visit: Visit) -> Response:
+        span = await span_of(visit)
+        found = await comparison_page(pool, visit.at, span, visit.view)
+        return visit.page(
+            "compare.html",
+            c=found,
+            cases=found.by.cases,
+            agent_names=await agent_ids(pool, visit.at),
+            span=span,
+        )
 
     async def show_calibration(visit: Visit) -> Response:
         span = await span_of(visit)
@@ -328,6 +342,7 @@ def pages_router(
         (CSV, visited(as_csv)),
         (JSONL, visited(as_jsonl)),
         (AGENT, visited(show_agent)),
+        (COMPARE, visited(show_comparison)),
         (CALIBRATION, visited(show_calibration)),
         (AUDIT, visited(show_audit)),
         (REVIEW_PAGE, visited(show_review)),

@@ -13,6 +13,7 @@ from contracts.base import Confidence, Id, Label, Name, Origin, Reaction
 from contracts.instants import DAY, MINUTE
 from reporting.dashboard.zones import known_zones, parse_local, zone_of
 from reporting.queries.cursor import CURSOR_LIMIT
+from reporting.queries.dimensions import DimensionName
 from reporting.queries.selection import Filters, FoundType, GivenBy, Project, TimeSpan
 
 Period = Literal["24h", "7d", "30d", "90d", "all"]
@@ -102,6 +103,12 @@ class View(BaseModel):
         Annotated[str, Field(pattern=r"^([0-9]{1,18}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$")] | None, Empty
     ] = None
     """Queue: the feedback record that was reviewed last; in the audit's queue: its position."""
+    dimension: Annotated[DimensionName | None, Empty] = None
+    """Comparison: the dimension of its values."""
+    chosen_by: Annotated[DimensionName | None, Empty] = None
+    """Comparison: the dimension for which `a` and `b` were chosen; None for `dimension`."""
+    a: Annotated[Id | None, Empty] = None
+    b: Annotated[Id | None, Empty] = None
     every: Annotated[bool, BeforeValidator(bool)] = False
     """Overview: True for all agents, False for the worst ones."""
     cursor: _Position = None
@@ -176,7 +183,23 @@ class View(BaseModel):
     def parameters(self, at: Project, **changes: Any) -> dict[str, Any]:
         """Return this view's URL parameters with `changes`, without those that belong to a single page."""
         said = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
-        pages = ("id", "issue", "turn", "feedback", "reviewed", "audit", "cursor", "stamp", "every", "of", *_IN_QUEUE)
+        pages = (
+            "dimension",
+            "chosen_by",
+            "a",
+            "b",
+            "id",
+            "issue",
+            "turn",
+            "feedback",
+            "reviewed",
+            "audit",
+            "cursor",
+            "stamp",
+            "every",
+            "of",
+            *_IN_QUEUE,
+        )
         for name in ("tenant", "project", *pages):
             said.pop(name, None)
         return {"at": f"{at.tenant}/{at.project}", **said, **changes}

@@ -17,7 +17,7 @@ from reporting.sql import SQL
 _ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origins")
 _LONG: Final = 14 * DAY
 """Minimum length of a window that is counted by days; its sparklines have daily steps."""
-_Kind = Literal["votes", "reasons", "judgements"]
+_Kind = Literal["votes", "reasons", "judgements", "dimensions"]
 """Fragment that selects single rows."""
 _VIEWS: Final = {"judgements": "effective_or_overruled"}
 """View of a kind's rows, if it is not the one of the filters."""
@@ -35,7 +35,7 @@ class CountSource(NamedTuple):
 
     Its columns are `at`, `origin`, `agent_id`, `agent_version`, `model`, the counts `ok`, `neutral` and `not_ok`, and
     `confidence`, a sum. `at` is the time of the feedback, or the start of its hour or day, in microseconds. Sources of
-    reasons and judgements also have `kind` and `reason`.
+    reasons, dimensions and judgements also have `kind` and `reason`.
     """
 
     sql: str
@@ -60,6 +60,11 @@ def steps(at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]) 
 def reasons_given(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
     """Return the source of the window's reasons: people's tags, the machine's rules and correction types."""
     return _source(at, span, filters, "reasons", _Grains("reason hour", "reason day"))
+
+
+def dimensions(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
+    """Return the source of the window's verdicts by dimension (`kind`) and value (`reason`) of the answer."""
+    return _source(at, span, filters, "dimensions", _Grains("dimension hour", "dimension day"))
 
 
 def judgements(at: Project, span: TimeSpan, filters: Filters) -> CountSource:

@@ -26,8 +26,9 @@ _MESSAGES: Final = frozenset(get_args(MessageEvent))
 class ProjectionHandler(Handler, tombstones=True):
     """Handler of the consumer group `reporting`."""
 
-    def __init__(self, store: ReadModelStore) -> None:
+    def __init__(self, store: ReadModelStore, attributes: frozenset[str] = frozenset()) -> None:
         self._store = store
+        self._attributes = attributes
 
     async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
         """Write the batch to the read models. Return each record's outcome, in the batch's order.
@@ -36,7 +37,8 @@ class ProjectionHandler(Handler, tombstones=True):
         """
         events = [None if isinstance(received, Tombstone) else received.event for received in batch]
         # Compare types: isinstance on a pydantic model takes longer than making the row.
-        messages = [message_row(event) for event in events if event is not None and type(event) in _MESSAGES]
+        named = self._attributes
+        messages = [message_row(event, named) for event in events if event is not None and type(event) in _MESSAGES]
         feedbacks = [feedback_row(event) for event in events if type(event) is FeedbackCreated]
         ended = (forgotten_of(received) for received in batch if isinstance(received, Tombstone))
         rated = [session_row(event) for event in events if type(event) is FeedbackSessionCreated]

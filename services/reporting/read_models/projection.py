@@ -6,12 +6,14 @@ dictionaries.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple
 from uuid import UUID
 
 from contracts.base import NO_VERDICTS
+from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackCreated, FeedbackSessionCreated
 from contracts.ids import derived_id
 from contracts.sources import REVIEW
@@ -110,7 +112,7 @@ def forgotten_of(tombstone: Tombstone) -> Forgotten | None:
 class MessageRow(NamedTuple):
     """Row of the table `messages`: the content of the greatest version and the position of the earliest one.
 
-    `sequence` is -1 if the event has none.
+    `sequence` is -1 if the event has none. `attributes` is a JSON object of texts.
     """
 
     tenant: str
@@ -132,6 +134,7 @@ class MessageRow(NamedTuple):
     trace_id: str | None
     reply_to: str | None
     thread: str
+    attributes: str | None
     version: bytes
     occurred_at: int
     sequence: int
@@ -182,8 +185,11 @@ def person_slot(tenant: str, project: str, conversation_id: str, turn_id: str, u
     return derived_id(tenant, project, conversation_id, turn_id, user_id)
 
 
-def message_row(event: MessageEvent) -> MessageRow:
-    """Return the row of an event's message. The turn of an agent's message without a turn id is its message id."""
+def message_row(event: MessageEvent, attributes: frozenset[str] = frozenset()) -> MessageRow:
+    """Return the row of an event's message, with those of its `attributes` that are named.
+
+    The turn of an agent's message without a turn id is its message id.
+    """
     message = message_in(event)
     turn_id = message.turn_id
     if turn_id is None and message.sender_type == "agent":
@@ -209,10 +215,19 @@ def message_row(event: MessageEvent) -> MessageRow:
         message.trace_id,
         message.reply_to_message_id,
         "" if message.thread_id in (None, message.message_id) else message.thread_id or "",
+        _attributes(message, attributes),
         version_of(event),
         occurred_at,
         sequence,
     )
+
+
+def _attributes(message: ChatMessageIngested, names: frozenset[str]) -> str | None:
+    """Return an answer's attributes of these names as JSON; None without any."""
+    if not message.attributes or message.sender_type != "agent":
+        return None
+    kept = {name: value for name, value in message.attributes.items() if name in names and value}
+    return json.dumps(kept, sort_keys=True) if kept else None
 
 
 def newest_feedbacks(rows: Iterable[FeedbackRow]) -> list[FeedbackRow]:

@@ -9,6 +9,10 @@ select e.occurred_at as at, e.origin, e.agent_id, e.agent_version, e.model, {cou
 select e.occurred_at as at, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason, {counted(r)}
 from {rows} e cross join lateral {reasons_of_row} r
 
+-- fragment: dimensions(rows)
+select e.occurred_at as at, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason, {counted(r)}
+from {rows} e cross join lateral {dimensions_of_row} r
+
 -- fragment: judgements(rows)
 select e.occurred_at as at, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason, {counted(r)}
 from {rows} e cross join lateral {judgements_of_row} r

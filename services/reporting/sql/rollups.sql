@@ -29,7 +29,7 @@ where s.tenant = due.tenant and s.project = due.project and s.hour = due.hour an
 -- name: delete_hours
 delete from rollups r using {hours_given}
 where r.tenant = due.tenant and r.project = due.project and r.start = due.hour
-  and r.grain in ('hour', 'total', 'reason hour', 'judgement hour')
+  and r.grain in ('hour', 'total', 'reason hour', 'judgement hour', 'dimension hour')
 
 -- fragment: reasons_of_row
 -- The reasons of a feedback row `e`, each with the row's reaction.
@@ -55,6 +55,35 @@ least(floor(round(e.confidence * {bins}e6) / 1e6)::int, {bins} - 1)::text
       and p.conversation_id = e.conversation_id and p.turn_id = e.turn_id
 )
 
+-- fragment: answer_of_row
+-- The answer that a feedback row `e` is about: the message that it names, otherwise the turn's last one, of its agent
+-- if possible.
+(
+    select m.strategy, m.attributes from messages m
+    where m.conversation_id = e.conversation_id and m.turn_id = e.turn_id and m.sender_type = 'agent'
+      and m.tenant = e.tenant and m.project = e.project
+    order by (m.message_id = e.agent_message_id) is true desc, (m.agent_id = e.agent_id) is true desc,
+             m.occurred_at desc, m.sequence desc, m.message_id
+    limit 1
+)
+
+-- fragment: dimensions_of_row
+-- The dimensions of a feedback row `e` and their values, each with the row's reaction.
+(
+    select d.kind, d.reason, e.reaction
+    from (values ('bundle', e.bundle_id), ('track', e.track_id), ('intent', e.intent), ('user_type', e.user_type))
+        d (kind, reason)
+    where d.reason <> ''
+    union all
+    select d.kind, d.reason, e.reaction
+    from {answer_of_row} a
+    cross join lateral (
+        select 'strategy' as kind, a.strategy as reason
+        union all select 'attributes.' || key, value from jsonb_each_text(a.attributes)
+    ) d
+    where d.reason <> ''
+)
+
 -- fragment: rollup_columns
 tenant, project, grain, start, origin, agent_id, agent_version, model, kind, reason, ok, neutral, not_ok, confidence
 
@@ -67,7 +96,7 @@ count(*) filter (where {row}.reaction = 'ok'), count(*) filter (where {row}.reac
     from {hours_given}
     cross join lateral (
         select tenant, project, conversation_id, turn_id, origin, agent_id, agent_version, model, reaction, confidence,
-               tags, correction_type
+               tags, correction_type, bundle_id, track_id, intent, user_type, agent_message_id
         from {view}
         where tenant = due.tenant and project = due.project
           and occurred_at >= due.hour and occurred_at < due.hour + {hour}
@@ -75,7 +104,7 @@ count(*) filter (where {row}.reaction = 'ok'), count(*) filter (where {row}.reac
     ) e
 
 -- name: count_hours
--- Reactions that count and their reasons, and the machine's verdicts with people's reactions on the same turn.
+-- Reactions that count, their reasons and dimensions, and the machine's verdicts with people's reactions on the same turn.
 with counted as materialized ({rows_of_hours(effective)}),
 verdicts as materialized ({rows_of_hours(effective_or_overruled)} where e.origin = 'machine')
 insert into rollups ({rollup_columns})
@@ -90,6 +119,11 @@ select e.tenant, e.project, 'reason hour', e.hour, e.origin, e.agent_id, e.agent
 from counted e cross join lateral {reasons_of_row} r
 group by e.tenant, e.project, e.hour, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason
 union all
+select e.tenant, e.project, 'dimension hour', e.hour, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason,
+       {sums(r)}
+from counted e cross join lateral {dimensions_of_row} r
+group by e.tenant, e.project, e.hour, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason
+union all
 select e.tenant, e.project, 'judgement hour', e.hour, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason,
        {sums(r)}
 from verdicts e cross join lateral {judgements_of_row} r
@@ -101,14 +135,14 @@ select distinct due.tenant, due.project, due.hour / {day} * {day} as day from {h
 -- name: delete_days
 delete from rollups r using ({days_given}) d
 where r.tenant = d.tenant and r.project = d.project and r.start = d.day
-  and r.grain in ('day', 'reason day', 'judgement day')
+  and r.grain in ('day', 'reason day', 'judgement day', 'dimension day')
 
 -- name: count_days
 insert into rollups ({rollup_columns})
 select d.tenant, d.project, replace(r.grain, 'hour', 'day'), d.day, r.origin, r.agent_id, r.agent_version, r.model,
        r.kind, r.reason, sum(r.ok), sum(r.neutral), sum(r.not_ok), sum(r.confidence)
 from ({days_given}) d
-cross join unnest(array['hour', 'reason hour', 'judgement hour']) as of (grain)
+cross join unnest(array['hour', 'reason hour', 'judgement hour', 'dimension hour']) as of (grain)
 cross join lateral (
     select * from rollups
     where tenant = d.tenant and project = d.project and grain = of.grain and start >= d.day and start < d.day + {day}

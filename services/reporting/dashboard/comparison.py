@@ -1,0 +1,112 @@
+"""Data of the comparison page, and of the agent page's releases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import asyncpg
+from markupsafe import Markup
+
+from contracts.base import Origin
+from reporting.dashboard import charts
+from reporting.dashboard.overview import Link, chart_steps
+from reporting.dashboard.queries.breakdown import Breakdown, breakdown
+from reporting.dashboard.view import View
+from reporting.dashboard.zones import bucket_of, starts
+from reporting.queries.comparison import compare
+from reporting.queries.comparison_models import ValueComparison
+from reporting.queries.dimension_votes import ValueVotes, first_verdicts, known_dimensions, value_votes
+from reporting.queries.dimensions import KNOWN, Dimension, dimension
+from reporting.queries.selection import Bucket, Project, TimeSpan
+
+_MARKERS: Final = 12
+"""Maximum number of release markers in a chart: those of the latest versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonPage:
+    """Data of the page. `comparison` is None unless two values are chosen."""
+
+    by: Dimension
+    dimensions: list[Dimension]
+    values: list[ValueVotes]
+    comparison: ValueComparison | None
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """Satisfaction of an agent over time with the first verdict on each version, and its two latest versions compared.
+
+    `first_at` is in microseconds. `comparison` is None with fewer than two versions in the window.
+    """
+
+    charted: Origin
+    bucket: Bucket
+    wide: Markup
+    narrow: Markup
+    first_at: dict[str, int]
+    comparison: ValueComparison | None
+
+
+async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> ComparisonPage:
+    """Read the data of the page.
+
+    Without chosen values, the two latest versions or most frequent values are compared.
+    """
+    filters, by = replace(view.filters, origins=None), dimension(view.dimension or "version")
+    known = await known_dimensions(pool, at, span, filters)
+    if by.name not in {one.name for one in known}:
+        known = [*known, by]
+    values = await value_votes(pool, at, span, filters, by)
+    pair = _pair(view, by, values)
+    comparison = None if pair is None else await compare(pool, at, span, filters, by, pair)
+    return ComparisonPage(by, known, sorted(values, key=lambda one: one.value), comparison)
+
+
+async def releases(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, counted: Breakdown, link: Link
+) -> Releases:
+    """Read the trend of the view's agent. `counted` has the verdicts of the time steps."""
+    bucket = bucket_of(span)
+    begins = starts(span, bucket, view.zone)
+    only_machine = counted.whole["machine"].total and not counted.whole["user"].total
+    charted: Origin = "machine" if only_machine else "user"
+    steps = chart_steps(counted, charted, begins, span, view, link)
+    first_at = await first_verdicts(pool, at, view.agent or "")
+    newest = sorted(first_at, key=lambda name: (first_at[name], name))
+    markers = [(first_at[name], name) for name in newest if span.start < first_at[name] < span.end][-_MARKERS:]
+    seen = {version.name for _, version in counted.versions}
+    pair = [name for name in newest if name in seen][-2:]
+    filters = replace(view.filters, origins=None, agent_version=None)
+    comparison = None
+    if len(pair) == 2:
+        comparison = await compare(pool, at, span, filters, KNOWN["version"], (pair[0], pair[1]), brief=True)
+    return Releases(
+        charted,
+        bucket,
+        charts.over_time(steps, bucket, 1120, 300, view.zone, markers),
+        charts.over_time(steps, bucket, 350, 280, view.zone, markers),
+        first_at,
+        comparison,
+    )
+
+
+async def steps_of(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> Breakdown:
+    """Count the verdicts of the view's agent, with the time steps of its chart."""
+    filters = replace(view.filters, origins=None)
+    return await breakdown(pool, at, span, filters, starts(span, bucket_of(span), view.zone))
+
+
+def _pair(view: View, by: Dimension, values: Sequence[ValueVotes]) -> tuple[str, str] | None:
+    """Return the values to compare: the chosen ones, filled up with the latest versions or most frequent values."""
+    fresh = view.chosen_by is not None and view.chosen_by != by.name  # chosen for another dimension
+    a, b = (None, None) if fresh else (view.a, view.b)
+    likely = list(values)
+    if by.name == "version":
+        likely.sort(key=lambda one: (one.first_at, one.value), reverse=True)
+    others = [one.value for one in likely if one.value not in (a, b)]
+    b = b or (others.pop(0) if others else None)
+    a = a or (others.pop(0) if others else None)
+    return None if a is None or b is None or a == b else (a, b)

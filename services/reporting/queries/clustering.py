@@ -1,0 +1,108 @@
+"""Intervals of shares and their differences from verdicts that are clustered by person. Pure.
+
+One person's verdicts resemble each other, so 100 verdicts of one person say less than one each of 100 people. The
+effective sample size divides the number of verdicts by the design effect (Kish): the variance of the share between
+people, compared with that of independent verdicts. Wilson's and Newcombe's intervals take it as the sample size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Final, NamedTuple
+
+from contracts.intervals import Interval, difference, wilson
+
+FEWEST_PEOPLE: Final = 10
+"""Minimum people for an estimated design effect; with fewer, all verdicts of a person count as one."""
+_Z: Final = 1.959964
+_ENOUGH_SHARED: Final = 0.8
+
+
+class PersonVotes(NamedTuple):
+    """Verdicts of one person."""
+
+    ok: int
+    verdicts: int
+
+
+def effective_size(people: Sequence[PersonVotes]) -> float:
+    """Return the number of independent verdicts that say as much as those of `people`."""
+    total = sum(one.verdicts for one in people)
+    if total == 0:
+        return 0.0
+    share = sum(one.ok for one in people) / total
+    same = total * total / sum(one.verdicts**2 for one in people)
+    if len(people) < FEWEST_PEOPLE or share in (0.0, 1.0):
+        return same
+    # The jackknife's variance of the number of ok verdicts: share * (1 - share) * total if they are independent.
+    spread = sum(((one.ok - share * one.verdicts) / (1 - one.verdicts / total)) ** 2 for one in people)
+    # Few people estimate it badly: Student's t with Kish's number of people instead of the normal distribution.
+    wider = 1 + (_Z * _Z + 1) / (4 * max(1.0, same - 1))
+    return max(1.0, total / (max(1.0, spread / (share * (1 - share) * total)) * wider**2))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteredShare:
+    """Share of ok among `votes` verdicts, which say as much as `size` independent ones."""
+
+    ok: int
+    votes: int
+    size: float
+
+    @property
+    def share(self) -> float | None:
+        return self.ok / self.votes if self.votes else None
+
+    @property
+    def _scaled(self) -> tuple[float, float]:
+        size = min(self.size, float(self.votes))
+        return (self.ok / self.votes * size, size) if self.votes and size > 0 else (0.0, 0.0)
+
+    @property
+    def sure(self) -> Interval:
+        """Return the 95 % confidence interval of the share."""
+        good, size = self._scaled
+        return wilson(good, size) if size else Interval(0.0, 1.0)
+
+    def minus(self, other: ClusteredShare) -> Interval:
+        """Return the 95 % confidence interval of this share minus the other (Newcombe)."""
+        return difference(*self._scaled, *other._scaled)
+
+
+class QuestionKind(NamedTuple):
+    """Verdicts of both sides on one kind of question."""
+
+    a: ClusteredShare
+    b: ClusteredShare
+
+
+class AdjustedDifference(NamedTuple):
+    """Difference b minus a for one mix of questions, its 95 % interval, and the share of verdicts on shared kinds."""
+
+    difference: float
+    sure: Interval
+    shared: float
+
+
+def adjusted(strata: Sequence[QuestionKind]) -> AdjustedDifference | None:
+    """Return the difference with each kind of question weighted by its verdicts on both sides (MOVER, Zou and Donner).
+
+    None with fewer than two kinds of questions on both sides, or if they have less than 80 % of the verdicts.
+    """
+    everything = sum(one.a.votes + one.b.votes for one in strata)
+    both = [one for one in strata if one.a.votes and one.b.votes]
+    shared = sum(one.a.votes + one.b.votes for one in both)
+    if len(both) < 2 or shared < _ENOUGH_SHARED * everything:
+        return None
+    found, below, above = 0.0, 0.0, 0.0
+    for one in both:
+        weight = (one.a.votes + one.b.votes) / shared
+        a, b = one.a.ok / one.a.votes, one.b.ok / one.b.votes
+        found += weight * (b - a)
+        below += weight**2 * ((b - one.b.sure.low) ** 2 + (one.a.sure.high - a) ** 2)
+        above += weight**2 * ((one.b.sure.high - b) ** 2 + (a - one.a.sure.low) ** 2)
+    return AdjustedDifference(
+        found, Interval(max(-1.0, found - sqrt(below)), min(1.0, found + sqrt(above))), shared / everything
+    )

@@ -1,0 +1,246 @@
+"""ValueComparison of two values of a dimension: two versions, models, strategies, arms of an experiment."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any, Final
+
+import asyncpg
+
+from contracts.base import Origin
+from contracts.instants import DAY
+from contracts.intervals import Interval
+from reporting.queries.clustering import ClusteredShare, PersonVotes, QuestionKind, adjusted, effective_size
+from reporting.queries.comparison_models import (
+    AnsweredTurns,
+    ComparedShare,
+    ComparedSide,
+    DifferenceVerdict,
+    SatisfactionDifference,
+    ValueComparison,
+)
+from reporting.queries.dimension_votes import ValueVotes, answer_holds, feedback_holds, value_of, value_votes
+from reporting.queries.dimensions import Dimension
+from reporting.queries.rollup_counts import dimensions
+from reporting.queries.satisfaction import window_of
+from reporting.queries.selection import Filters, Project, TimeSpan, where
+from reporting.queries.votes import Votes
+from reporting.sql import SQL
+
+SAMPLE: Final = 10_000
+"""Maximum number of a side's newest verdicts by which the clustering is measured."""
+_SCANNED: Final = 20_000
+_SCANNED_ANSWERS: Final = 5_000
+"""Scanned verdicts of a dimension that is read from the answer."""
+MOST_TURNS: Final = 5_000
+"""Maximum number of a side's newest answered turns whose feedback is looked up."""
+_OF_ANSWER: Final = ("agent_id", "agent_version", "model")
+"""Filters that narrow answered turns as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    votes: ValueVotes
+    sizes: dict[Origin, float]
+    answered: AnsweredTurns | None
+
+    def share(self, origin: Origin) -> ClusteredShare:
+        votes = self.votes.of(origin)
+        return ClusteredShare(votes.ok, votes.total, min(float(votes.total), self.sizes.get(origin, 0.0)))
+
+
+async def compare(
+    pool: asyncpg.Pool,
+    at: Project,
+    span: TimeSpan,
+    filters: Filters,
+    by: Dimension,
+    values: tuple[str, str],
+    *,
+    brief: bool = False,
+) -> ValueComparison:
+    """Compare two values by the verdicts of a window. Counts are exact; intervals use the newest verdicts.
+
+    If `brief`, answered turns and the adjustment for the mix of questions are left out.
+    """
+    found = {one.value: one for one in await value_votes(pool, at, span, filters, by, values)}
+    sides = [
+        await _side(pool, at, span, filters, by, found.get(value) or ValueVotes(value, Votes(), Votes(), 0, 0), brief)
+        for value in values
+    ]
+    strata = {} if brief else await _strata(pool, at, span, filters, by, sides)
+    a, b = sides
+    return ValueComparison(
+        tenant=at.tenant,
+        project=at.project,
+        window=window_of(span),
+        by=by.name,
+        a=_shown(a),
+        b=_shown(b),
+        people=_difference(a, b, "user"),
+        machine=_difference(a, b, "machine"),
+        people_adjusted=_adjusted(a, b, strata.get("user", []), "user"),
+        machine_adjusted=_adjusted(a, b, strata.get("machine", []), "machine"),
+    )
+
+
+async def _side(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, votes: ValueVotes, brief: bool
+) -> _Side:
+    # The newest rows with the value are found soonest from the last of them on.
+    until = TimeSpan(span.start, min(span.end, votes.last_at + DAY) if votes.last_at else span.end)
+    people = await _people(pool, at, until, filters, by, votes)
+    answered = None if brief else await _answered(pool, at, span, filters, by, votes.value)
+    if answered is not None and not answered.complete and until.end < span.end:
+        answered = await _answered(pool, at, until, filters, by, votes.value)
+    sizes: dict[Origin, float] = {origin: effective_size(some) for origin, some in people.items()}
+    return _Side(votes, sizes, answered)
+
+
+async def _people(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, votes: ValueVotes
+) -> dict[Origin, list[PersonVotes]]:
+    if not votes.people.total + votes.machine.total or span.start >= span.end:
+        return {}
+    condition, given = where(at, span, filters)
+    holds, named = feedback_holds(by)
+    if by.rolled:  # its index finds them
+        condition, holds = f"{condition} and {holds}", "true"
+    scanned = _SCANNED if by.rolled or by.of_feedback else _SCANNED_ANSWERS
+    statement = SQL.count_by_person.filled(view=filters.view, where=condition, holds=holds)
+    rows = await pool.fetch(*statement(**given, **named, value=votes.value, scanned=scanned, sample=SAMPLE))
+    found: dict[Origin, list[PersonVotes]] = defaultdict(list)
+    for row in rows:
+        found[row["origin"]].append(PersonVotes(row["ok"], row["verdicts"]))
+    return found
+
+
+async def _answered(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, value: str
+) -> AnsweredTurns | None:
+    condition = answer_holds(by)
+    if condition is None:
+        return None
+    holds, named = condition
+    asked: dict[str, Any] = {**at._asdict(), **span._asdict(), **named, "value": value}
+    for column in _OF_ANSWER:
+        if (given := getattr(filters, column)) is not None:
+            holds, asked[column] = f"{holds} and e.{column} = :{column}", given
+    statement = SQL.count_answered_turns.filled(holds=holds)
+    (row,) = await pool.fetch(*statement(**asked, scanned=_SCANNED, most=MOST_TURNS))
+    turns, people = row["turns"], row["people"]
+    return AnsweredTurns(
+        turns=turns,
+        complete=row["looked"] < _SCANNED and row["held"] <= MOST_TURNS,
+        with_verdict_of_people=people,
+        with_verdict_of_machine=row["machine"],
+        response_rate=people / turns if turns else None,
+    )
+
+
+async def _strata(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, sides: list[_Side]
+) -> dict[Origin, list[QuestionKind]]:
+    """Return the verdicts of both sides by intent; those without intent are the last stratum.
+
+    Only roll-ups of agent, version and model can be divided by intent.
+    """
+    if not by.rolled:
+        return {}
+    source = dimensions(at, span, filters)
+    statement = SQL.count_values_by_intent.filled(
+        source=source.sql, value=value_of(by), narrowed=f"{value_of(by)} = any(:compared::text[])"
+    )
+    values = [side.votes.value for side in sides]
+    found: dict[Origin, dict[str, dict[str, Votes]]] = {"user": {}, "machine": {}}
+    for row in await pool.fetch(*statement(**source.values, compared=values)):
+        counted = Votes(int(row["ok"]), int(row["neutral"]), int(row["not_ok"]))
+        found[row["origin"]].setdefault(row["intent"], {})[row["value"]] = counted
+    return {origin: _strata_of(origin, by_intent, sides) for origin, by_intent in found.items()}
+
+
+def _strata_of(origin: Origin, by_intent: dict[str, dict[str, Votes]], sides: list[_Side]) -> list[QuestionKind]:
+    wholes = [side.share(origin) for side in sides]
+    counts = [[found.get(side.votes.value, Votes()) for side in sides] for found in by_intent.values()]
+    strata = [[(one.ok, one.total) for one in pair] for pair in counts]
+    rest = []
+    for at, whole in enumerate(wholes):  # read by another statement, so it may lack verdicts of this moment
+        total = max(0, whole.votes - sum(pair[at].total for pair in counts))
+        rest.append((min(total, max(0, whole.ok - sum(pair[at].ok for pair in counts))), total))
+    return [
+        QuestionKind(*(_part(ok, total, whole) for (ok, total), whole in zip(pair, wholes, strict=True)))
+        for pair in [*strata, rest]
+        if any(total > 0 for _, total in pair)
+    ]
+
+
+def _part(ok: int, total: int, whole: ClusteredShare) -> ClusteredShare:
+    """Return the share of a part of the verdicts, clustered as the whole is."""
+    return ClusteredShare(ok, total, total * whole.size / whole.votes if whole.votes else 0.0)
+
+
+def _shown(side: _Side) -> ComparedSide:
+    shares = {"people": _compared(side, "user"), "machine": _compared(side, "machine")}
+    return ComparedSide(value=side.votes.value, answered=side.answered, **shares)
+
+
+def _compared(side: _Side, origin: Origin) -> ComparedShare:
+    votes, share = side.votes.of(origin), side.share(origin)
+    return ComparedShare(
+        ok=votes.ok,
+        neutral=votes.neutral,
+        not_ok=votes.not_ok,
+        total=votes.total,
+        satisfaction=votes.satisfaction,
+        low=share.sure.low,
+        high=share.sure.high,
+        effective_size=round(share.size, 1),
+    )
+
+
+def _difference(a: _Side, b: _Side, origin: Origin) -> SatisfactionDifference:
+    first, second = a.share(origin), b.share(origin)
+    if first.share is None or second.share is None:
+        missing = " and ".join(one.votes.value for one in (a, b) if not one.votes.of(origin).total)
+        return SatisfactionDifference(
+            difference=None,
+            low=-1.0,
+            high=1.0,
+            verdict="unclear",
+            sentence=f"No comparison: {_BY[origin]} gave no verdicts on {missing}.",
+            adjusted=False,
+        )
+    return _stated(second.share - first.share, second.minus(first), a, b, origin)
+
+
+def _adjusted(a: _Side, b: _Side, strata: list[QuestionKind], origin: Origin) -> SatisfactionDifference | None:
+    found = adjusted(strata)
+    if found is None:
+        return None
+    return _stated(found.difference, found.sure, a, b, origin, found.shared)
+
+
+_BY: Final[dict[Origin, str]] = {"user": "people", "machine": "the machine"}
+_VERB: Final[dict[Origin, str]] = {"user": "people are", "machine": "by the machine's verdicts, people are"}
+
+
+def _stated(
+    points: float, sure: Interval, a: _Side, b: _Side, origin: Origin, shared: float | None = None
+) -> SatisfactionDifference:
+    verdict: DifferenceVerdict = "higher" if sure.low > 0 else "lower" if sure.high < 0 else "unclear"
+    compared = {"higher": "more satisfied", "lower": "less satisfied"}
+    if verdict == "unclear":
+        words = f"The difference between {a.votes.value} and {b.votes.value} is not distinguishable from chance."
+    else:
+        said = f"{_VERB[origin]} {compared[verdict]} with {b.votes.value} than with {a.votes.value}"
+        words = f"{said[0].upper()}{said[1:]}: the difference is distinguishable from chance."
+    return SatisfactionDifference(
+        difference=points,
+        low=sure.low,
+        high=sure.high,
+        verdict=verdict,
+        sentence=words,
+        adjusted=shared is not None,
+        shared=shared,
+    )

@@ -1,0 +1,113 @@
+"""Counts of verdicts by the values of a dimension, from roll-ups if they are valid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import asyncpg
+
+from contracts.base import Origin
+from reporting.queries.dimensions import ATTRIBUTES, KNOWN, Dimension, dimension
+from reporting.queries.rollup_counts import CountSource, dimensions, votes
+from reporting.queries.selection import ALWAYS, Filters, Project, TimeSpan
+from reporting.queries.votes import Votes
+from reporting.sql import SQL
+
+
+def source_of(by: Dimension, at: Project, span: TimeSpan, filters: Filters) -> CountSource:
+    """Return the source of the window's verdicts that has the dimension's values."""
+    return votes(at, span, filters) if by.rolled else dimensions(at, span, filters)
+
+
+def value_of(by: Dimension) -> str:
+    """Return the SQL expression of the value in a row `e` of `source_of`."""
+    return f"e.{by.rolled}" if by.rolled else "e.reason"
+
+
+def narrowed_to(by: Dimension, *, to_values: bool) -> tuple[str, dict[str, Any]]:
+    """Return the condition on rows of `source_of`, and its values without those of `:compared`."""
+    of_kind, values = ("true", {}) if by.rolled else ("e.kind = :kind::text", {"kind": by.name})
+    return of_kind + (f" and {value_of(by)} = any(:compared::text[])" if to_values else ""), values
+
+
+def feedback_holds(by: Dimension) -> tuple[str, dict[str, Any]]:
+    """Return the condition on a feedback row `e` that it has the value `:value`."""
+    column = by.rolled or by.of_feedback
+    if column:
+        return f"e.{column} = :value::text", {}
+    condition = (
+        f"exists (select from {SQL.part('dimensions_of_row')} d where d.kind = :kind::text and d.reason = :value::text)"
+    )
+    return condition, {"kind": by.name}
+
+
+def answer_holds(by: Dimension) -> tuple[str, dict[str, Any]] | None:
+    """Return the condition on an answer `e` that it has the value `:value`; None if answers have no such value."""
+    if by.is_attribute:
+        return "e.attributes ->> :attribute::text = :value::text", {"attribute": by.name[len(ATTRIBUTES) :]}
+    return None if by.of_answer is None else (f"e.{by.of_answer} = :value::text", {})
+
+
+@dataclass(frozen=True, slots=True)
+class ValueVotes:
+    """Verdicts on answers with one value of a dimension, never added up.
+
+    Times are in microseconds, of the hour or day of the first and the last verdict.
+    """
+
+    value: str
+    people: Votes
+    machine: Votes
+    first_at: int
+    last_at: int
+
+    def of(self, origin: Origin) -> Votes:
+        return self.people if origin == "user" else self.machine
+
+
+async def value_votes(
+    pool: asyncpg.Pool,
+    at: Project,
+    span: TimeSpan,
+    filters: Filters,
+    by: Dimension,
+    values: Sequence[str] | None = None,
+) -> list[ValueVotes]:
+    """Count the verdicts by value, most verdicts first: of `values`, or of up to 200."""
+    source = source_of(by, at, span, filters)
+    narrowed, named = narrowed_to(by, to_values=values is not None)
+    if values is not None:
+        named["compared"] = list(values)
+    statement = SQL.count_values.filled(source=source.sql, value=value_of(by), narrowed=narrowed)
+    rows: dict[str, list[asyncpg.Record]] = {}
+    for row in await pool.fetch(*statement(**source.values, **named)):
+        rows.setdefault(row["value"], []).append(row)
+    return [_value_votes(value, some) for value, some in rows.items()]
+
+
+async def known_dimensions(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[Dimension]:
+    """Return the dimensions that verdicts in the window may have, those of every agent first."""
+    source = dimensions(at, span, filters)
+    kinds = {row["kind"] for row in await pool.fetch(*SQL.count_kinds.filled(source=source.sql)(**source.values))}
+    always = [one for one in KNOWN.values() if one.rolled or one.name in kinds]
+    return [*always, *(dimension(kind) for kind in sorted(kinds - KNOWN.keys()))]
+
+
+async def first_verdicts(pool: asyncpg.Pool, at: Project, agent_id: str) -> dict[str, int]:
+    """Return the time of the first verdict on each version of an agent, in microseconds, to the hour."""
+    source = votes(at, ALWAYS, Filters(agent_id=agent_id), by_days=False)
+    rows = await pool.fetch(*SQL.first_verdicts.filled(source=source.sql)(**source.values))
+    return {row["agent_version"]: row["first_at"] for row in rows}
+
+
+def _value_votes(value: str, rows: list[asyncpg.Record]) -> ValueVotes:
+    sides = {row["origin"]: Votes(int(row["ok"]), int(row["neutral"]), int(row["not_ok"])) for row in rows}
+    return ValueVotes(
+        value,
+        sides.get("user", Votes()),
+        sides.get("machine", Votes()),
+        min(row["first_at"] for row in rows),
+        max(row["last_at"] for row in rows),
+    )

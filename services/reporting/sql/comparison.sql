@@ -1,0 +1,68 @@
+-- name: count_values(source, value, narrowed)
+-- Verdicts by value of a dimension, most first, with the times of the first and the last one.
+select value, origin, ok, neutral, not_ok, first_at, last_at from (
+    select {value} as value, {side} as origin, sum(e.ok) as ok, sum(e.neutral) as neutral, sum(e.not_ok) as not_ok,
+           min(e.at) as first_at, max(e.at) as last_at, sum(sum(e.ok + e.neutral + e.not_ok)) over (partition by {value}) as total
+    from {source} e where {narrowed} group by 1, 2
+) v
+where value <> '' order by total desc, value limit 400
+
+-- name: first_verdicts(source)
+select e.agent_version, min(e.at) as first_at from {source} e where e.agent_version is not null group by 1
+
+-- name: count_kinds(source)
+-- The dimensions that the window's verdicts have.
+select distinct e.kind from {source} e
+
+-- name: count_values_by_intent(source, value, narrowed)
+select {value} as value, {side} as origin, e.reason as intent, sum(e.ok) as ok, sum(e.neutral) as neutral,
+       sum(e.not_ok) as not_ok
+from {source} e where {narrowed} and e.kind = 'intent' group by 1, 2, 3
+
+-- name: count_by_person(view, where, holds)
+-- The newest verdicts with a value by person; at most :scanned verdicts are read.
+with looked as materialized (
+    select e.*, {holds} as holds from (
+        select * from feedbacks e where {where} and e.reaction is not null
+        order by e.occurred_at desc, e.feedback_id desc limit :scanned
+    ) e
+), hits as materialized (
+    select e.feedback_id, e.user_id, e.origin, e.reaction from looked e where e.holds
+    order by e.occurred_at desc, e.feedback_id desc limit :sample
+)
+select {side} as origin, e.user_id, count(*) filter (where e.reaction = 'ok') as ok, count(*) as verdicts
+from hits e
+where exists (
+    select from {view} counted
+    where counted.feedback_id = e.feedback_id and counted.tenant = :tenant and counted.project = :project
+)
+group by 1, 2
+
+-- name: count_answered_turns(holds)
+-- The newest answered turns with a value, and those of them with feedback; at most :scanned answers are read.
+with looked as materialized (
+    select e.conversation_id, e.turn_id, e.occurred_at, {holds} as holds from (
+        select * from messages e
+        where e.tenant = :tenant and e.project = :project and e.sender_type = 'agent'
+          and e.occurred_at >= :start and e.occurred_at < :end
+        order by e.occurred_at desc limit :scanned
+    ) e
+), turns as materialized (
+    select distinct e.conversation_id, e.turn_id from (
+        select * from looked where holds order by occurred_at desc limit :most
+    ) e
+), judged as (
+    select exists (
+        select from effective f
+        where f.conversation_id = t.conversation_id and f.turn_id = t.turn_id and f.origin = 'user'
+          and f.tenant = :tenant and f.project = :project
+    ) as by_person, exists (
+        select from effective f
+        where f.conversation_id = t.conversation_id and f.turn_id = t.turn_id and f.origin <> 'user'
+          and f.tenant = :tenant and f.project = :project
+    ) as by_machine
+    from turns t
+)
+select count(*) as turns, count(*) filter (where by_person) as people, count(*) filter (where by_machine) as machine,
+       (select count(*) from looked) as looked, (select count(*) from looked where holds) as held
+from judged

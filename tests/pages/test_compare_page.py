@@ -1,0 +1,176 @@
+"""The comparison page, its route, and the releases on the agent page."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+import pytest_asyncio
+
+from reporting.api.figures import figures_router
+from reporting.dashboard.routes import pages_router
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
+from servicekit.clock import FixedClock
+from tests.support.axe import violations
+from tests.support.chromium import expect, launched, needs_chromium, opened, picture
+from tests.support.perceivable import faint_texts
+from tests.support.reporting_client import application, client
+from tests.support.reporting_events import START, batch, feedback, message
+from tests.support.served import served
+
+HOUR = 3_600
+NOW = FixedClock(START + 10 * 24 * HOUR * 1_000_000)
+PROJECT = "/conversations/acme/support"
+
+
+def visitor(read_models: asyncpg.Pool) -> httpx.AsyncClient:
+    return client([pages_router(read_models, NOW, None), figures_router(read_models, NOW)], "all")
+
+
+def words(page: str) -> str:
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", page)))
+
+
+async def two_versions(read_models: asyncpg.Pool) -> None:
+    """Write 60 turns of version 1 with 54 ok, then 60 of version 2 with 30 ok, each by another person."""
+    events: list[Any] = []
+    for version, ok, days in (("1", 54, 0), ("2", 30, 3)):
+        for n in range(60):
+            turn, at = f"v{version}t{n}", days * 24 * HOUR + 600 * n
+            arm, intent = "ab"[n % 2], ("buy", "ask")[n % 2]
+            made = {"agent_version": version, "intent": intent, "bundle_id": f"shop{n % 3}"}
+            attributes = {"arm": arm, "internal": "x"}
+            events += [
+                message(f"{turn}-q", turn=turn, at=at, conversation=turn),
+                message(
+                    f"{turn}-answer",
+                    turn=turn,
+                    agent="bot",
+                    at=at + 1,
+                    conversation=turn,
+                    attributes=attributes,
+                    **made,
+                ),
+            ]
+            if n < 58:
+                given: dict[str, Any] = {"user": f"u{version}{n}", "agent": "bot", "conversation": turn, **made}
+                events.append(
+                    feedback(f"f{turn}", turn=turn, at=at + 2, reaction="ok" if n < ok else "not_ok", **given)
+                )
+    handler = ProjectionHandler(PostgresReadModels(read_models), frozenset({"arm"}))
+    await handler.handle(batch(*events))
+
+
+async def test_the_route_compares_two_versions(read_models: asyncpg.Pool) -> None:
+    await two_versions(read_models)
+    async with visitor(read_models) as http:
+        answer = await http.get(f"{PROJECT}/feedback/compare?by=version&a=1&b=2")
+        assert answer.status_code == 200, answer.text
+        found = answer.json()
+        assert (found["a"]["people"]["ok"], found["a"]["people"]["total"]) == (54, 58)
+        assert (found["b"]["people"]["ok"], found["b"]["people"]["total"]) == (30, 58)
+        assert found["a"]["answered"] == {
+            "turns": 60,
+            "complete": True,
+            "with_verdict_of_people": 58,
+            "with_verdict_of_machine": 0,
+            "response_rate": pytest.approx(58 / 60),
+        }
+        assert found["people"]["difference"] == pytest.approx(30 / 58 - 54 / 58)
+        assert found["people"]["low"] < found["people"]["difference"] < found["people"]["high"] < 0
+        assert found["people"]["sentence"] == (
+            "People are less satisfied with 2 than with 1: the difference is distinguishable from chance."
+        )
+        assert found["people_adjusted"]["adjusted"]
+        assert found["people_adjusted"]["shared"] == 1
+        assert found["machine"]["verdict"] == "unclear"
+        assert "no verdicts on 1 and 2" in found["machine"]["sentence"]
+        by_arm = (await http.get(f"{PROJECT}/feedback/compare?by=attributes.arm&a=a&b=b")).json()
+        assert by_arm["people"]["verdict"] == "unclear"
+        assert "is not distinguishable from chance" in by_arm["people"]["sentence"]
+        assert by_arm["a"]["answered"]["turns"] == by_arm["b"]["answered"]["turns"] == 60
+        assert by_arm["people_adjusted"] is None
+        by_role = (await http.get(f"{PROJECT}/feedback/compare?by=user_type&a=human&b=x")).json()
+        assert (by_role["a"]["people"]["total"], by_role["a"]["answered"]) == (116, None)
+        one = (await http.get(f"{PROJECT}/feedback/compare?a=1&b=2&agent_id=nobody")).json()
+        assert (one["a"]["people"]["total"], one["a"]["answered"]["turns"]) == (0, 0)
+
+
+@pytest.mark.parametrize("question", ["a=1&b=1", "a=1", "by=secret&a=1&b=2", "by=attributes.&a=1&b=2", "a=1&b=%00"])
+async def test_the_route_refuses_what_it_cannot_compare(read_models: asyncpg.Pool, question: str) -> None:
+    async with visitor(read_models) as http:
+        assert (await http.get(f"{PROJECT}/feedback/compare?{question}")).status_code == 422
+
+
+async def test_the_page_compares_the_latest_versions_unless_others_are_chosen(read_models: asyncpg.Pool) -> None:
+    await two_versions(read_models)
+    async with visitor(read_models) as http:
+        page = (await http.get("/dashboard/compare")).text
+        assert "People are less satisfied with 2 than with 1" in words(page)
+        assert "58 of 60" in words(page)
+        assert "by the intents of 100% of the verdicts, the difference is distinguishable" in words(page)
+        rejected = next(link for link in re.findall(r'href="(/dashboard/feedback[^"]*)"', page) if "not_ok" in link)
+        listed = (await http.get(html.unescape(rejected))).text
+        assert listed.count('class="badge not_ok"') == 4
+        other = (await http.get("/dashboard/compare?dimension=version&a=2&b=1")).text
+        assert "People are more satisfied with 1 than with 2" in words(other)
+        arms = (await http.get("/dashboard/compare?dimension=attributes.arm&chosen_by=version&a=1&b=2")).text
+        assert "not distinguishable from chance" in words(arms)
+        assert "internal" not in arms
+        assert "Not adjusted for the mix of questions" in words(arms)
+        assert (await http.get("/dashboard/compare?dimension=nonsense")).status_code == 400
+
+
+async def test_the_agent_page_marks_releases_and_compares_the_latest_two(read_models: asyncpg.Pool) -> None:
+    await two_versions(read_models)
+    async with visitor(read_models) as http:
+        page = (await http.get("/dashboard/agent?agent=bot")).text
+        assert page.count("<title>first verdict on 2</title>") == 2, "the wide and the narrow chart"
+        assert "2 compared with 1: people −41.4 points" in words(page)
+        assert "dimension=version&amp;a=1&amp;b=2" in page
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def browser() -> AsyncIterator[Any]:
+    async with launched() as chromium:
+        yield chromium
+
+
+@needs_chromium[0]
+@needs_chromium[1]
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_the_pages_are_readable(read_models: asyncpg.Pool, browser: Any, scheme: str) -> None:
+    await two_versions(read_models)
+    app = application([pages_router(read_models, NOW, None)])
+    async with served(app) as url, opened(browser, color_scheme=scheme) as (page, complaints):
+        await page.context.add_cookies([{"name": "agent_feedback_token", "value": "all", "url": url}])
+        for width in (1280, 390):
+            await page.set_viewport_size({"width": width, "height": 900})
+            for name in ("compare", "agent?agent=bot"):
+                await page.goto(f"{url}/dashboard/{name}")
+                await picture(page, f"{name.partition('?')[0]}-{scheme}-{width}")
+                assert await faint_texts(page) == []
+                assert await violations(page) == []
+                overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+                assert await page.evaluate(overflow) == 0, (name, width)
+        await page.goto(f"{url}/dashboard/agent?agent=bot")
+        await page.get_by_role("link", name="Compare side by side").click()
+        await page.get_by_label("Compare by").select_option("attributes.arm")
+        await expect(page.get_by_text("is not distinguishable from chance").first).to_be_visible()
+        assert "dimension=attributes.arm" in page.url
+        assert complaints == []
+
+
+async def test_a_project_without_two_values_says_so(read_models: asyncpg.Pool) -> None:
+    handler = ProjectionHandler(PostgresReadModels(read_models))
+    await handler.handle(batch(feedback("f1", agent_version="1")))
+    async with visitor(read_models) as http:
+        assert "Only one version has verdicts" in words((await http.get("/dashboard/compare")).text)
+        page = (await http.get("/dashboard/compare?dimension=bundle")).text
+        assert "No verdict in this period has a bundle" in words(page)
