@@ -24,6 +24,7 @@ DROPPED_FIELDS = Counter(
     "Invalid optional fields of chat events, treated as not sent",
     ("topic", "field"),
 )
+REDACTED = Counter("agent_feedback_redacted_total", "Places in texts replaced by a mask", ("kind",))
 FOREIGN_MEMBERS = Gauge(
     "agent_feedback_foreign_members", "Members of the consumer group that are not our processes", ("group",)
 )

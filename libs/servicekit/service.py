@@ -39,10 +39,13 @@ from servicekit.log.members import CLIENT_PREFIX
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import Observer
 from servicekit.log.producer import BatchProducer
+from servicekit.log.redacting import RedactingProducer
 from servicekit.log.settings import LETTER_COMPRESSION
 from servicekit.log.subscriber import Committed, Subscription
 from servicekit.logging import frames, logger
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
+from servicekit.redaction.redactor import Redactor
+from servicekit.redaction.settings import RedactionSettings
 from servicekit.settings import ReadSettings, read_settings
 from servicekit.web.log_writer import LogWriter
 
@@ -137,6 +140,7 @@ class Service:
             judge_at=self.context.judge_at,
             observers=self.context.observers,
             probe=self._probe,
+            redactor=self.redactor,
         )
         self.subscriptions.append(Subscription(delivery, self.context.clock, self.context.on_commit))
 
@@ -152,7 +156,13 @@ class Service:
 
     def request_producer(self, seconds: float) -> Producer:
         """Return the producer for HTTP routes; `seconds` limits the wait for an acknowledgement."""
-        return LogWriter(self.producer, room=self.context.room, seconds=seconds)
+        redacting = RedactingProducer(self.producer, self.redactor)
+        return LogWriter(redacting, room=self.context.room, seconds=seconds)
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        """Return the redactor of texts that enter the service. Raises StartError."""
+        return Redactor(read_settings(RedactionSettings))
 
     @cached_property
     def pseudonym_of(self) -> Callable[[Person], str]:

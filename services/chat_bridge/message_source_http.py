@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import httpx
 from pydantic_core import from_json
@@ -29,13 +29,22 @@ class HttpMessageSource:
 
     `messages` lists each requested `{"conversation_id", "message_id"}`. The response is `{"messages": [...]}`, each an
     original as in a chat event. One `fetch` takes at most `seconds`. After three consecutive failures the source gets
-    no requests for `rest_seconds`; then one request tests if it has recovered.
+    no requests for `rest_seconds`; then one request tests if it has recovered. `redact` redacts the response of a
+    project, `tenant/project`.
     """
 
     def __init__(
-        self, url: str, clock: Clock, *, token: str | None = None, seconds: float = 2.0, rest_seconds: float = 30.0
+        self,
+        url: str,
+        clock: Clock,
+        *,
+        token: str | None = None,
+        seconds: float = 2.0,
+        rest_seconds: float = 30.0,
+        redact: Callable[[bytes, str], bytes] = lambda answer, _: answer,
     ) -> None:
         self._url = url
+        self._redact = redact
         self._clock = clock
         self._seconds = seconds
         self._circuit = CircuitBreaker(FAILURES_LIMIT, rest_seconds)
@@ -71,15 +80,15 @@ class HttpMessageSource:
     ) -> None:
         async with self._slots:
             try:
-                answer = await self._post(question(tenant, project, keys))
+                answer = await self._post(question(tenant, project, keys), f"{tenant}/{project}")
                 found.update(originals_in(answer, keys))
             except (httpx.HTTPError, httpx.InvalidURL, BadAnswer, ValueError, RecursionError) as error:
                 self._failed(type(error).__name__)
             else:
                 self._circuit.succeeded()
 
-    async def _post(self, body: dict[str, object]) -> object:
-        """Return the response's JSON. Raises BadAnswer if its status is not 200 or it is too large."""
+    async def _post(self, body: dict[str, object], place: str) -> object:
+        """Return the response's JSON, redacted. Raises BadAnswer if its status is not 200 or it is too large."""
         async with self._client.stream("POST", self._url, json=body) as response:
             if response.status_code != 200:
                 raise BadAnswer
@@ -88,7 +97,7 @@ class HttpMessageSource:
                 received += chunk
                 if len(received) > ANSWER_LIMIT:
                     raise BadAnswer
-        answer: object = from_json(bytes(received))
+        answer: object = from_json(self._redact(bytes(received), place))
         return answer
 
     def _failed(self, error: str) -> None:

@@ -98,6 +98,7 @@ def _open_message_source(settings: ChatBridgeSettings, service: Service) -> Http
         service.context.clock,
         token=token.get_secret_value() if token else None,
         seconds=settings.message_source_seconds,
+        redact=service.redactor.clean,
     )
     service.resources.push_async_callback(source.close)
     return source

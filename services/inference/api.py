@@ -66,11 +66,13 @@ def inference_router(
     clock: Clock,
     gate: LlmGate | None = None,
     index_read_up: Callable[[float | None], Awaitable[bool]] | None = None,
+    redact: Callable[[bytes, str], bytes] = lambda body, _: body,
 ) -> Routes:
     """Return the routes. None of them publishes or stores anything, except answers of the language model.
 
     `index_read_up` waits until the index contains everything that was in the log at the call, for at most the given
     seconds (None: the service's limit). It returns True if the index does. It is None if no log fills the index.
+    `redact` redacts a body of a project, `tenant/project`, so that a message is judged as it will be stored.
     """
     router = Routes("inference")
 
@@ -114,13 +116,14 @@ def inference_router(
 
         With `strategies` the response also lists strategies that worked for similar questions.
         """
-        body = await read_body(request, {JSON: NewMessage.model_validate_json})
+        place = f"{tenant}/{project}"
+        body = await read_body(request, {JSON: lambda sent: NewMessage.model_validate_json(redact(sent, place))})
         name = body.message_id or body.turn_id or UNNAMED
         at = clock.now() if body.ts is None else body.ts
         author = body.user_id or caller.subject
         thread = None if body.thread_id == body.message_id else body.thread_id
-        place = body.reply_to_message_id, thread
-        message = Message(name, body.turn_id or name, author, "human", None, body.text, at, *place)
+        about = body.reply_to_message_id, thread
+        message = Message(name, body.turn_id or name, author, "human", None, body.text, at, *about)
         where = ConversationKey(tenant, project, conversation_id)
         previous = None if body.previous is None else body.previous.answer
         unseen = previous is None and index_read_up is not None and not await index_read_up(body.wait_seconds)

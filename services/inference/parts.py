@@ -59,6 +59,7 @@ class InferenceParts:
             self.service.context.clock,
             self.gate,
             partial(self.service.progress("inference").read_up, self.settings.index_seconds),
+            self.service.redactor.clean,
         )
 
 

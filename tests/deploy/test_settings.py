@@ -15,6 +15,7 @@ from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.log.settings import KafkaSettings
 from servicekit.pseudonyms import ErasureSettings
+from servicekit.redaction.settings import RedactionSettings
 from servicekit.web.access import AuthSettings
 from servicekit.web.settings import HttpSettings
 
@@ -28,6 +29,7 @@ SETTINGS: tuple[type[BaseSettings], ...] = (
     HttpSettings,
     KafkaSettings,
     ErasureSettings,
+    RedactionSettings,
 )
 
 

@@ -50,6 +50,7 @@ from servicekit import launcher
 from servicekit.circuit_breaker import CircuitBreaker
 from servicekit.log.settings import KafkaSettings
 from servicekit.pseudonyms import ErasureSettings
+from servicekit.redaction.settings import RedactionSettings
 from servicekit.web.access import AuthSettings
 from servicekit.web.settings import HttpSettings
 from standalone.cli import up as command
@@ -67,6 +68,7 @@ SETTINGS: Mapping[str, type[BaseSettings]] = {
     "HTTP_": HttpSettings,
     "KAFKA_": KafkaSettings,
     "ERASURE_": ErasureSettings,
+    "REDACTION_": RedactionSettings,
     "AUTH_": AuthSettings,
 }
 UNSET = object()
@@ -166,6 +168,11 @@ OF_THE_EXAMPLE: Mapping[str, Any] = {
     "ERASURE_IDS": "keep",
     "ERASURE_IDS_OF": {},
     "ERASURE_KEY": UNSET,
+    "REDACTION_KINDS": frozenset({"card", "iban", "key"}),
+    "REDACTION_PATTERNS": {},
+    "REDACTION_PATTERNS_OF": {},
+    "REDACTION_PRESIDIO_LANGUAGE": UNSET,
+    "REDACTION_PRESIDIO_ENTITIES": ("PERSON",),
     "AUTH_ISSUER": UNSET,
     "AUTH_AUDIENCE": UNSET,
     "AUTH_JWKS_URL": UNSET,

@@ -26,8 +26,10 @@ from servicekit.log.messages import Producer
 from servicekit.log.observing import observe_all
 from servicekit.log.outcome import TOMBSTONE, DeadLettered, Ignored, Observer, Outcome
 from servicekit.log.records import RawRecord, Received, Tombstone, Unreadable, as_tombstone, read
+from servicekit.log.redacting import redacted_records
 from servicekit.log.stall import Stall
 from servicekit.logging import frames, logger
+from servicekit.redaction.redactor import Redactor
 
 BISECT_AFTER = 5
 """Transient failures of a batch, while the probe succeeds, after which it is bisected as for a bug."""
@@ -81,7 +83,8 @@ async def _no_outage() -> None:
 class Delivery:
     """Delivery of raw record batches to one consumer group's handler.
 
-    `letters` writes the dead letters; `probe` raises if a dependency of the handler does not answer.
+    `letters` writes the dead letters; `probe` raises if a dependency of the handler does not answer. `redactor` removes
+    what must not be stored from texts that people sent.
     """
 
     def __init__(
@@ -95,6 +98,7 @@ class Delivery:
         observers: Sequence[Observer] = (),
         backoff: Backoff | None = None,
         probe: Callable[[], Awaitable[None]] = _no_outage,
+        redactor: Redactor | None = None,
     ) -> None:
         self.group = group
         self.topics: tuple[Topic, ...] = consumed_by(group)
@@ -103,6 +107,7 @@ class Delivery:
         self._handler = handler
         self._taken = (Received, Tombstone) if handler.takes_tombstones else (Received,)
         self._probe = probe
+        self._redactor = redactor
         self._letters = letters
         self._clock = clock
         self._judge_at = judge_at
@@ -138,6 +143,7 @@ class Delivery:
         """Process and commit the first of `records`, all of them unless the breaker opens; return their number."""
         self.began = self._clock.monotonic()
         self.stall.mark_progress()
+        records = redacted_records(records, self._redactor, self._keeps)
         read_ones = [as_tombstone(raw) or read(raw, self._models, self._judge_at) for raw in records]
         good: list[Any] = [one for one in read_ones if isinstance(one, self._taken)]
         self._count_dropped(good)

@@ -9,6 +9,10 @@ from pathlib import Path
 from servicekit.errors import LogUnavailable
 from servicekit.log.cluster import cluster_at
 from servicekit.log.messages import Producer
+from servicekit.log.redacting import RedactingProducer
+from servicekit.redaction.redactor import Redactor
+from servicekit.redaction.settings import RedactionSettings
+from servicekit.settings import read_settings
 from standalone.errors import DependencyLost
 from standalone.operations.data_import import DryRunLog
 from standalone.operations.log_access import LogTarget, target_of, writing_to
@@ -16,7 +20,7 @@ from standalone.operations.log_access import LogTarget, target_of, writing_to
 
 @asynccontextmanager
 async def import_log(broker: str | None, state: Path, *, dry_run: bool) -> AsyncIterator[Producer]:
-    """Yield a producer for the given broker or the run on `state`; for a dry run, one that writes nothing.
+    """Yield a redacting producer for the given broker or the run on `state`; for a dry run, one that writes nothing.
 
     Raises StartError, and DependencyLost if the log stops answering.
     """
@@ -25,7 +29,8 @@ async def import_log(broker: str | None, state: Path, *, dry_run: bool) -> Async
         return
     target = LogTarget(cluster_at(broker), "") if broker else target_of(None, state)
     try:
+        redactor = Redactor(read_settings(RedactionSettings))
         async with writing_to(target) as producer:
-            yield producer
+            yield RedactingProducer(producer, redactor)
     except LogUnavailable as error:
         raise DependencyLost(f"The log did not answer ({error}). Run the same command again: it goes on.") from None

@@ -1,0 +1,54 @@
+"""Redaction of events from people as they are read from the log, and before HTTP writes them to it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import replace
+from typing import Final
+
+from contracts.topics import EXPLICIT_RECEIVED, FOREIGN
+from servicekit.log.messages import Message, Producer, Written
+from servicekit.log.records import RawRecord
+from servicekit.redaction.redactor import Redactor, count_masks
+
+INTAKE: Final = FOREIGN | {EXPLICIT_RECEIVED.name}
+"""Topics with texts that people send; the texts of every other topic come from these."""
+
+
+def redacted_records(
+    records: Sequence[RawRecord], redactor: Redactor | None, counted: Container[str]
+) -> Sequence[RawRecord]:
+    """Return the records with texts of INTAKE redacted; `records` itself if there is nothing to redact.
+
+    Masks are counted for the topics in `counted`.
+    """
+    if redactor is None or redactor.is_off:
+        return records
+    changed: list[RawRecord] | None = None
+    for index, raw in enumerate(records):
+        if raw.value is None or raw.coordinates.topic not in INTAKE:
+            continue
+        value, found = redactor.redact(raw.value)
+        if found:
+            changed = [*records] if changed is None else changed
+            changed[index] = raw._replace(value=value)
+            if raw.coordinates.topic in counted:
+                count_masks(found)
+    return records if changed is None else changed
+
+
+class RedactingProducer:
+    """Producer of events from outside of the log. It redacts them first."""
+
+    def __init__(self, producer: Producer, redactor: Redactor) -> None:
+        self._producer = producer
+        self._redactor = redactor
+
+    async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
+        return await self._producer.send([self._redacted(message) for message in messages])
+
+    def _redacted(self, message: Message) -> Message:
+        if message.value is None:
+            return message
+        value = self._redactor.clean(message.value)
+        return message if value == message.value else replace(message, value=value)

@@ -1,0 +1,101 @@
+"""Recognisers of numbers with a check digit: payment cards (Luhn) and IBANs (modulo 97). Pure.
+
+Both take linear time: a card must begin and end at a group of digits, and an IBAN has its country's length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Final
+
+from servicekit.redaction.spans import MaskedSpan
+
+SEPARATOR: Final = r"[ .\u00a0\u2000-\u200d\u202f\u205f\u3000\u2010-\u2015\u2212-]{0,3}"
+"""Separators between the digits of a number: spaces, hyphens and dots."""
+_RUN: Final = re.compile(rf"\d(?:{SEPARATOR}\d){{12,}}")
+_ISSUERS: Final = (
+    (r"4", (13, 16, 19)),  # Visa
+    (r"5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720", (16,)),  # Mastercard
+    (r"3[47]", (15,)),  # American Express
+    (r"30[0-5]|309|3[689]", range(14, 20)),  # Diners Club
+    (r"35(?:2[89]|[3-8])", range(16, 20)),  # JCB
+    (r"6011|64[4-9]|65|62|81", range(16, 20)),  # Discover, UnionPay
+    (r"220[0-4]", range(16, 20)),  # Mir
+    (r"5018|5020|5038|5893|6304|676[1-3]", range(13, 20)),  # Maestro
+)
+"""First digits of cards and the lengths of their numbers."""
+_ISSUER: Final = re.compile("|".join(f"({first})" for first, _ in _ISSUERS))
+_DOUBLED: Final = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+
+IBAN_LENGTHS: Final = {
+    **dict.fromkeys(("NO",), 15),
+    **dict.fromkeys(("BE", "BI"), 16),
+    **dict.fromkeys(("DK", "FK", "FO", "FI", "GL", "NL", "SD"), 18),
+    **dict.fromkeys(("MK", "SI"), 19),
+    **dict.fromkeys(("AT", "BA", "EE", "KZ", "XK", "LT", "LU", "MN"), 20),
+    **dict.fromkeys(("CR", "CH", "HR", "LI", "LV"), 21),
+    **dict.fromkeys(("BG", "BH", "DE", "GE", "IE", "ME", "RS", "GB", "VA"), 22),
+    **dict.fromkeys(("AE", "GI", "IL", "IQ", "OM", "SO", "TL"), 23),
+    **dict.fromkeys(("AD", "CZ", "ES", "MD", "PK", "RO", "SA", "SE", "SK", "TN", "VG"), 24),
+    **dict.fromkeys(("LY", "PT", "ST"), 25),
+    **dict.fromkeys(("IS", "TR"), 26),
+    **dict.fromkeys(("DJ", "FR", "GR", "IT", "MC", "MR", "SM"), 27),
+    **dict.fromkeys(("AL", "AZ", "BY", "CY", "DO", "GT", "HU", "LB", "NI", "PL", "SV"), 28),
+    **dict.fromkeys(("BR", "EG", "PS", "QA", "UA"), 29),
+    **dict.fromkeys(("JO", "KW", "MU", "YE"), 30),
+    **dict.fromkeys(("MT", "SC"), 31),
+    **dict.fromkeys(("LC",), 32),
+    **dict.fromkeys(("RU",), 33),
+}
+"""Length of an IBAN by country."""
+_COUNTRY: Final = re.compile(rf"(?<![A-Za-z0-9])({'|'.join(sorted(IBAN_LENGTHS))})\d\d", re.IGNORECASE)
+_NEXT: Final = re.compile(rf"{SEPARATOR}([A-Za-z0-9])")
+
+
+def is_iban(text: str) -> bool:
+    """Return True if `text`, without separators, has its country's length and leaves 1 modulo 97."""
+    if IBAN_LENGTHS.get(text[:2].upper()) != len(text):
+        return False
+    return int("".join(str(int(one, 36)) for one in text[4:] + text[:4])) % 97 == 1
+
+
+def cards(text: str) -> Iterator[MaskedSpan]:
+    """Find payment card numbers, whose digits may be grouped. Of several from one digit, the longest counts."""
+    for run in _RUN.finditer(text):
+        places = [at for at in range(run.start(), run.end()) if text[at].isdecimal()]
+        values = [int(text[at]) for at in places]
+        digits = "".join(map(str, values))
+        sums = _luhn_sums(values)
+        last = len(places) - 1
+        begins = [n == 0 or places[n - 1] != at - 1 for n, at in enumerate(places)]
+        ends = [n == last or places[n + 1] != at + 1 for n, at in enumerate(places)]
+        free = 0
+        for first, begins_group in enumerate(begins):
+            if not begins_group or first < free or (issuer := _ISSUER.match(digits, first)) is None:
+                continue
+            for length in sorted(_ISSUERS[(issuer.lastindex or 0) - 1][1], reverse=True):
+                end = first + length
+                if end <= len(places) and ends[end - 1] and (sums[end % 2][end] - sums[end % 2][first]) % 10 == 0:
+                    yield MaskedSpan(places[first], places[end - 1] + 1, "card")
+                    free = end
+                    break
+
+
+def _luhn_sums(values: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the sums of all first digits for the Luhn check: for numbers that end at an even, and an odd, position."""
+    doubled = [_DOUBLED[value] for value in values]
+    even = [double if n % 2 == 0 else value for n, (value, double) in enumerate(zip(values, doubled, strict=True))]
+    odd = [double if n % 2 == 1 else value for n, (value, double) in enumerate(zip(values, doubled, strict=True))]
+    return [0, *accumulate(even)], [0, *accumulate(odd)]
+
+
+def ibans(text: str) -> Iterator[MaskedSpan]:
+    """Find IBANs, whose characters may be grouped, in either case."""
+    for head in _COUNTRY.finditer(text):
+        said, end, length = head[0], head.end(), IBAN_LENGTHS.get(head[1].upper(), 0)
+        while len(said) < length and (following := _NEXT.match(text, end)):
+            said, end = said + following[1], following.end()
+        if is_iban(said) and not text[end : end + 1].isalnum():
+            yield MaskedSpan(head.start(), end, "iban")

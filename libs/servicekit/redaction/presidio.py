@@ -1,0 +1,34 @@
+"""Microsoft Presidio as a further recogniser, if its package `presidio-analyzer` and a language model are installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+
+from servicekit.errors import StartError
+from servicekit.redaction.spans import MaskedSpan, Recogniser
+
+THRESHOLD = 0.5
+"""Minimum score of what Presidio recognises."""
+
+
+def open_presidio(language: str, entities: Sequence[str]) -> Recogniser:
+    """Return the recogniser of Presidio's `entities`, such as PERSON, in texts of `language`.
+
+    Each mask has the entity's name in lower case. Raises StartError if Presidio cannot be loaded.
+    """
+    try:
+        engine = import_module("presidio_analyzer").AnalyzerEngine(supported_languages=[language])
+    # Presidio downloads a missing language model and ends the process with SystemExit if it cannot.
+    except (ImportError, OSError, ValueError, SystemExit) as error:
+        raise StartError(
+            f"REDACTION_PRESIDIO_LANGUAGE: Presidio for {language!r} cannot be loaded ({type(error).__name__}): "
+            "install presidio-analyzer and its language model, or leave the setting empty."
+        ) from None
+
+    def find(text: str) -> Iterator[MaskedSpan]:
+        results = engine.analyze(text=text, language=language, entities=list(entities), score_threshold=THRESHOLD)
+        for one in results:
+            yield MaskedSpan(one.start, one.end, str(one.entity_type).lower())
+
+    return find

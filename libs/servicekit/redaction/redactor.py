@@ -1,0 +1,130 @@
+"""The redactor of a process: one set of recognisers for the log, HTTP and message sources."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Final
+
+from pydantic_core import from_json
+
+from contracts.identifiers import IDENTIFIERS
+from servicekit import metrics
+from servicekit.redaction.json_text import redact_json
+from servicekit.redaction.numbers import IBAN_LENGTHS, SEPARATOR, cards, ibans
+from servicekit.redaction.patterns import (
+    BOUNDARY,
+    KEY,
+    MAIL,
+    PHONE,
+    InvalidPattern,
+    bounded,
+    encodable,
+    pattern,
+    recogniser,
+)
+from servicekit.redaction.presidio import open_presidio
+from servicekit.redaction.settings import Kind, RedactionSettings
+from servicekit.redaction.spans import Recogniser, redacted
+
+_RECOGNISERS: Final[dict[Kind, Callable[[], Recogniser]]] = {
+    "card": lambda: cards,
+    "iban": lambda: ibans,
+    "key": lambda: bounded(KEY, "key"),
+    "mail": lambda: recogniser(MAIL, "mail"),
+    "phone": lambda: bounded(PHONE, "phone"),
+}
+_GAP: Final = re.sub(r"\\u([0-9a-f]{4})", r"\\x{\1}", SEPARATOR)
+_DIGIT: Final = r"\p{Nd}"
+_HINTS: Final[dict[Kind, str]] = {
+    "card": rf"[2-68\x{{80}}-\x{{10ffff}}](?:{_GAP}{_DIGIT}){{12}}",
+    "iban": rf"(?i:{'|'.join(sorted(IBAN_LENGTHS))}){_DIGIT}{_DIGIT}(?:{_GAP}[A-Za-z0-9]){{11}}",
+    "key": f"{BOUNDARY}(?:{KEY})",
+    "mail": "@",
+    "phone": f"{BOUNDARY}(?:{PHONE})",
+}
+"""Patterns in an event's bytes without which a recogniser finds nothing, unless the JSON has escaped characters."""
+_ESCAPED: Final = r"\\[u/]"
+
+
+class Redactor:
+    """Redaction by the settings. The result for an event depends on nothing else, and a repetition changes nothing.
+
+    Raises StartError if Presidio is wanted and not installed.
+    """
+
+    def __init__(self, settings: RedactionSettings) -> None:
+        self._settings = settings
+        kinds = sorted(settings.kinds)
+        self._built_in = [_RECOGNISERS[kind]() for kind in kinds]
+        self._hints = pattern("|".join((_ESCAPED, *(_HINTS[kind] for kind in kinds)))) if kinds else None
+        self._presidio: tuple[Recogniser, ...] = ()
+        if settings.presidio_language:
+            self._presidio = (open_presidio(settings.presidio_language, settings.presidio_entities),)
+        self._reads_all = bool(settings.patterns or settings.patterns_of or self._presidio)
+        self._recognisers_in = cache(self._recognisers_of)
+
+    @property
+    def is_off(self) -> bool:
+        return self._hints is None and not self._reads_all
+
+    def redact(self, value: bytes, place: str | None = None) -> tuple[bytes, Counter[str]]:
+        """Return the JSON `value` with its texts redacted, and the number of masks by kind.
+
+        `place` is the project, `tenant/project`; by default the one that the event names.
+        """
+        if not self._reads_all and (self._hints is None or self._hints.search(value) is None):
+            return value, Counter()
+        hint, recognisers = self._recognisers_in(self._place_of(value) if place is None else place)
+
+        def redact_text(text: str) -> tuple[str, Counter[str]]:
+            if hint is not None and hint.search(encodable(text)) is None:
+                return text, Counter()
+            return redacted(text, recognisers, self._presidio)
+
+        return redact_json(value, redact_text, IDENTIFIERS)
+
+    def clean(self, value: bytes, place: str | None = None) -> bytes:
+        """Return `value` redacted, and count the masks."""
+        result, found = self.redact(value, place)
+        count_masks(found)
+        return result
+
+    def _recognisers_of(self, place: str) -> tuple[Any, Sequence[Recogniser]]:
+        """Return the recognisers of a project, and a pattern without which they find nothing; None: always look.
+
+        With an empty `place`, return those of all projects.
+        """
+        own = {(name, source) for name, source in self._settings.patterns_in(place).items()}
+        if not place:
+            for other in self._settings.patterns_of:
+                own |= self._settings.patterns_in(other).items()
+        recognisers = [*self._built_in, *(recogniser(source, name) for name, source in sorted(own))]
+        if self._presidio or not recognisers:
+            return None, recognisers
+        hints = [*(_HINTS[kind] for kind in sorted(self._settings.kinds)), *(source for _, source in sorted(own))]
+        try:
+            return pattern("|".join(f"(?:{hint})" for hint in hints)), recognisers
+        except InvalidPattern:  # too large together
+            return None, recognisers
+
+    def _place_of(self, value: bytes) -> str:
+        """Return the project that has own patterns and that the event names; empty if in doubt."""
+        if not self._settings.patterns_of:
+            return "/"
+        try:
+            event: Any = from_json(value)
+        except (ValueError, RecursionError):
+            return ""
+        if not isinstance(event, dict) or value.count(b'"tenant"') != 1 or value.count(b'"project"') != 1:
+            return ""
+        place = f"{event.get('tenant')}/{event.get('project')}"
+        return place if place in self._settings.patterns_of else "/"
+
+
+def count_masks(found: Counter[str]) -> None:
+    """Count masks by kind."""
+    for kind, number in found.items():
+        metrics.REDACTED.labels(kind).inc(number)

@@ -1,0 +1,78 @@
+"""Settings of redaction, the same for all services."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, StringConstraints, field_validator
+from pydantic_settings import SettingsConfigDict
+
+from servicekit.redaction.patterns import InvalidPattern, pattern
+from servicekit.redaction.spans import WHOLE
+from servicekit.settings import Settings
+
+Kind = Literal["card", "iban", "key", "mail", "phone"]
+PatternName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+Pattern = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
+PATTERNS_LIMIT: Final = 50
+"""Maximum number of own patterns of a project."""
+BUILT_IN: Final[tuple[Kind, ...]] = ("card", "iban", "key", "mail", "phone")
+_PLACE: Final = re.compile(r"[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}")
+_STARS: Final = "**"
+
+
+class RedactionSettings(Settings):
+    """Settings from the environment with the prefix REDACTION_, the same for all services.
+
+    `kinds` are the built-in recognisers that are used. `patterns` are own RE2 patterns by name for all projects,
+    `patterns_of` their changes in single projects, named as `tenant/project`; null removes a pattern.
+    `presidio_language` switches Microsoft Presidio on, for texts in that language and for `presidio_entities`.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="REDACTION_")
+
+    kinds: frozenset[Kind] = frozenset({"card", "iban", "key"})
+    patterns: dict[PatternName, Pattern] = Field(default_factory=dict)
+    patterns_of: dict[str, dict[PatternName, Pattern | None]] = Field(default_factory=dict)
+    presidio_language: Annotated[str, StringConstraints(pattern=r"^([a-z]{2})?$")] = ""
+    presidio_entities: tuple[str, ...] = ("PERSON",)
+
+    @field_validator("patterns")
+    @classmethod
+    def _are_usable(cls, patterns: dict[str, str]) -> dict[str, str]:
+        _check(patterns)
+        return patterns
+
+    @field_validator("patterns_of")
+    @classmethod
+    def _are_usable_in_projects(cls, tables: dict[str, dict[str, str | None]]) -> dict[str, dict[str, str | None]]:
+        for place, patterns in tables.items():
+            if not _PLACE.fullmatch(place):
+                raise ValueError(f"{place!r} is not tenant/project")
+            _check({name: source for name, source in patterns.items() if source is not None})
+        return tables
+
+    def patterns_in(self, place: str) -> Mapping[str, str]:
+        """Return the own patterns of a project, `tenant/project`, by name."""
+        changed = {**self.patterns, **self.patterns_of.get(place, {})}
+        return {name: source for name, source in changed.items() if source is not None}
+
+
+def _check(patterns: Mapping[str, str]) -> None:
+    """Raise ValueError unless each pattern can be used: a mask that it matches would be redacted again and again."""
+    if len(patterns) > PATTERNS_LIMIT:
+        raise ValueError(f"at most {PATTERNS_LIMIT} patterns")
+    masks = [_STARS, *(f"[{name}]" for name in (*BUILT_IN, WHOLE, *patterns))]
+    for name, source in patterns.items():
+        if name in (*BUILT_IN, WHOLE):
+            raise ValueError(f"{name!r} is the name of a built-in kind")
+        try:
+            compiled = pattern(source)
+        except InvalidPattern:
+            raise ValueError(f"the pattern {name!r} is not an RE2 pattern, or too large") from None
+        if compiled.search(""):
+            raise ValueError(f"the pattern {name!r} matches an empty text")
+        if matched := next((one for one in masks if compiled.search(one)), None):
+            raise ValueError(f"the pattern {name!r} matches the mask {matched}")

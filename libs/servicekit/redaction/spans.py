@@ -1,0 +1,70 @@
+"""Places to redact in a text, and the text with masks in their place. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
+
+ROUNDS_LIMIT: Final = 8
+WHOLE: Final = "text"
+"""Kind of the mask of a whole text."""
+
+
+class MaskedSpan(NamedTuple):
+    """Place in a text, from `start` up to `end`, with the kind of what it holds, such as `card`."""
+
+    start: int
+    end: int
+    kind: str
+
+
+Recogniser = Callable[[str], Iterable[MaskedSpan]]
+"""Returns the places of a text that must not be stored. The same text always gives the same places."""
+
+
+def mask(kind: str, length: int) -> str:
+    """Return the replacement of `length` characters of a `kind`, never longer, so that no length limit is exceeded."""
+    name = f"[{kind}]"
+    return name if len(name) <= length else "*" * length
+
+
+def joined(found: Iterable[MaskedSpan]) -> list[MaskedSpan]:
+    """Return the spans in order, overlapping ones as one; its kind is that of the first, of equal starts the longer."""
+    result: list[MaskedSpan] = []
+    for span in sorted(found, key=lambda one: (one.start, -one.end, one.kind)):
+        if span.end <= span.start:
+            continue
+        if result and span.start < result[-1].end:
+            result[-1] = result[-1]._replace(end=max(result[-1].end, span.end))
+        else:
+            result.append(span)
+    return result
+
+
+def redacted(text: str, recognisers: Sequence[Recogniser], once: Sequence[Recogniser] = ()) -> tuple[str, Counter[str]]:
+    """Return `text` with masks in place of what the recognisers find, and the number of masks by kind.
+
+    A mask may reveal a further match next to it, so they look again until nothing is found; a text in which there is
+    more after ROUNDS_LIMIT rounds is masked as a whole. Those in `once` look in the first round only.
+    """
+    counts: Counter[str] = Counter()
+    looking = [*recognisers, *once]
+    for _ in range(ROUNDS_LIMIT):
+        found = joined(span for recogniser in looking for span in recogniser(text))
+        if not found:
+            return text, counts
+        counts.update(span.kind for span in found)
+        text, looking = _masked(text, found), [*recognisers]
+    if any(True for recogniser in recognisers for _ in recogniser(text)):
+        return mask(WHOLE, len(text)), counts + Counter({WHOLE: 1})
+    return text, counts
+
+
+def _masked(text: str, found: Iterable[MaskedSpan]) -> str:
+    parts: list[str] = []
+    at = 0
+    for span in found:
+        parts += text[at : span.start], mask(span.kind, span.end - span.start)
+        at = span.end
+    return "".join((*parts, text[at:]))
