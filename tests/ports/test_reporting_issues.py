@@ -172,12 +172,15 @@ async def test_topics_are_counted_by_version(read_models: asyncpg.Pool, take: Ta
 
 
 @pytest.mark.parametrize(
-    ("waiting", "left", "at", "due"),
-    [(1, 0, None, True), (0, 0, None, False), (19, 0, NOW, False), (20, 9, NOW, True), (20, 11, NOW, False),
-     (0, 0, NOW - DAY, True)],
+    ("waiting", "left", "placed", "at", "due"),
+    [(4, 0, 0, None, False), (5, 0, 0, None, True), (0, 0, 0, None, False),
+     (4, 0, 0, NOW, False), (5, 0, 40, NOW, True), (5, 0, 60, NOW, False), (6, 0, 60, NOW, True),
+     (19, 0, 1_000, NOW, False), (20, 9, 1_000, NOW, True), (20, 11, 0, NOW, False), (0, 0, 9, NOW - DAY, True)],
 )  # fmt: skip
-def test_agents_are_grouped_daily_or_when_many_turns_wait(waiting: int, left: int, at: int | None, due: bool) -> None:
-    assert is_due(waiting, left, at, NOW) is due
+def test_agents_are_grouped_daily_or_when_many_of_their_turns_wait(
+    waiting: int, left: int, placed: int, at: int | None, due: bool
+) -> None:
+    assert is_due(waiting, left, placed, at, NOW) is due
 
 
 ISSUES: Final = "/conversations/acme/support/issues"

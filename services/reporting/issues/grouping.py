@@ -22,6 +22,8 @@ _DIMENSIONS: Final = 20
 _NEIGHBOURS: Final = 2
 _SPREAD: Final = 2
 _CLOSEST: Final = 0.8
+_SAME: Final = 0.85
+"""Similarity from which two turns count as one for the clustering."""
 _ANSWER: Final = 0.2
 """Weight of the answer's vector; the question has 1."""
 
@@ -105,7 +107,31 @@ def grouped(vectors: Vectors, issues: Sequence[int | None]) -> Groups:
 
 
 def _labels(vectors: Vectors) -> npt.NDArray[np.intp]:
-    """Return the cluster of each turn, -1 for none."""
+    """Return the cluster of each turn, -1 for none.
+
+    Almost equal turns are clustered as one, otherwise each popular question would be a dense cluster of its own. As
+    many of them as an issue needs are a cluster, if no other turns are near.
+    """
+    alike = _alike(vectors)
+    labels = _density_labels(vectors[np.unique(alike)])[np.unique(alike, return_inverse=True)[1]]
+    frequent = [row for row, count in zip(*np.unique(alike, return_counts=True), strict=True) if count >= SMALLEST]
+    for row in frequent:
+        if labels[row] < 0:
+            labels[alike == row] = labels.max(initial=-1) + 1
+    return labels
+
+
+def _alike(vectors: Vectors) -> npt.NDArray[np.intp]:
+    """Return for each turn the first turn that is almost equal to it: its own row, if no earlier one is."""
+    first = np.full(len(vectors), -1, dtype=np.intp)
+    for row in range(len(vectors)):
+        if first[row] < 0:
+            first[(first < 0) & (vectors @ vectors[row] >= _SAME)] = row
+            first[row] = row
+    return first
+
+
+def _density_labels(vectors: Vectors) -> npt.NDArray[np.intp]:
     if len(vectors) < SMALLEST:
         return np.full(len(vectors), -1, dtype=np.intp)
     width = min(_DIMENSIONS, *vectors.shape)

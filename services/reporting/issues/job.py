@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 _ENOUGH: Final = 20
 """Number of turns without an issue at which an agent's turns are grouped before the next day."""
+_FEW: Final = 5
+"""That number for an agent with few turns, such as one whose feedback has just begun."""
+_SHARE: Final = 10
+"""One of so many turns without an issue is enough, between the two numbers."""
 _PACKAGES: Final = ("numpy", "sklearn", "wordllama")
 log = logger("reporting")
 
@@ -45,11 +49,12 @@ class IssueJob:
             if not await connection.fetchval(*SQL.lock_issues()):
                 return 0
             try:
-                return await self._work()
+                return await self.work()
             finally:
                 await connection.execute(*SQL.unlock_issues())
 
-    async def _work(self) -> int:
+    async def work(self) -> int:
+        """Do the work of `catch_up`; the caller holds the lock."""
         if not is_available():
             # They are found again once the extra is installed.
             await self._pool.execute(*SQL.drop_rejection_changes())
@@ -64,7 +69,7 @@ class IssueJob:
         while done := await worker.place_changed():
             changed += done
         for row in await self._pool.fetch(*SQL.waiting_agents()):
-            if is_due(row["waiting"], row["left_waiting"], row["grouped_at"], self._clock.now()):
+            if is_due(row["waiting"], row["left_waiting"], row["placed"], row["grouped_at"], self._clock.now()):
                 await worker.group(AgentScope(row["tenant"], row["project"], row["agent_id"]))
         await worker.describe_changed()
         return changed
@@ -81,14 +86,16 @@ def is_available() -> bool:
     return all(find_spec(name) is not None for name in _PACKAGES)
 
 
-def is_due(waiting: int, left_waiting: int, grouped_at: int | None, now: int) -> bool:
+def is_due(waiting: int, left_waiting: int, placed: int, grouped_at: int | None, now: int) -> bool:
     """Return True if an agent's turns are due for grouping: on a new UTC day, or if many new turns have no issue.
 
-    `left_waiting` is the number of turns that the last grouping left without an issue. Times are in microseconds.
+    `left_waiting` is the number of turns that the last grouping left without an issue, and `placed` the number of turns
+    with one. Few turns are grouped soon, since that is cheap. Times are in microseconds.
     """
-    if grouped_at is None:
-        return waiting > 0
-    return now // DAY > grouped_at // DAY or waiting >= max(_ENOUGH, 2 * left_waiting)
+    enough = min(_ENOUGH, max(_FEW, (waiting + placed) // _SHARE))
+    if waiting >= max(enough, 2 * left_waiting):
+        return True
+    return grouped_at is not None and now // DAY > grouped_at // DAY
 
 
 def issue_encoder(choice: str) -> Embedder:

@@ -11,6 +11,7 @@ import asyncpg
 
 from contracts.instants import DAY
 from detector.encoders.embedder import Embedder, Vectors
+from reporting.issues.encoding import CachingEncoder
 from reporting.issues.grouping import MOST, Centre, centre_of, grouped, nearest, packed, turn_vectors, unpacked
 from reporting.issues.store import AgentScope, Rejection, Turn, place, recount, rejections, writing
 from reporting.issues.words import titles, words_of
@@ -38,7 +39,7 @@ class IssueWorker:
     def __init__(self, pool: asyncpg.Pool, clock: Clock, encoder: Embedder) -> None:
         self._pool = pool
         self._clock = clock
-        self._encoder = encoder
+        self._encoder = CachingEncoder(encoder)
 
     async def place_changed(self) -> int:
         """Assign a batch of changed rejections of one project to issues. Return their number, 0 if none are left."""

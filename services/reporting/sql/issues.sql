@@ -173,7 +173,10 @@ select id from issues where tenant = :tenant and project = :project and agent_id
 order by id
 
 -- name: waiting_agents
-select w.tenant, w.project, w.agent_id, w.waiting, a.grouped_at, coalesce(a.left_waiting, 0) as left_waiting
+select w.tenant, w.project, w.agent_id, w.waiting, a.grouped_at, coalesce(a.left_waiting, 0) as left_waiting, (
+    select coalesce(sum(i.turns), 0)::int from issues i
+    where i.tenant = w.tenant and i.project = w.project and i.agent_id = w.agent_id
+) as placed
 from (
     select tenant, project, agent_id, count(*)::int as waiting from issue_turns where issue_id is null
     group by tenant, project, agent_id

@@ -6,15 +6,13 @@ Ids depend only on names in the script, and times on `now`: two runs differ only
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from contracts.ids import derived_id
-from contracts.instants import format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, Topic
+from standalone.sample.envelope import PROJECT, TENANT, Arrival, arrival, envelope, sample_id
 from standalone.sample.script import Script, ScriptedConversation, ScriptLine
 
-TENANT, PROJECT = "demo", "support"
+__all__ = ["PROJECT", "TENANT", "arrivals", "events"]
 MINUTE = 60_000_000
 TO_READ = MINUTE // 3
 """A person's pause before they start to type, in microseconds; an agent's is half of it."""
@@ -22,21 +20,18 @@ TO_TYPE = MINUTE // 120
 """Time per character that a person types, in microseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """Body of an event and its time of arrival, in microseconds since the epoch."""
-
-    at: int
-    body: dict[str, Any]
-
-
 def events(script: Script, now: int) -> list[dict[str, Any]]:
     """Return all events of `script` as published up to `now` (microseconds since the epoch)."""
-    arrivals = [arrival for conversation in script.conversations for arrival in _exchange(conversation, script, now)]
+    return [one.body for one in sorted(arrivals(script, now), key=lambda one: one.at)]
+
+
+def arrivals(script: Script, now: int) -> list[Arrival]:
+    """Return all events of `script` with their times of arrival, in the order of the script."""
+    found = [one for conversation in script.conversations for one in _exchange(conversation, script, now)]
     for stray in script.strays:
         at = now - _us(stray.minutes_ago)
-        arrivals.append(Arrival(at, {**_envelope("stray", stray.name, at=at), **stray.event}))
-    return [arrival.body for arrival in sorted(arrivals, key=lambda arrival: arrival.at)]
+        found.append(Arrival(at, {**envelope("stray", stray.name, at=at), **stray.event}))
+    return found
 
 
 def _exchange(conversation: ScriptedConversation, script: Script, now: int) -> Iterator[Arrival]:
@@ -48,13 +43,13 @@ def _exchange(conversation: ScriptedConversation, script: Script, now: int) -> I
             said_at += _pause(line, by_agent)
         turn = turn if by_agent else number
         said = {
-            "messageId": _id("message", conversation.name, number),
+            "messageId": sample_id("message", conversation.name, number),
             "conversationId": conversation.name,
             "senderId": line.by,
             "senderType": "agent" if by_agent else "human",
             "content": line.text,
         }
-        message = {**said, "turnId": _id("turn", conversation.name, turn), **_about(line, conversation, script)}
+        message = {**said, "turnId": sample_id("turn", conversation.name, turn), **_about(line, conversation, script)}
         if line.reply and answer is not None:
             message["replyToMessageId"] = answer
         name = (conversation.name, number)
@@ -108,20 +103,7 @@ def _pause(line: ScriptLine, by_agent: bool) -> int:
 
 
 def _event(topic: Topic, name: tuple[str | int, ...], at: int, body: dict[str, Any], late: float = 0) -> Arrival:
-    return Arrival(at + _us(late), {"topic": topic.name, **_envelope(*name, at=at), **body})
-
-
-def _envelope(*name: str | int, at: int) -> dict[str, Any]:
-    return {
-        "eventId": _id("event", *name),
-        "occurredAt": format_instant(at),
-        "tenant": TENANT,
-        "project": PROJECT,
-    }
-
-
-def _id(*name: str | int) -> str:
-    return str(derived_id("sample", *name))
+    return arrival(topic, name, at, body, _us(late))
 
 
 def _us(minutes: float) -> int:

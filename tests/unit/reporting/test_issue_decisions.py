@@ -106,3 +106,21 @@ def test_without_a_version_the_day_of_the_resolution_divides() -> None:
     counts = [TopicCount(None, 6 * DAY, 10, 9), TopicCount("1", 7 * DAY, 10, 1)]
     found = resolution(counts, None, 7 * DAY + 5, {})
     assert (found.before, found.after) == (Share(10, 9), Share(10, 1))
+
+
+def test_turns_that_are_almost_equal_are_clustered_as_one() -> None:
+    topic = np.concatenate([np.repeat(one[None], 6, axis=0) for one in spread(0, 6)])
+    groups = grouped(np.concatenate([topic, spread(1, 6)]), [None] * 42)
+    assert sorted(map(sorted, groups.new)) == [list(range(36)), list(range(36, 42))]
+
+
+@pytest.mark.parametrize(("count", "issues"), [(2, []), (3, [[0, 1, 2]])])
+def test_three_equal_turns_are_an_issue_without_any_others(count: int, issues: list[list[int]]) -> None:
+    vectors = np.repeat(np.eye(1, 32, 9, dtype=np.float32), count, axis=0)
+    assert [sorted(one) for one in grouped(vectors, [None] * count).new] == issues
+
+
+def spread(axis: int, count: int) -> Vectors:
+    """Return vectors around an axis that are similar to each other, but not almost equal."""
+    noise = np.random.default_rng(axis).normal(size=(count, 32)).astype(np.float32)
+    return unit_rows(np.eye(32, dtype=np.float32)[axis] + 0.12 * noise)

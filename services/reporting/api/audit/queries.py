@@ -25,7 +25,7 @@ class PendingReview:
     drawn_at: int
 
 
-async def draw(pool: asyncpg.Pool, at: Project, span: TimeSpan, count: int, now: int) -> int:
+async def draw(pool: Connection | asyncpg.Pool, at: Project, span: TimeSpan, count: int, now: int) -> int:
     """Draw up to `count` answers at random that people responded to, and return their number.
 
     Two thirds are answers on which the machine was silent, the rest is split between rejections and praise. No answer

@@ -1,0 +1,49 @@
+"""Encoder with a cache: people repeat questions, and an answer's text is encoded with each of its rejections."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Final
+
+import numpy as np
+
+from detector.encoders.embedder import Embedder, Vectors, encodable
+
+_KEPT: Final = 4_096
+"""Maximum number of vectors in the cache: 6 MiB with 384 floats each."""
+
+
+class CachingEncoder:
+    """Encoder that encodes equal texts once. The cache has digests of texts, and no text."""
+
+    def __init__(self, encoder: Embedder, limit: int = _KEPT) -> None:
+        self._encoder = encoder
+        self._limit = limit
+        self._vectors: OrderedDict[bytes, Vectors] = OrderedDict()
+
+    @property
+    def name(self) -> str:
+        return self._encoder.name
+
+    @property
+    def dimension(self) -> int:
+        return self._encoder.dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return vectors of shape (len(texts), dimension), as the encoder does."""
+        if not texts:
+            return self._encoder.embed(texts)
+        digests = [sha256(encodable(text).encode()).digest() for text in texts]
+        known = {digest: self._vectors[digest] for digest in digests if digest in self._vectors}
+        unknown = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in known}
+        if unknown:
+            known |= zip(unknown, self._encoder.embed(list(unknown.values())), strict=True)
+        for digest, vector in known.items():
+            self._vectors[digest] = vector
+            self._vectors.move_to_end(digest)
+        while len(self._vectors) > self._limit:
+            self._vectors.popitem(last=False)
+        found: Vectors = np.stack([known[digest] for digest in digests])
+        return found

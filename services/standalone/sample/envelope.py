@@ -1,0 +1,43 @@
+"""Ids, times and envelopes of the sample's events. Pure.
+
+Ids depend only on names in the scripts, and times on the moment of the first run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from contracts.ids import derived_id
+from contracts.instants import format_instant
+from contracts.topics import Topic
+
+TENANT, PROJECT = "demo", "support"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Body of an event and its time of arrival, in microseconds since the epoch."""
+
+    at: int
+    body: dict[str, Any]
+
+
+def sample_id(*name: str | int) -> str:
+    """Return the id of the thing with that name."""
+    return str(derived_id("sample", *name))
+
+
+def envelope(*name: str | int, at: int) -> dict[str, Any]:
+    """Return the common fields of the event with that name, at `at` (microseconds)."""
+    return {
+        "eventId": sample_id("event", *name),
+        "occurredAt": format_instant(at),
+        "tenant": TENANT,
+        "project": PROJECT,
+    }
+
+
+def arrival(topic: Topic, name: tuple[str | int, ...], at: int, body: dict[str, Any], late: int = 0) -> Arrival:
+    """Return the event with that name, which arrives `late` microseconds after `at`."""
+    return Arrival(at + late, {"topic": topic.name, **envelope(*name, at=at), **body})
