@@ -20,6 +20,8 @@ the JSON schemas (`libs/contracts/schemas`) and in the AsyncAPI document ([async
 
 - A chat service sends the three `chat.*` topics. The record key must be `<tenant>/<project>/<conversationId>`, so that
   a conversation's events stay in order. A record has at most 1 MiB.
+- A service with posts, such as a forum, sends the three `post.*` topics, under the record key
+  `<tenant>/<project>/post:<postId>`. [Posts](posts.md) explains them.
 - A learner reads `feedback.created` from the beginning and keeps, for each `feedbackId`, the record with the highest
   `revision`. A record without a value (a tombstone) means that this feedback was erased.
 - The other topics connect the services. Other programs may read them, but must not write to them.

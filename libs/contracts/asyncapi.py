@@ -12,8 +12,8 @@ from contracts.topics import FOREVER, TOPICS, Topic
 
 EXAMPLES = Path(__file__).parent / "examples"
 DESCRIPTION = (
-    "Events that chat services send and that learners read. Records are JSON in UTF-8. Readers ignore unknown fields. "
-    "A duplicate of an event changes nothing."
+    "Events that chat services and forums send, and that learners read. Records are JSON in UTF-8. Readers ignore "
+    "unknown fields. A duplicate of an event changes nothing."
 )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from contracts.attachments import Attachments
 from contracts.base import Confidence, Event, Label, SenderType
 from contracts.inbound import MessageContent, OptionalId, ProducerId, ProducerInstant, Role
 from contracts.provenance import ProvenanceFields
+from contracts.sources import POST_PREFIX
 
 Attribute = Annotated[str, StringConstraints(max_length=256, pattern=r"^[^\x00]*$")]
 Emoji = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]+$")]
@@ -27,9 +28,20 @@ def words_of(content: str) -> str:
     return "" if content == DELETED else content
 
 
+def _is_of_a_chat(conversation_id: str) -> str:
+    if conversation_id.startswith(POST_PREFIX):
+        raise ValueError(f"a chat's conversation id must not begin with {POST_PREFIX}")
+    return conversation_id
+
+
 MessageId = Annotated[ProducerId, Field(description="The message's id, unique within its conversation.")]
 ConversationId = Annotated[
-    ProducerId, Field(description="The conversation, such as a channel or a chat session; its events stay in order.")
+    ProducerId,
+    AfterValidator(_is_of_a_chat),
+    Field(
+        description="The conversation, such as a channel or a chat session; its events stay in order. It must not "
+        "begin with `post:`, which marks posts with their comments."
+    ),
 ]
 ThreadId = Annotated[
     OptionalId,
@@ -107,7 +119,8 @@ class OriginalMessage(ProducerProvenance):
     """Copy of the message that a reply or reaction is about, sent by chat services that have it."""
 
     message_id: MessageId
-    conversation_id: ConversationId
+    conversation_id: ProducerId
+    """The conversation, such as a channel or a chat session; its events stay in order."""
     turn_id: OptionalId = None
     """The turn of that message. A message without a turn is its own turn."""
     sender_id: SenderId

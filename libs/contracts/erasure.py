@@ -21,6 +21,7 @@ from contracts.feedback import (
 )
 from contracts.ids import derived_id
 from contracts.instants import MINUTE
+from contracts.posts import PostCommented, PostPublished, PostReacted
 from contracts.topics import ERASURE_CONFIRMED
 
 ERASURE_MARGIN: Final = 5 * MINUTE
@@ -93,7 +94,11 @@ def _writer(event: ChatMessageIngested | ChatMessageReplyIngested) -> Person | N
     return Person(event.tenant, event.sender_id) if event.sender_type == "human" else None
 
 
-def _user(event: ChatMessageReactionIngested | FeedbackCreated | FeedbackResolved) -> Person:
+def _author(event: PostPublished | PostCommented) -> Person | None:
+    return Person(event.tenant, event.author_id) if event.author_type == "human" else None
+
+
+def _user(event: ChatMessageReactionIngested | PostReacted | FeedbackCreated | FeedbackResolved) -> Person:
     return Person(event.tenant, event.user_id)
 
 
@@ -102,6 +107,9 @@ _AUTHORS: Final[Mapping[type, Callable[[Any], Person | None]]] = {
     ChatMessageIngested: _writer,
     ChatMessageReplyIngested: _writer,
     ChatMessageReactionIngested: _user,
+    PostPublished: _author,
+    PostCommented: _author,
+    PostReacted: _user,
     FeedbackCreated: _user,
     FeedbackResolved: _user,
 }

@@ -5,6 +5,7 @@ Since the contract normalises, every service reads and stores the same value.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -20,6 +21,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from contracts.base import CONTENT_LIMIT, ID_LIMIT, ID_PATTERN, Id, Label
 from contracts.instants import LAST, format_instant, parse_loose_instant
+from contracts.sources import COMMENT_PREFIX
 
 OPTIONAL_PATTERN: Final = r"^[^\x00-\x1f\x7f-\x9f]*$"
 _EARLIEST_MS: Final = 100_000_000_000
@@ -38,11 +40,14 @@ def _instant(value: object, info: ValidationInfo) -> int:
     raise ValueError("a time must be RFC 3339 with an offset, or a number of epoch milliseconds")
 
 
-def _digits(value: int) -> str:
-    text = str(value)
-    if len(text) > ID_LIMIT:
-        raise ValueError
-    return text
+def _digits(limit: int) -> Callable[[int], str]:
+    def digits(value: int) -> str:
+        text = str(value)
+        if len(text) > limit:
+            raise ValueError
+        return text
+
+    return digits
 
 
 def _empty(_: str) -> str:
@@ -72,7 +77,7 @@ class _Or:
 
 SPELLING: Final = "spelling"
 """Type of the validation error for a value that fits none of a field's spellings; its message omits the value."""
-_INTEGER: Final = core_schema.no_info_after_validator_function(_digits, core_schema.int_schema(strict=True))
+_INTEGER: Final = core_schema.no_info_after_validator_function(_digits(ID_LIMIT), core_schema.int_schema(strict=True))
 _EMPTY: Final = core_schema.no_info_after_validator_function(_nothing, core_schema.literal_schema([""]))
 _BLANK: Final = core_schema.no_info_after_validator_function(
     _empty, core_schema.str_schema(max_length=CONTENT_LIMIT, pattern=r"^\s*$")
@@ -108,6 +113,23 @@ OptionalId = Annotated[
     Id | None, _Or((_INTEGER, _EMPTY), _AN_ID), WithJsonSchema({"anyOf": [*_OPTIONAL, {"type": "null"}]})
 ]
 """A `ProducerId` or None; an empty text becomes None."""
+PART_LIMIT: Final = ID_LIMIT - len(COMMENT_PREFIX)
+"""Maximum length of a post's or comment's id, which leaves room for its prefix."""
+_Part = Annotated[str, StringConstraints(min_length=1, max_length=PART_LIMIT, pattern=ID_PATTERN)]
+_PART_INTEGER: Final = core_schema.no_info_after_validator_function(
+    _digits(PART_LIMIT), core_schema.int_schema(strict=True)
+)
+_A_PART: Final = f"must be an integer, or a text of 1 to {PART_LIMIT} characters without control characters"
+_PART_SCHEMA: Final = [
+    {"type": "string", "minLength": 1, "maxLength": PART_LIMIT, "pattern": ID_PATTERN},
+    {"type": "integer"},
+]
+PartId = Annotated[_Part, _Or((_PART_INTEGER,), _A_PART), WithJsonSchema({"anyOf": _PART_SCHEMA})]
+"""A `ProducerId` that is the greater part of a message's id."""
+OptionalPartId = Annotated[
+    _Part | None, _Or((_PART_INTEGER,), _A_PART), WithJsonSchema({"anyOf": [*_PART_SCHEMA, {"type": "null"}]})
+]
+"""A `PartId` or None."""
 Role = Annotated[
     Label | None,
     _Or((_EMPTY,), "must be a text of at most 128 characters without control characters"),

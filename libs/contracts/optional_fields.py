@@ -11,8 +11,11 @@ from typing import Final
 
 from contracts.base import Envelope
 
-DECISIVE: Final = frozenset({"version", "sequence", "turn_id", "reply_to_message_id", "agent_id", "action"})
-"""Optional fields that affect an event's meaning: if one is invalid, the event is rejected. Do not add fields."""
+DECISIVE: Final = frozenset(
+    {"version", "sequence", "turn_id", "reply_to_message_id", "agent_id", "action", "comment_id", "parent_comment_id"}
+)
+"""Optional fields that affect an event's meaning: if one is invalid, the event is rejected. Do not add fields, except
+those that an event has had from the start."""
 
 
 @cache

@@ -1,10 +1,27 @@
-"""Sources of feedback, as named by `source` in `feedback.created`."""
+"""Sources of feedback, as named by `source` in `feedback.created`, and the ids of posts and comments."""
 
 from __future__ import annotations
 
 from typing import Final
 
+CHAT: Final = "chat"
+"""Source of replies and reactions to an agent's messages in a chat."""
+POST: Final = "post"
+"""Source of comments on, and reactions to, an agent's posts and comments."""
 RATING: Final = "rating"
 """Source of ratings on a project's own scales, which are not verdicts."""
 REVIEW: Final = "review"
 """Source of reviews: explicit feedback of the origin `reviewer`, which replaces the machine's verdicts on its turn."""
+
+POST_PREFIX: Final = "post:"
+"""Start of a post's message id, and of the conversation id that the post shares with its comments.
+
+Chat events whose conversation id begins with it are rejected, so no chat shares a conversation with a post.
+"""
+COMMENT_PREFIX: Final = "comment:"
+"""Start of a comment's message id."""
+
+
+def source_of(conversation_id: str) -> str:
+    """Return the source of replies and reactions in a conversation."""
+    return POST if conversation_id.startswith(POST_PREFIX) else CHAT

@@ -22,6 +22,7 @@ from contracts.feedback import (
     FeedbackSessionCreated,
 )
 from contracts.ids import conversation_key, partition_of
+from contracts.posts import PostCommented, PostPublished, PostReacted
 
 Consumer = Literal[
     "chat_bridge",
@@ -111,6 +112,27 @@ CHAT_REACTION = _conversation(
     "chat services",
     ("chat_bridge",),
     "an emoji was put on a message or removed",
+)
+POST_PUBLISHED = _conversation(
+    "post.published",
+    PostPublished,
+    "services with posts",
+    ("chat_bridge", "reporting", "feedback_turns"),
+    "a post was published",
+)
+POST_COMMENTED = _conversation(
+    "post.commented",
+    PostCommented,
+    "services with posts",
+    ("chat_bridge", "reporting", "feedback_turns"),
+    "a comment was written on a post or on another comment",
+)
+POST_REACTED = _conversation(
+    "post.reacted",
+    PostReacted,
+    "services with posts",
+    ("chat_bridge",),
+    "an emoji was put on a post or a comment, or removed",
 )
 REPLY_RECEIVED = _conversation(
     "feedback.reply.received", FeedbackReplyReceived, "chat_bridge", ("feedback",), "a message to an agent was a reply"
@@ -206,6 +228,9 @@ TOPICS: tuple[Topic, ...] = (
     CHAT_MESSAGE,
     CHAT_REPLY,
     CHAT_REACTION,
+    POST_PUBLISHED,
+    POST_COMMENTED,
+    POST_REACTED,
     REPLY_RECEIVED,
     REACTION_RECEIVED,
     EXPLICIT_RECEIVED,
@@ -224,9 +249,10 @@ IN_LOG_ORDER = MappingProxyType({topic.name: rank for rank, topic in enumerate(C
 
 A group reads their partitions of one number in the order of the log's times (`servicekit/log/ordered_fetch.py`).
 """
+POST_TOPICS = (POST_PUBLISHED, POST_COMMENTED, POST_REACTED)
+INBOUND_TOPICS = CHAT_TOPICS + POST_TOPICS
 
-
-FOREIGN = frozenset(topic.name for topic in CHAT_TOPICS)
+FOREIGN = frozenset(topic.name for topic in INBOUND_TOPICS)
 """Topics that other programs write to; their headers are not trusted."""
 
 

@@ -12,9 +12,10 @@ from operator import attrgetter
 from typing import Any, Final
 
 from contracts.chat import ChatMessageIngested, ChatMessageReplyIngested
+from contracts.posts import PostCommented, PostPublished
 
-MessageEvent = ChatMessageIngested | ChatMessageReplyIngested
-"""Event that contains a message: a message event or a reply event."""
+MessageEvent = ChatMessageIngested | ChatMessageReplyIngested | PostPublished | PostCommented
+"""Event that contains a message: a message, a reply, a post or a comment."""
 
 COPY: Final = b"\x00"
 """Version of a message that is known only from a copy; every event's version is greater."""
@@ -34,6 +35,8 @@ def message_in(event: MessageEvent) -> ChatMessageIngested:
     """
     if isinstance(event, ChatMessageIngested):
         return event
+    if isinstance(event, PostPublished | PostCommented):
+        return event.as_message
     return ChatMessageIngested(
         event_id=event.event_id,
         occurred_at=event.occurred_at,
@@ -55,11 +58,11 @@ def message_in(event: MessageEvent) -> ChatMessageIngested:
 def version_of(event: MessageEvent) -> bytes:
     """Return 25 bytes that order the versions of one message; the greatest version counts.
 
-    Versions from message events are greater than those from reply events, which have fewer fields. Next, the later
+    Versions from reply events are less than all others, because replies have fewer fields. Next, the later
     (occurredAt, sequence) is greater; a missing sequence is less than 0. Ties are broken by a hash of the content, so
     that all indexes choose the same version. Versions with the same content and time are equal.
     """
-    rank = _MESSAGE if isinstance(event, ChatMessageIngested) else _REPLY
+    rank = _REPLY if isinstance(event, ChatMessageReplyIngested) else _MESSAGE
     occurred_at, sequence = place_of(event)
     return rank + occurred_at.to_bytes(8) + (sequence + 1).to_bytes(8) + _digest(message_in(event))
 

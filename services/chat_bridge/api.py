@@ -1,4 +1,4 @@
-"""HTTP ingest of chat events for producers without a Kafka client, as one JSON object per line."""
+"""HTTP ingest of chat events and posts for producers without a Kafka client, as one JSON object per line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from chat_bridge.ingest import LINES_LIMIT, IngestProject, TooManyLines, check
 from chat_bridge.intake import Intake
 from contracts.base import Name
+from contracts.topics import INBOUND_TOPICS
 from servicekit import RequestRefused, Routes, read_body
 
 INGEST_LIMIT = 8 * 1024 * 1024
@@ -18,6 +19,7 @@ REFUSED_SHOWN = 1_000
 EVENTS = "/ingest/{tenant}/{project}/events"
 NDJSON = "application/x-ndjson"
 NDJSON_READERS = dict.fromkeys((NDJSON, "application/ndjson", "application/jsonl"), bytes)
+_NAMES = [topic.name for topic in INBOUND_TOPICS]
 _EXAMPLE = (
     '{"topic":"chat.message.ingested","eventId":"e-1","occurredAt":"2026-11-20T09:29:00Z","messageId":"m-1",'
     '"conversationId":"c-42","turnId":"t-7","senderId":"ann","senderType":"human","content":"What does it cost?"}\n'
@@ -59,8 +61,8 @@ ANSWERS = {
 BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "description": "Events of chat.message.ingested, chat.message.reply.ingested and "
-        "chat.message.reaction.ingested, each with its `topic`. Tenant and project may be left out.",
+        "description": f"Events of {', '.join(_NAMES[:-1])} and {_NAMES[-1]}, each with its `topic`. Tenant and "
+        "project may be left out.",
         "content": {NDJSON: {"schema": {"type": "string"}, "example": _EXAMPLE}},
     }
 }
@@ -76,7 +78,7 @@ def ingest_router(intake: Intake) -> Routes:
         tenant: Name,
         project: Name,
     ) -> Ingested:
-        """Write chat events to the log, one JSON object per line.
+        """Write events of chats and posts to the log, one JSON object per line.
 
         Each line is checked separately: valid lines are written, invalid ones are listed with their errors. A line
         more than five minutes ahead of the log's time is also listed, as `future`, and becomes a dead letter.

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chat_bridge.model import (
-    About,
     IndexedMessage,
     MessageKey,
     ParkedEvent,
@@ -17,7 +16,8 @@ from chat_bridge.model import (
     without_copy,
 )
 from chat_bridge.translate import Translated, message_of, translate
-from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
+from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
+from contracts.posts import About, PostReacted, about_in
 from contracts.versions import COPY, message_in, same_source, version_of
 from servicekit import STORED, UNCHANGED, DeadLettered, Message, Outcome, Parked, Received
 
@@ -27,7 +27,7 @@ PARKING_FULL = DeadLettered("parking_full")
 
 @dataclass(slots=True)
 class BatchedEvent:
-    """One event. A message sets `message`, a reaction sets `about`, a reply sets both.
+    """One event. A message or a post sets `message`, a reaction sets `about`, a reply or a comment sets both.
 
     `copy` is the original that a reply or reaction carries, if it is a copy of the message that the event names. Later
     steps set `forwarded` (the derived feedback event) or `parked` (the event that waits for its original).
@@ -175,37 +175,36 @@ def parked_keys(events: Iterable[BatchedEvent]) -> set[ParkedKey]:
 
 
 def _read(received: Received[Any]) -> BatchedEvent:
-    event = received.event
-    if type(event) is ChatMessageReactionIngested:
-        return BatchedEvent(received, about=event, copy=_copy_in(event))
+    event, about = received.event, about_in(received.event)
+    if isinstance(event, ChatMessageReactionIngested | PostReacted):
+        return BatchedEvent(received, about=about, copy=_copy_in(about))
     message = indexed(message_in(event), event.tenant, event.project, version_of(event))
-    if isinstance(event, ChatMessageIngested):
-        return BatchedEvent(received, message)
-    return BatchedEvent(received, message, event, _copy_in(event))
+    return BatchedEvent(received, message, about, _copy_in(about))
 
 
-def _copy_in(event: About) -> IndexedMessage | None:
+def _copy_in(event: About | None) -> IndexedMessage | None:
     """Return the copy in the event, if it is a copy of the message that the event names."""
-    if event.original is None:
+    if event is None or event.original is None:
         return None
     copy = indexed(event.original, event.tenant, event.project, COPY)
     return copy if copy.key == original_key(event) else None
 
 
 def _parked_key(event: BatchedEvent) -> ParkedKey:
-    about = event.received.event
-    return ParkedKey(about.tenant, about.project, event.received.topic, identity_of(about))
+    assert event.about is not None
+    return ParkedKey(event.about.tenant, event.about.project, event.received.topic, identity_of(event.about))
 
 
 def _parked(event: BatchedEvent, now: int) -> ParkedEvent:
     """Return the event to park, without its copy of a message, which may contain another person's words."""
     received = event.received
     value = received.raw.value or b""
+    assert event.about is not None
     return ParkedEvent(
         key=_parked_key(event),
-        original=original_key(received.event),
+        original=original_key(event.about),
         record_key=received.raw.key,
-        value=value if received.event.original is None and not received.dropped else without_copy(received.event),
+        value=value if event.about.original is None and not received.dropped else without_copy(received.event),
         cause=received.cause,
         traceparent=received.traceparent,
         log_time=received.first_log_time,

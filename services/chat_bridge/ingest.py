@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json
 
 from contracts.base import Envelope
-from contracts.topics import BY_NAME, CHAT_TOPICS
+from contracts.topics import BY_NAME, INBOUND_TOPICS
 from servicekit import Message, Received, Unreadable
 
 LINES_LIMIT = 50_000
 """Maximum number of lines in a request."""
 _AT_ONCE = 200
-_MODELS: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in CHAT_TOPICS}
+_MODELS: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in INBOUND_TOPICS}
 _BLANKS = b" \t\r"
 
 

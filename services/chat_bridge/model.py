@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from contracts.base import TEXT_LIMIT, SenderType
-from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested, OriginalMessage
+from contracts.base import TEXT_LIMIT, Event, SenderType
+from contracts.chat import ChatMessageIngested, OriginalMessage
 from contracts.ids import NAMESPACE, uuid5
+from contracts.posts import About, about_in
 from contracts.provenance import NO_PROVENANCE, Provenance, provenance_of, question_named, thread_of
 from contracts.topics import BY_NAME
-
-About = ChatMessageReplyIngested | ChatMessageReactionIngested
-"""An event about another message."""
 
 
 class MessageKey(NamedTuple):
@@ -77,9 +75,9 @@ class ParkedEvent:
 
     @property
     def event(self) -> About:
-        """The event in `value`."""
-        event = BY_NAME[self.key.topic].event.from_wire(self.value)
-        assert isinstance(event, About)
+        """The reply or reaction in `value`."""
+        event = about_in(BY_NAME[self.key.topic].event.from_wire(self.value))
+        assert event is not None
         return event
 
 
@@ -111,6 +109,6 @@ def identity_of(event: About) -> str:
     return str(uuid5(NAMESPACE, without_copy(event).decode()))
 
 
-def without_copy(event: About) -> bytes:
+def without_copy(event: Event) -> bytes:
     """Return the event as JSON without the copy of its original, which may contain another person's words."""
     return event.model_dump_json(by_alias=True, exclude_none=True, exclude={"original"}).encode()

@@ -8,12 +8,12 @@ from typing import Final, NamedTuple
 from pydantic_core import from_json
 
 from contracts.base import ID_PATTERN
-from contracts.topics import CHAT_TOPICS
+from contracts.topics import INBOUND_TOPICS
 from servicekit import Unreadable
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ID: Final = re.compile(ID_PATTERN)
-_TOPICS: Final = frozenset(topic.name for topic in CHAT_TOPICS)
+_TOPICS: Final = frozenset(topic.name for topic in INBOUND_TOPICS)
 _INDEX: Final = re.compile(r"\.\d+")
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from chat_bridge.model import About, IndexedMessage
+from chat_bridge.model import IndexedMessage
 from contracts.base import PERSON, TEXT_LIMIT
 from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
 from contracts.headers import Headers
 from contracts.ids import derived_id
+from contracts.posts import About
 from contracts.provenance import thread_of
 from contracts.subjects import subject_of
 from contracts.topics import REACTION_RECEIVED, REPLY_RECEIVED, Topic

@@ -22,7 +22,7 @@ from contracts.feedback import (
 from contracts.fields import TAGS_LIMIT
 from contracts.ids import canonical
 from contracts.provenance import Provenance, provenance_of
-from contracts.sources import RATING, REVIEW
+from contracts.sources import RATING, REVIEW, source_of
 from feedback.emojis import DEFAULT_REWARDS, normalise, reward_of
 from feedback.merge import UNMAPPED
 from feedback.model import ONLY_SLOT, Change, Entry, Key, Payload, Stamp
@@ -53,12 +53,12 @@ def key_of(event: Any) -> Key:
 
 @key_of.register
 def _(event: FeedbackReplyReceived) -> Key:
-    return _key(event, "chat", event.reply_sender_id, event.agent_id, event.message_id)
+    return _key(event, source_of(event.conversation_id), event.reply_sender_id, event.agent_id, event.message_id)
 
 
 @key_of.register
 def _(event: FeedbackReactionReceived) -> Key:
-    return _key(event, "chat", event.reaction_user_id, event.agent_id, event.agent_message_id)
+    return _key(event, source_of(event.conversation_id), event.reaction_user_id, event.agent_id, event.agent_message_id)
 
 
 @key_of.register

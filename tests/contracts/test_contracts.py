@@ -209,11 +209,16 @@ def test_a_group_reads_what_the_table_says() -> None:
         "chat.message.ingested",
         "chat.message.reply.ingested",
         "chat.message.reaction.ingested",
+        "post.published",
+        "post.commented",
+        "post.reacted",
         "feedback.erasure.requested",
     ]
     assert [topic.name for topic in consumed_by("reporting")] == [
         "chat.message.ingested",
         "chat.message.reply.ingested",
+        "post.published",
+        "post.commented",
         "feedback.erasure.requested",
         "feedback.session.created",
         "feedback.created",

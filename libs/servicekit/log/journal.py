@@ -86,7 +86,8 @@ class Journal:
 @cache
 def _about(kind: type[Any]) -> Callable[[Any], tuple[str | None, str | None]]:
     """Return a getter of the conversation and of the message that events of a type are or are about."""
-    message = next((name for name in _MESSAGE_NAMES if name in kind.model_fields), None)
+    # Of posts, the message's id is a property.
+    message = next((name for name in _MESSAGE_NAMES if name in kind.model_fields or hasattr(kind, name)), None)
     if message is None:
         return lambda event: (getattr(event, "conversation_id", None), None)
     return attrgetter("conversation_id", message)

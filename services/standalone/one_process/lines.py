@@ -16,12 +16,13 @@ from pydantic_core import from_json
 from contracts.base import RECORD_LIMIT, Envelope
 from contracts.ids import conversation_key
 from contracts.instants import LAST
-from contracts.topics import CHAT_TOPICS
+from contracts.sources import POST_PREFIX
+from contracts.topics import INBOUND_TOPICS
 from servicekit.log.records import Coordinates, RawRecord, Unreadable, read
 
 KEY_LIMIT = 512
 """Characters of a record key. A longer one belongs to an event that is rejected anyway."""
-_MODELS: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in CHAT_TOPICS}
+_MODELS: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in INBOUND_TOPICS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +69,11 @@ def _key_of(event: dict[str, Any]) -> str | None:
     match event:
         case {"tenant": str(tenant), "project": str(project), "conversationId": str(conversation)}:
             key = conversation_key(tenant, project, conversation)
-            return key if len(key) <= KEY_LIMIT else None
+        case {"tenant": str(tenant), "project": str(project), "postId": str(post)}:
+            key = conversation_key(tenant, project, POST_PREFIX + post)
         case _:
             return None
+    return key if len(key) <= KEY_LIMIT else None
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:

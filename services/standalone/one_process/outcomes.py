@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from contracts.topics import CHAT_TOPICS
+from contracts.topics import INBOUND_TOPICS
 from servicekit.log.outcome import DeadLettered, Ignored, Observation, Outcome, Parked, Stored, Unchanged, reason_of
 from standalone.one_process.replay import RejectedLine, ReplayResult
 
-_CHAT = frozenset(topic.name for topic in CHAT_TOPICS)
+_INBOUND = frozenset(topic.name for topic in INBOUND_TOPICS)
 _NAMES: dict[type[Outcome], str] = {
     Stored: "good",
     Unchanged: "duplicate",
@@ -46,7 +46,7 @@ class Outcomes:
             return
         if group == "chat_bridge":
             _note(self._bridge, observation.cause, outcome)
-        elif group == "feedback" and topic not in _CHAT:
+        elif group == "feedback" and topic not in _INBOUND:
             _note(self._derived, observation.cause, outcome)
 
     def of(self, cause: str) -> Outcome | None:

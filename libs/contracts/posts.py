@@ -1,0 +1,203 @@
+"""Events that forums and other services with posts send: posts, comments and reactions, and the chat events they are.
+
+A post and its comments are a conversation of their own. The post's message id is `post:` and its id, like that of the
+conversation; a comment's is `comment:` and its id. So a post and a comment with equal ids are two messages, and no chat
+has either.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from contracts.attachments import Attachments
+from contracts.chat import (
+    ChatEvent,
+    ChatMessageIngested,
+    ChatMessageReactionIngested,
+    ChatMessageReplyIngested,
+    EmojiAction,
+    EmojiField,
+    ProducerProvenance,
+    WrittenBy,
+)
+from contracts.inbound import PART_LIMIT, MessageContent, OptionalId, OptionalPartId, PartId, ProducerId, Role
+from contracts.sources import COMMENT_PREFIX, POST_PREFIX
+
+PostId = Annotated[PartId, Field(description=f"The post's id, unique in its project; at most {PART_LIMIT} characters.")]
+CommentId = Annotated[
+    PartId, Field(description=f"The comment's id, unique among its post's comments; at most {PART_LIMIT} characters.")
+]
+AuthorId = Annotated[ProducerId, Field(description="The id of the person or agent that wrote it.")]
+AuthorType = Annotated[WrittenBy, Field(description="`human` if a person wrote it, or `agent`.")]
+AuthorRole = Annotated[
+    Role, Field(description="The platform's own name for the author's role, such as `registered` or `moderator`.")
+]
+AgentId = Annotated[
+    OptionalId, Field(description="The agent that wrote it; by default an agent's text is by the agent `authorId`.")
+]
+Turn = Annotated[
+    OptionalId,
+    Field(
+        description="The turn: a question and its answer. An agent's post or comment without a turn is its own turn."
+    ),
+]
+Content = Annotated[
+    MessageContent, Field(description="The text, with the title if there is one; at most 200,000 characters.")
+]
+
+
+class PostEvent(ChatEvent):
+    """Event about a post."""
+
+    post_id: PostId
+
+    @property
+    def conversation_id(self) -> str:
+        """The conversation of the post and its comments."""
+        return POST_PREFIX + self.post_id
+
+
+class PostPublished(ProducerProvenance, PostEvent):
+    """An agent or a person published a post, or edited it. Of several events with one `post_id`, the latest counts.
+
+    The content `(message deleted)` deletes the post.
+    """
+
+    turn_id: Turn = None
+    author_id: AuthorId
+    author_type: AuthorType
+    user_type: AuthorRole = None
+    agent_id: AgentId = None
+    content: Content
+    attachments: Attachments = None
+
+    @property
+    def message_id(self) -> str:
+        return POST_PREFIX + self.post_id
+
+    @property
+    def as_message(self) -> ChatMessageIngested:
+        """The post as a message."""
+        return _message(self, None)
+
+
+class PostCommented(ProducerProvenance, PostEvent):
+    """An agent or a person commented on a post or on another comment, or edited the comment; the latest event counts.
+
+    The content `(message deleted)` deletes the comment.
+    """
+
+    comment_id: CommentId
+    parent_comment_id: OptionalPartId = None
+    """The comment that this one answers; null for a comment on the post itself."""
+    turn_id: Turn = None
+    author_id: AuthorId
+    author_type: AuthorType
+    user_type: AuthorRole = None
+    agent_id: AgentId = None
+    content: Content
+    attachments: Attachments = None
+
+    @model_validator(mode="after")
+    def _is_about_something_else(self) -> Self:
+        if self.parent_comment_id == self.comment_id:
+            raise ValueError("a comment on itself")
+        return self
+
+    @property
+    def message_id(self) -> str:
+        return COMMENT_PREFIX + self.comment_id
+
+    @property
+    def original_message_id(self) -> str:
+        """The message that the comment answers."""
+        return _target(self.post_id, self.parent_comment_id)
+
+    @property
+    def as_message(self) -> ChatMessageIngested:
+        """The comment as a message."""
+        return _message(self, self.original_message_id)
+
+    @property
+    def as_reply(self) -> ChatMessageReplyIngested:
+        """The comment as a reply to the post or to the other comment."""
+        return ChatMessageReplyIngested.model_construct(
+            **_envelope(self),
+            message_id=self.message_id,
+            original_message_id=self.original_message_id,
+            sender_id=self.author_id,
+            sender_type=self.author_type,
+            content=self.content,
+            attachments=self.attachments,
+        )
+
+
+class PostReacted(PostEvent):
+    """A person put an emoji on a post or on a comment, or removed it."""
+
+    comment_id: OptionalPartId = None
+    """The comment with the emoji; null if it is on the post."""
+    user_id: ProducerId
+    """The person who put or removed the emoji."""
+    user_type: Role = None
+    """The platform's own name for that person's role. Only `agent` has a meaning: it marks another agent."""
+    emoji: EmojiField
+    action: EmojiAction = "added"
+
+    @property
+    def message_id(self) -> str:
+        """The message with the emoji."""
+        return _target(self.post_id, self.comment_id)
+
+    @property
+    def as_reaction(self) -> ChatMessageReactionIngested:
+        """The reaction to the message."""
+        return ChatMessageReactionIngested.model_construct(
+            **_envelope(self),
+            message_id=self.message_id,
+            user_id=self.user_id,
+            user_type=self.user_type,
+            emoji=self.emoji,
+            action=self.action,
+        )
+
+
+About = ChatMessageReplyIngested | ChatMessageReactionIngested
+"""An event about another message."""
+
+
+def about_in(event: Any) -> About | None:
+    """Return the reply or reaction that `event` is; None for a message or a post."""
+    if isinstance(event, ChatMessageReplyIngested | ChatMessageReactionIngested):
+        return event
+    if isinstance(event, PostCommented):
+        return event.as_reply
+    return event.as_reaction if isinstance(event, PostReacted) else None
+
+
+def _target(post_id: str, comment_id: str | None) -> str:
+    return POST_PREFIX + post_id if comment_id is None else COMMENT_PREFIX + comment_id
+
+
+# The values are validated, and the conversation id is one that the models of chat events reject.
+def _message(event: PostPublished | PostCommented, reply_to: str | None) -> ChatMessageIngested:
+    agent_id = (event.agent_id or event.author_id) if event.author_type == "agent" else event.agent_id
+    return ChatMessageIngested.model_construct(
+        **_envelope(event),
+        **{name: getattr(event, name) for name in ProducerProvenance.model_fields},
+        message_id=event.message_id,
+        turn_id=event.turn_id,
+        sender_id=event.author_id,
+        sender_type=event.author_type,
+        user_type=event.user_type,
+        agent_id=agent_id,
+        content=event.content,
+        attachments=event.attachments,
+        reply_to_message_id=reply_to,
+    )
+
+
+def _envelope(event: PostEvent) -> dict[str, Any]:
+    return {name: getattr(event, name) for name in ChatEvent.model_fields} | {"conversation_id": event.conversation_id}
