@@ -1,6 +1,48 @@
 -- Tables of reporting after all migrations, made by `make docs`. The service applies services/reporting/migrations.
 -- The table `migrations` has the applied files.
 
+-- Argon2 hash of each password, and SHA-256 of the unused link to set one
+create table account_secrets (
+    name text not null,
+    password_hash text,
+    link_hash bytea,
+    link_expires_at bigint,
+    primary key (name),
+    foreign key (name) references accounts(name) on delete cascade
+);
+create index account_secrets_of_link on account_secrets (link_hash) where link_hash is not null;
+
+-- Signed-in browsers: SHA-256 of the cookie
+create table account_sessions (
+    session_hash bytea not null,
+    name text not null,
+    created_at bigint not null,
+    primary key (session_hash),
+    foreign key (name) references accounts(name) on delete cascade
+);
+create index account_sessions_of_account on account_sessions (name);
+
+-- Operators who sign in with a password. Times are in microseconds
+create table accounts (
+    name text not null,
+    -- The tenant whose projects the account may use; * means all tenants
+    tenant text not null,
+    -- Names of projects; only * means all of the tenant
+    projects text[] not null,
+    role text not null,
+    created_at bigint not null,
+    created_by text not null,
+    -- Time of the last change of the password; null until the first one is set
+    password_at bigint,
+    disabled_at bigint,
+    primary key (name),
+    check (cardinality(projects) > 0),
+    check (name ~ '^[a-z0-9][a-z0-9._@+-]{0,99}$'),
+    check (role = any (array['reader', 'reviewer', 'operator', 'admin'])),
+    check (tenant <> '*' or projects = array['*'])
+);
+create index accounts_of_tenant on accounts (tenant, name);
+
 -- Periods whose digest was written, so that each is sent once
 create table alert_digests (
     tenant text not null,
@@ -518,6 +560,14 @@ create table sessions (
     primary key (tenant, id)
 );
 create index sessions_time on sessions (tenant, recorded_at);
+
+-- Failed attempts within a window since `since`, by SHA-256 of a name or an address
+create table sign_in_attempts (
+    subject bytea not null,
+    failures integer not null,
+    since bigint not null,
+    primary key (subject)
+);
 
 -- Hours whose feedback has changed since they were counted
 create table stale_hours (

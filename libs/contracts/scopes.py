@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 READ: Final = "read"
-"""Read reports, transcripts, artifacts, exports and the dashboard."""
+"""Read reports, transcripts, artifacts and the dashboard."""
 REVIEW: Final = "review"
 """Review the machine's verdicts, and replace them by the review."""
+EXPORT: Final = "export"
+"""Download exports, and the list of feedback as a file."""
+OPERATE: Final = "operate"
+"""Change alert rules, and test their channels."""
 DETECT: Final = "detect"
 """Use the routes for agent runtimes: detect, strategies, metadata of turns, latest feedback."""
 INGEST: Final = "ingest"
@@ -15,5 +19,5 @@ INGEST: Final = "ingest"
 ON_BEHALF: Final = "on_behalf"
 """Give and read feedback of other people."""
 ADMIN: Final = "admin"
-"""Use dead letters, erasure, purge, webhooks and metrics."""
-ALL_SCOPES: Final = frozenset({READ, REVIEW, DETECT, INGEST, ON_BEHALF, ADMIN})
+"""Use dead letters, erasure, purge, webhooks, metrics, and accounts."""
+ALL_SCOPES: Final = frozenset({READ, REVIEW, EXPORT, OPERATE, DETECT, INGEST, ON_BEHALF, ADMIN})

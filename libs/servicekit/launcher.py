@@ -28,8 +28,9 @@ from servicekit.log.topics import ensure_topics
 from servicekit.logging import configure_logging, logger
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import content_of, read_settings
-from servicekit.web.access import AuthSettings, authenticator_for
+from servicekit.web.access import AuthSettings, authenticator_for, remote_accounts
 from servicekit.web.application import add_routes, application, guarded
+from servicekit.web.auth import AnyOf, AnyOfLater
 from servicekit.web.server import HttpServer
 from servicekit.web.settings import HttpSettings
 
@@ -77,11 +78,13 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
     """
     token = token or content_of("AGENT_FEEDBACK_TOKEN")
     auth, http = read_settings(AuthSettings), read_settings(HttpSettings)
-    authenticator = authenticator_for(auth, token)
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, _stop, stopping)
     service: Service | None = None
+    remote = remote_accounts(auth)
+    issued = AnyOfLater(lambda: None if service is None else service.authenticators or remote)
+    authenticator = AnyOf(authenticator_for(auth, token), issued)
 
     async def not_ready() -> str | None:
         return f"{program.name} is starting" if service is None else await service.not_ready()

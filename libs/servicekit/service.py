@@ -47,6 +47,7 @@ from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from servicekit.redaction.redactor import Redactor
 from servicekit.redaction.settings import RedactionSettings
 from servicekit.settings import ReadSettings, read_settings
+from servicekit.web.auth import Authenticator
 from servicekit.web.log_writer import LogWriter
 
 CANCEL_SECONDS = 2.0
@@ -114,6 +115,8 @@ class Service:
         """Journal of the outcomes, once the parts are open."""
         self.watched: list[Callable[[], Sequence[str]]] = []
         """Further sources of warnings for an operator."""
+        self.authenticators: list[Authenticator] = []
+        """Authenticators of tokens that this service issues, for all routes of the process."""
         self.resources = AsyncExitStack()
         self._periodics: list[Periodic] = []
         self._wakes: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)

@@ -10,6 +10,8 @@ from pathlib import Path
 import asyncpg
 
 from contracts.where import FeedbackState
+from reporting.access.accounts import Accounts
+from reporting.access.sessions import AccountSessions
 from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.sending import AlertCourier
@@ -63,8 +65,13 @@ class ReportingParts:
     alerts: AlertSettings
     alert_courier: AlertCourier
     feedback_metrics: FeedbackMetrics
+    sessions: AccountSessions
     health: Health | None
     where: Where | None
+
+    @property
+    def accounts(self) -> Accounts:
+        return Accounts(self.pool, self.service.context.clock)
 
     @property
     def alert_administration(self) -> AlertAdministration:
@@ -117,6 +124,8 @@ async def open_parts(
     alerts = read_alerts(settings.alerts)
     alert_courier = AlertCourier(alerts, AlertMessages(pool), service.context.clock)
     service.resources.push_async_callback(alert_courier.close)
+    sessions = AccountSessions(pool, service.context.clock, settings.session_days)
+    service.authenticators.append(sessions)
     service.facts["report"] = partial(totals, pool)
     return ReportingParts(
         settings=settings,
@@ -134,6 +143,7 @@ async def open_parts(
         alerts=alerts,
         alert_courier=alert_courier,
         feedback_metrics=FeedbackMetrics(pool, service.context.clock),
+        sessions=sessions,
         health=health,
         where=where,
     )

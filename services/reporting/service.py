@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from contracts.scopes import ADMIN, DETECT, READ, REVIEW
+from contracts.scopes import ADMIN, DETECT, EXPORT, OPERATE, READ, REVIEW
+from reporting.api.access import callers_router
 from reporting.api.alerts import ALERTS, REMOVALS, RULES, TESTS, alerts_router
 from reporting.api.audit.routes import AUDIT, DRAWS, audit_router
 from reporting.api.conversations import CONVERSATION, PROJECT, conversations_router
-from reporting.api.exports import EXPORT, exports_router
+from reporting.api.exports import EXPORT as EXPORTS
+from reporting.api.exports import exports_router
 from reporting.api.figures import SESSIONS, figures_router
 from reporting.api.issues import CHANGE, ISSUE, ISSUES, MERGE, SPLIT, issues_router
 from reporting.api.webhooks import REPLAY, WEBHOOKS, webhooks_router
+from reporting.dashboard.access import ACCESS, ACCOUNTS, access_router
 from reporting.dashboard.routes import ALERTS as ALERTS_PAGE
-from reporting.dashboard.routes import PAGES, pages_router
+from reporting.dashboard.routes import FILES, PAGES, pages_router
+from reporting.dashboard.sign_in import LINK, PASSWORD, password_router
 from reporting.egress.webhooks.handlers import ErasureRequestHandler
 from reporting.parts import ReportingParts, open_parts
 from reporting.read_models.where import feedback_of, is_noted
 from reporting.settings import ReportingSettings
 from servicekit import (
+    OWN_CALLER,
     Erases,
     Every,
     Keeps,
@@ -65,7 +70,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 ("GET", PROJECT + "/feedback/reasons"): needs(READ),
             },
         ),
-        Serves(lambda parts: exports_router(parts.reads), {("GET", EXPORT): needs(READ)}),
+        Serves(lambda parts: exports_router(parts.reads), {("GET", EXPORTS): needs(EXPORT)}),
         Serves(
             lambda parts: audit_router(parts.reads, parts.pool, parts.service.context.clock),
             {("GET", AUDIT): needs(READ), ("GET", DRAWS): needs(REVIEW), ("POST", DRAWS): needs(REVIEW)},
@@ -88,9 +93,9 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             lambda parts: alerts_router(parts.alert_administration),
             {
                 ("GET", ALERTS): needs(READ),
-                ("POST", RULES): needs(ADMIN),
-                ("POST", REMOVALS): needs(ADMIN),
-                ("POST", TESTS): needs(ADMIN),
+                ("POST", RULES): needs(OPERATE, ADMIN),
+                ("POST", REMOVALS): needs(OPERATE, ADMIN),
+                ("POST", TESTS): needs(OPERATE, ADMIN),
             },
         ),
         Serves(
@@ -102,8 +107,28 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 parts.where,
                 parts.alert_administration,
             ),
-            {("GET", path): needs(READ) for path in PAGES} | {("POST", ALERTS_PAGE): needs(ADMIN)},
+            {("GET", path): needs(READ) for path in PAGES}
+            | {("GET", path): needs(EXPORT) for path in FILES}
+            | {("POST", ALERTS_PAGE): needs(OPERATE, ADMIN)},
             pages=True,
+        ),
+        Serves(lambda _: callers_router(), {("GET", OWN_CALLER): needs()}),
+        Serves(
+            lambda parts: access_router(parts.sessions, parts.accounts, parts.reads),
+            {
+                ("GET", ACCESS): needs(READ),
+                ("POST", ACCESS): needs(READ),
+                ("POST", ACCOUNTS): needs(ADMIN),
+            },
+            pages=True,
+        ),
+        Serves(
+            lambda parts: password_router(parts.sessions),
+            {
+                ("POST", PASSWORD): needs(token=False),
+                ("GET", LINK): needs(token=False),
+                ("POST", LINK): needs(token=False),
+            },
         ),
     ],
     every=[
@@ -129,6 +154,8 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("alert_messages", "alert_days", "created_at", "microseconds"),
         Keeps("alert_digests", "alert_days", "period_end", "microseconds"),
         Keeps("journal", "journal_days", "noted_at"),
+        Keeps("account_sessions", "session_days", "created_at", "microseconds"),
+        Keeps("sign_in_attempts", "session_days", "since", "microseconds"),
         # Rows of `forgotten` stop older announcements from restoring erased feedback. They are not needed once the
         # topics' retention has removed those announcements. Revisions are log times in milliseconds.
         Keeps("forgotten", "tombstone_days", "revision", "milliseconds"),

@@ -51,6 +51,8 @@ class ReportingSettings(ReadSettings):
     """Minutes after an issue's resolution until `feedback.resolved` tells those who rejected; 0: nobody is told."""
     resolved_notice_days: float = Field(default=7, gt=0, le=3_650)
     """Days after a resolution within which people are told, and retention of the notes that they were."""
+    session_days: float = Field(default=7, gt=0)
+    """Time after which a person who signed in with a password must sign in again, in days."""
     artifact_store_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("REPORTING_ARTIFACT_STORE_URL", "ARTIFACT_STORE_URL", "artifact_store_url"),

@@ -32,6 +32,7 @@ PAGES = (
     "/dashboard/issues?state=all",
     "/dashboard/alerts",
     "/dashboard/where",
+    "/dashboard/access",
     "/dashboard/review?period=all",
     CONVERSATION,
     CONVERSATION + "&queue=1&last=c1&last_turn=t1&feedback={feedback_id}",
@@ -66,7 +67,7 @@ async def test_every_page_of_the_dashboard(stack: RunningStack, browser: Any, sc
     async with served(stack.app()) as url, opened(browser, color_scheme=scheme) as (page, _):
         await page.goto(url)
         assert await faint_texts(page) == []
-        assert len(await tab_stops(page)) == 3, "token, sign in, open the page"
+        assert len(await tab_stops(page)) == 6, "name, password, sign in, token, use it, open the page"
         assert await violations(page) == []
         await page.fill("#token", "all")
         await page.keyboard.press("Enter")

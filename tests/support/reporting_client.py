@@ -17,8 +17,8 @@ from servicekit.web.sign_in import sign_in_router
 
 CALLERS = {
     "all": Caller("local", scopes=ALL_SCOPES),
-    "acme": Caller("ann", tenant="acme", project="support", scopes=frozenset({"read", "detect"})),
-    "globex": Caller("gus", tenant="globex", scopes=frozenset({"read", "detect"})),
+    "acme": Caller("ann", tenant="acme", project="support", scopes=frozenset({"read", "detect", "export"})),
+    "globex": Caller("gus", tenant="globex", scopes=frozenset({"read", "detect", "export"})),
 }
 """Caller of each token."""
 

@@ -102,6 +102,8 @@ LIMITS = [
     Limit("reporting", "alert_messages", "created_at", 90, "microseconds"),
     Limit("reporting", "alert_digests", "period_end", 90, "microseconds"),
     Limit("reporting", "journal", "noted_at", 7),
+    Limit("reporting", "account_sessions", "created_at", 7, "microseconds", {"name": "ann"}),
+    Limit("reporting", "sign_in_attempts", "since", 7, "microseconds"),
     Limit("reporting", "forgotten", "revision", 30, "milliseconds"),
 ]
 
@@ -109,10 +111,12 @@ LIMITS = [
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def pools(postgres_url: str) -> AsyncIterator[Mapping[str, asyncpg.Pool]]:
     async with AsyncExitStack() as parts:
-        yield {
+        found = {
             service: await parts.enter_async_context(empty_schema(postgres_url, service, size=1))
             for service in SERVICES
         }
+        await insert(found["reporting"], "accounts", {"name": "ann", "role": "reader", "projects": ["*"]})
+        yield found
 
 
 def retention(service: str, pool: asyncpg.Pool) -> Retention:

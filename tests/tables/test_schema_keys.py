@@ -67,6 +67,9 @@ OF_ALL_TENANTS = {
     "inference.gate_answers": "digest",
     "inference.rejudgements": "epoch",
     "inference.user_reactions": "feedback_id",
+    "reporting.account_secrets": "name",
+    "reporting.account_sessions": "session_hash",
+    "reporting.accounts": "name",
     "reporting.alert_messages": "id",
     "reporting.deliveries": "endpoint subject",
     "reporting.feedbacks": "feedback_id",
@@ -77,6 +80,7 @@ OF_ALL_TENANTS = {
     "reporting.rejection_changes": "id",
     "reporting.replies": "feedback_id",
     "reporting.resolution_notices": "issue_id resolution user_id",
+    "reporting.sign_in_attempts": "subject",
     "reporting.stale_turns": "id",
 }
 """Keys of ids that are derived from tenant and project, of random ids, and of data without a tenant."""

@@ -11,7 +11,7 @@ from contracts.base import Name
 from servicekit.clock import SystemClock
 from servicekit.errors import StartError
 from servicekit.settings import Settings
-from servicekit.web.auth import AccessToken, Authenticator
+from servicekit.web.auth import AccessToken, AnyOf, Authenticator
 
 TOKEN_LENGTH = 16
 """Minimum length of an access token, in characters."""
@@ -32,6 +32,8 @@ class AuthSettings(Settings):
     A token whose tenant is `all_tenants` and whose project is `*` is a token of all tenants; without this setting the
     issuer has none.
 
+    `accounts_url` is the URL of reporting, whose sessions and keys the other services then accept.
+
     `algorithms` and `cors_origins` are lists separated by commas. `cors_origins` are the sites whose pages may call the
     HTTP API with tokens of their own; empty means none.
     """
@@ -48,6 +50,7 @@ class AuthSettings(Settings):
     project_claim: str = "project"
     scope_claim: str = "scope"
     all_tenants: Name | None = None
+    accounts_url: str | None = Field(default=None, pattern=_ADDRESS)
     cors_origins: Names = ()
 
     _algorithms = field_validator("algorithms", mode="before")(_split)
@@ -93,6 +96,15 @@ def issuer_of(settings: AuthSettings) -> Authenticator | None:
     )
 
 
+def remote_accounts(settings: AuthSettings) -> list[Authenticator]:
+    """Return the authenticator of sessions and keys that another service issues, if the settings name that service."""
+    if settings.accounts_url is None:
+        return []
+    from servicekit.web.remote_accounts import RemoteAccounts
+
+    return [RemoteAccounts(settings.accounts_url, SystemClock())]
+
+
 def access_token(token: str) -> AccessToken:
     """Return the authenticator of `token`. Raises StartError if the token is too short."""
     if len(token) < TOKEN_LENGTH:
@@ -104,15 +116,17 @@ def access_token(token: str) -> AccessToken:
 
 
 def authenticator_for(settings: AuthSettings, token: str | None) -> Authenticator:
-    """Return the authenticator for the configured issuer, otherwise for the single access token.
+    """Return the authenticator for the configured issuer, otherwise for the single access token, if there is one.
 
     Raises StartError if there is neither, or both, because a forgotten token would bypass the issuer.
     """
     issuer = issuer_of(settings)
     if issuer is None:
-        if not token:
-            raise StartError("Set AUTH_ISSUER, AUTH_AUDIENCE and AUTH_JWKS_URL, or AGENT_FEEDBACK_TOKEN.")
-        return access_token(token)
+        if not token and settings.accounts_url is None:
+            raise StartError(
+                "Set AUTH_ISSUER, AUTH_AUDIENCE and AUTH_JWKS_URL, or AGENT_FEEDBACK_TOKEN, or AUTH_ACCOUNTS_URL."
+            )
+        return access_token(token) if token else AnyOf()
     if token:
         raise StartError("Set either AUTH_ISSUER or AGENT_FEEDBACK_TOKEN, not both.")
     return issuer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Protocol
 
@@ -10,7 +11,7 @@ from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
 
 from contracts.scopes import ALL_SCOPES, ON_BEHALF, READ
-from servicekit.errors import RequestRefused, StartError
+from servicekit.errors import RequestRefused, StartError, Unavailable
 
 COOKIE = "agent_feedback_token"
 _BEARER = HTTPBearer(auto_error=False, description="An access token, or a JSON Web Token of the configured issuer.")
@@ -19,20 +20,35 @@ _BEARER = HTTPBearer(auto_error=False, description="An access token, or a JSON W
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated caller. `tenant` or `project` None means all of them."""
+    """An authenticated caller. `tenant` or `project` None means all of them.
+
+    `more_projects` are further projects of the tenant. A caller that is not a person, such as an operator's account or
+    a key, gives and reads feedback only for people whom it names.
+    """
 
     subject: str
     tenant: str | None = None
     project: str | None = None
     scopes: frozenset[str] = frozenset()
+    more_projects: frozenset[str] = frozenset()
+    is_person: bool = True
 
     def may_touch(self, tenant: str, project: str | None) -> bool:
         """Return True if the token covers a project; None means all projects of the tenant."""
-        return self.tenant in (None, tenant) and self.project in (None, project)
+        if self.tenant not in (None, tenant):
+            return False
+        return self.project in (None, project) or project in self.more_projects
+
+    @property
+    def projects(self) -> list[str] | None:
+        """Names of the caller's projects; None means all."""
+        return None if self.project is None else sorted({self.project, *self.more_projects})
 
     def person(self, user_id: str | None) -> str:
         """Return the person a request concerns: `user_id`, else the caller. Raises 403 without the scope on_behalf."""
-        if user_id not in (None, self.subject) and ON_BEHALF not in self.scopes:
+        if not self.is_person and user_id is None:
+            raise RequestRefused(403, "Accounts and keys have no feedback of their own: name the person with user_id.")
+        if (user_id not in (None, self.subject) or not self.is_person) and ON_BEHALF not in self.scopes:
             raise RequestRefused(403, "This token may not speak for others: that needs the scope on_behalf.")
         return user_id or self.subject
 
@@ -63,6 +79,23 @@ class AccessToken:
         if hmac.compare_digest(self._token, token.encode("utf-8", "replace")):
             return Caller("local", scopes=ALL_SCOPES)
         return None
+
+
+class AnyOfLater:
+    """Accepts a token if one of `authenticators` does, which are known once the services have started.
+
+    `known` returns None until then. Raises Unavailable for a token with the `prefix` of theirs.
+    """
+
+    def __init__(self, known: Callable[[], Sequence[Authenticator] | None], prefix: str = "af") -> None:
+        self._known = known
+        self._prefix = prefix
+
+    async def authenticate(self, token: str) -> Caller | None:
+        known = self._known()
+        if known is None and token.startswith(self._prefix):
+            raise Unavailable("this service is starting")
+        return await AnyOf(*known or ()).authenticate(token)
 
 
 class AnyOf:

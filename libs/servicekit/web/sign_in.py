@@ -20,7 +20,8 @@ _STYLE: Final = (
     "a{color:light-dark(#1f6456,#7fc9b5)}"
     "body{font:16px/1.6 Inter,system-ui,-apple-system,Segoe UI,Roboto,Liberation Sans,sans-serif;"
     "max-width:34rem;margin:18vh auto;padding:0 1.25rem}"
-    "h1{font-size:1.4rem;letter-spacing:-.01em}code{font-size:.95em}p{margin:.75rem 0}"
+    "h1{font-size:1.4rem;letter-spacing:-.01em}h2{font-size:1rem;margin:1.6rem 0 0}"
+    "code{font-size:.95em}p{margin:.75rem 0}"
     "form{display:flex;flex-wrap:wrap;gap:.5rem;margin:1.2rem 0}label{flex-basis:100%;font-size:.85rem}"
     "input,button{font:inherit;padding:.45rem .7rem;border-radius:8px;border:1px solid #8888}input{flex:1;min-width:0}"
     "button{background:#1f6456;color:#fff;cursor:pointer}"
@@ -32,9 +33,16 @@ _PAGE: Final = f"""<!doctype html>
 <body><main><h1>%s</h1>
 %s</main></body></html>"""
 SIGN_IN: Final = "/sign-in"
-_FORM: Final = f"""<form method="post" action="{SIGN_IN}"><input type="hidden" name="next" value="%s">
-<label for="token">Access token</label><input id="token" name="token" type="password" required autofocus
-autocomplete="current-password" spellcheck="false"><button>Sign in</button></form>
+PASSWORD_SIGN_IN: Final = SIGN_IN + "/password"
+_FORM: Final = f"""<form method="post" action="{PASSWORD_SIGN_IN}"><input type="hidden" name="next" value="%s">
+<label for="name">Name</label><input id="name" name="name" required autofocus autocomplete="username"
+autocapitalize="none" spellcheck="false" maxlength="100"><label for="password">Password</label>
+<input id="password" name="password" type="password" required autocomplete="current-password">
+<button>Sign in</button></form>
+<h2>Or with an access token</h2>
+<form method="post" action="{SIGN_IN}"><input type="hidden" name="next" value="%s">
+<label for="token">Access token</label><input id="token" name="token" type="password" required
+autocomplete="off" spellcheck="false"><button>Use the token</button></form>
 <p>At start, <code>agent-feedback</code> prints an address that contains the token, and stores the token in its state
 folder (<code>.agent-feedback/token</code>). If you use your own token issuer, enter a token with the scope
 <code>read</code>.</p>
@@ -109,14 +117,28 @@ async def sign_in(request: Request, token: str, target: str, refused: int = 401)
         return small_page(503, "Sign-in is not available at the moment", "The issuer of tokens does not answer.")
     if not known or not _TOKEN.fullmatch(token):
         return sign_in_page(target, wrong=True, status=refused)
-    answer = RedirectResponse(target, 303, _PRIVATE)
+    return signed_in_answer(request, token, target)
+
+
+def signed_in_answer(request: Request, token: str, target: str) -> RedirectResponse:
+    """Set `token` as the cookie and redirect to `target`, or to "/" if that is not a path of this server."""
+    answer = RedirectResponse(target if _OWN_PATH.fullmatch(target) else "/", 303, _PRIVATE)
     answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=request.url.scheme == "https", path="/")
     return answer
 
 
-def sign_in_page(target: str, *, wrong: bool, status: int = 401) -> HTMLResponse:
+def signed_out_answer() -> RedirectResponse:
+    """Delete the cookie and redirect to the sign-in form."""
+    answer = RedirectResponse("/", 303, _PRIVATE)
+    answer.delete_cookie(COOKIE, path="/")
+    return answer
+
+
+def sign_in_page(target: str, *, wrong: bool = False, status: int = 401, why: str = "") -> HTMLResponse:
+    """Return the sign-in forms. `wrong` says that the token does not work, `why` another reason."""
     safe = escape(target)
-    return _page(status, "Sign in with an access token", (_WRONG if wrong else "") + _FORM % (safe, safe))
+    said = _WRONG if wrong else f'<p role="alert">{escape(why)}</p>' if why else ""
+    return _page(status, "Sign in", said + _FORM % (safe, safe, safe))
 
 
 def _without_token(request: Request) -> str:

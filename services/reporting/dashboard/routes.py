@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, StreamingResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
-from contracts.scopes import ADMIN, REVIEW
+from contracts.scopes import ADMIN, EXPORT, OPERATE, REVIEW
 from reporting.alerts.administration import AlertAdministration
 from reporting.api.audit.routes import DRAWS, figures
 from reporting.api.audit.routes import PAGE as AUDIT
@@ -59,8 +59,6 @@ PAGES: Final = (
     LIVE,
     CONVERSATION,
     LIST,
-    CSV,
-    JSONL,
     AGENT,
     COMPARE,
     CALIBRATION,
@@ -73,6 +71,7 @@ PAGES: Final = (
     ISSUE,
     ASSET,
 )
+FILES: Final = (CSV, JSONL)
 ZONE_COOKIE: Final = "agent_feedback_zone"
 _NO_PROJECT: Final = ("There is nothing here", "The project does not exist, or this token is not valid for it.")
 _PAGE: Final = 50
@@ -112,7 +111,14 @@ class Visit:
 
     def page(self, template: str, **values: Any) -> Response:
         return page(
-            template, view=self.view, at=self.at, known=self.known, link=self.link, zone=self.view.zone, **values
+            template,
+            view=self.view,
+            at=self.at,
+            known=self.known,
+            link=self.link,
+            zone=self.view.zone,
+            may_export=EXPORT in self.caller.scopes,
+            **values,
         )
 
 
@@ -148,7 +154,7 @@ def pages_router(
         """Return the visit, or an error page if the project does not exist, or the page for an empty platform."""
         caller: Caller = request.state.caller
         view = view_of(request)
-        known = await projects(pool, caller.tenant, caller.project)
+        known = await projects(pool, caller.tenant, caller.projects)
         at = chosen(view, known)
         if at is None and view.at is None and view.tenant is None:
             return page("empty.html", health=await health_for(caller))
@@ -288,7 +294,7 @@ def pages_router(
             platform_alerts=platform.alerts if platform else [],
             rules=sources([*found.rules, *(platform.rules if platform else ())]),
             channels=found.channels,
-            admin=ADMIN in visit.caller.scopes,
+            admin=not {ADMIN, OPERATE}.isdisjoint(visit.caller.scopes),
             agent_names=await agent_ids(pool, visit.at),
         )
 
@@ -310,7 +316,7 @@ def pages_router(
         view = view_of(request)
         if view.id is None:
             return error_page(400, "This address does not work", "It has no conversation id.")
-        at = chosen(view, [] if view.at is None else await projects(pool, caller.tenant, caller.project))
+        at = chosen(view, [] if view.at is None else await projects(pool, caller.tenant, caller.projects))
         if at is None or not caller.may_touch(*at):
             return error_page(404, *_NO_PROJECT)
         visit = Visit(caller, view, at, [at])

@@ -43,7 +43,7 @@ class FeedbackMetrics:
         now = self._clock.now()
         span = TimeSpan(now - DAY, now + _AHEAD)
         found: dict[AgentLabels, dict[Origin, Votes]] = defaultdict(dict)
-        for at in await projects(self._pool, None, None):
+        for at in await projects(self._pool):
             for agent, origin, counted in await self._project(at, span):
                 found[AgentLabels(*at, agent)][origin] = counted
         self._publish(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import asyncpg
@@ -12,9 +13,9 @@ from reporting.sql import SQL
 MOST_PROJECTS: Final = 500
 
 
-async def projects(pool: asyncpg.Pool, tenant: str | None, project: str | None) -> list[Project]:
-    """List at most 500 projects of `tenant` and `project` (None for any), most recently written first."""
-    rows = await pool.fetch(*SQL.list_projects(tenant=tenant, project=project, limit=MOST_PROJECTS))
+async def projects(pool: asyncpg.Pool, tenant: str | None = None, names: Sequence[str] | None = None) -> list[Project]:
+    """List at most 500 projects of `tenant` with these `names` (None for any), most recently written first."""
+    rows = await pool.fetch(*SQL.list_projects(tenant=tenant, projects=names, limit=MOST_PROJECTS))
     return [Project(row["tenant"], row["project"]) for row in rows]
 
 

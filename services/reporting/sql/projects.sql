@@ -20,7 +20,7 @@ select tenant, project, (
     order by f.written_by desc limit 1
 ) as written_by
 from known
-where (:tenant::text is null or tenant = :tenant) and (:project::text is null or project = :project)
+where (:tenant::text is null or tenant = :tenant) and (:projects::text[] is null or project = any(:projects))
 order by written_by desc nulls last, tenant, project
 limit :limit
 

@@ -27,6 +27,7 @@ from standalone.cli import (
     services,
     topics,
     up,
+    users,
     verify_ledger,
     where,
 )
@@ -80,6 +81,7 @@ for command in (
     rebuild,
     rejudge,
     services,
+    users,
     where,
 ):
     command.register(app)

@@ -23,6 +23,7 @@ from servicekit.log.messages import Producer
 from servicekit.log.producer import BatchProducer
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings
+from servicekit.web.auth import Authenticator
 from standalone.embedded.backpressure import Backpressure
 from standalone.where import Params, trace_event
 
@@ -80,6 +81,11 @@ class Stack:
     def groups(self) -> list[Consumer]:
         """The consumer groups of the services."""
         return [sub.group for service in self.services.values() for sub in service.subscriptions]
+
+    @property
+    def authenticators(self) -> list[Authenticator]:
+        """Authenticators of tokens that the services issue."""
+        return [one for service in self.services.values() for one in service.authenticators]
 
     async def drain(self, seconds: float) -> bool:
         """Stop accepting work and wait at most `seconds` until all of it is processed. Return True if it is."""

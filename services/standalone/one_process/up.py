@@ -25,7 +25,7 @@ from servicekit.service import ServiceContext
 from servicekit.settings import read_settings
 from servicekit.web.access import AuthSettings, access_token, issuer_of
 from servicekit.web.application import add_routes, application, guarded
-from servicekit.web.auth import AnyOf, Authenticator
+from servicekit.web.auth import AnyOf, AnyOfLater, Authenticator
 from servicekit.web.server import HttpServer
 from servicekit.web.settings import HttpSettings
 from standalone.embedded.backpressure import Backpressure
@@ -102,10 +102,11 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
             with state.writing():
                 files.append(write_sample(state.path / "sample.jsonl", SystemClock().now()))
         auth, http = read_settings(AuthSettings), read_settings(HttpSettings)
-        authenticator = _authenticator(auth, token)
         server = HttpServer(options.host, options.port, http)
         parts.push_async_callback(server.stop)
         stack: Stack | None = None
+        issued = AnyOfLater(lambda: None if stack is None else stack.authenticators)
+        authenticator = AnyOf(_authenticator(auth, token), issued)
 
         async def not_ready() -> str | None:
             return "the services are starting" if stack is None else await stack.not_ready()

@@ -1,0 +1,1 @@
+"""Accounts of operators: roles, passwords, sessions and sign-in."""

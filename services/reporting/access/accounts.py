@@ -1,0 +1,124 @@
+"""Accounts of operators, and their administration within a caller's projects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import asyncpg
+
+from contracts.instants import DAY
+from reporting.access.attempts import SignInAttempts
+from reporting.access.roles import ALL, ProjectSet, Role, account_name, role_of
+from reporting.access.secret_values import LINK, digest, new_secret
+from reporting.sql import SQL
+from servicekit import Clock, RequestRefused
+
+LINK_DAYS: Final = 2
+MOST_ACCOUNTS: Final = 1_000
+COMMAND: Final = "command line"
+"""Author of an account that the command line has added."""
+_UNKNOWN: Final = "There is no such account, or it is not within your projects."
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorAccount:
+    """OperatorAccount of an operator. Times are in microseconds."""
+
+    name: str
+    role: Role
+    access: ProjectSet
+    created_at: int
+    created_by: str
+    password_at: int | None
+    disabled_at: int | None
+
+    @property
+    def state(self) -> str:
+        if self.disabled_at is not None:
+            return "disabled"
+        return "invited" if self.password_at is None else "active"
+
+
+class Accounts:
+    """Administration of accounts. `within` limits each operation to accounts whose projects it covers.
+
+    Operations raise RequestRefused; the refusal of an unknown account is the same as that of another tenant's.
+    """
+
+    def __init__(self, pool: asyncpg.Pool, clock: Clock) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._attempts = SignInAttempts(pool)
+
+    async def add(self, name: str, role: str, places: Sequence[str], within: ProjectSet, by: str) -> str:
+        """Add an account. Return the secret of the link on which its owner sets a password."""
+        name, access, kind = account_name(name), ProjectSet.parse(places), role_of(role)
+        if not within.covers(access):
+            raise RequestRefused(403, "You may add accounts for your own projects only.")
+        values = {"tenant": access.tenant, "projects": list(access.projects), "role": kind}
+        added = await self._pool.execute(*SQL.add_account(name=name, **values, now=self._clock.now(), by=by))
+        if added.endswith(" 0"):
+            raise RequestRefused(409, "An account of this name exists: choose another name, or change that one.")
+        return await self._new_link(name)
+
+    async def change(self, name: str, role: str, places: Sequence[str], within: ProjectSet) -> None:
+        """Replace an account's role and projects; its sessions continue with the new ones."""
+        account, access, kind = await self.find(name, within), ProjectSet.parse(places), role_of(role)
+        if not within.covers(access):
+            raise RequestRefused(403, "You may give access to your own projects only.")
+        values = {"tenant": access.tenant, "projects": list(access.projects), "role": kind}
+        await self._pool.execute(*SQL.change_account(name=account.name, **values))
+
+    async def link(self, name: str, within: ProjectSet) -> str:
+        """Return the secret of a new link to set a password; an earlier link stops working."""
+        account = await self.find(name, within)
+        if account.disabled_at is not None:
+            raise RequestRefused(409, "This account is disabled: enable it first.")
+        await self._attempts.forget(account.name)
+        return await self._new_link(account.name)
+
+    async def disable(self, name: str, within: ProjectSet) -> None:
+        """Disable an account: its sessions and its link end."""
+        account = await self.find(name, within)
+        async with self._pool.acquire() as connection, connection.transaction():
+            await connection.execute(*SQL.set_account_disabled(name=account.name, disabled_at=self._clock.now()))
+            await connection.execute(*SQL.end_sessions(name=account.name, kept=None))
+            await connection.execute(*SQL.drop_account_link(name=account.name))
+
+    async def enable(self, name: str, within: ProjectSet) -> None:
+        """Enable a disabled account; its password works again."""
+        account = await self.find(name, within)
+        await self._pool.execute(*SQL.set_account_disabled(name=account.name, disabled_at=None))
+
+    async def remove(self, name: str, within: ProjectSet) -> None:
+        """Remove an account with its password and sessions."""
+        account = await self.find(name, within)
+        await self._pool.execute(*SQL.remove_account(name=account.name))
+
+    async def list(self, within: ProjectSet) -> Sequence[OperatorAccount]:
+        """Return at most 1,000 accounts whose projects `within` covers, by name."""
+        tenant = None if within.tenant == ALL else within.tenant
+        names = None if within.projects == (ALL,) else [*within.projects]
+        rows = await self._pool.fetch(*SQL.list_accounts(tenant=tenant, projects=names, limit=MOST_ACCOUNTS))
+        return [account_of(row) for row in rows]
+
+    async def find(self, name: str, within: ProjectSet) -> OperatorAccount:
+        """Return an account. Raises RequestRefused if it is unknown, or `within` does not cover it."""
+        row = await self._pool.fetchrow(*SQL.find_account(name=account_name(name)))
+        if row is None or not within.covers(account_of(row).access):
+            raise RequestRefused(404, _UNKNOWN)
+        return account_of(row)
+
+    async def _new_link(self, name: str) -> str:
+        secret, expires = new_secret(LINK), self._clock.now() + LINK_DAYS * DAY
+        await self._pool.execute(*SQL.set_account_link(name=name, link_hash=digest(secret), expires_at=expires))
+        return secret
+
+
+def account_of(row: asyncpg.Record) -> OperatorAccount:
+    """Return the account of a row."""
+    access = ProjectSet(row["tenant"], tuple(row["projects"]))
+    times = (row["created_at"], row["created_by"], row["password_at"], row["disabled_at"])
+    return OperatorAccount(row["name"], row["role"], access, *times)

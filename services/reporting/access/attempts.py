@@ -1,0 +1,44 @@
+"""Limit of failed sign-ins, by name and by address, shared by all processes on the database."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import asyncpg
+
+from contracts.instants import MINUTE
+from reporting.access.secret_values import digest
+from reporting.sql import SQL
+
+WINDOW: Final = 15 * MINUTE
+MOST_BY_NAME: Final = 10
+MOST_BY_ADDRESS: Final = 50
+"""Failed attempts within the window. Many people may share an address."""
+
+
+class SignInAttempts:
+    """Counts attempts before the password is checked, so that concurrent ones cannot exceed the limit."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def wait(self, name: str, address: str, now: int) -> int:
+        """Count an attempt. Return 0 if it is allowed, otherwise the seconds until the next one is."""
+        waits = [
+            await self._wait(digest(f"name {name}"), MOST_BY_NAME, now),
+            await self._wait(digest(f"address {address}"), MOST_BY_ADDRESS, now),
+        ]
+        return max(waits)
+
+    async def succeeded(self, name: str, address: str) -> None:
+        """Forget the attempts with this name, and the one from this address."""
+        await self._pool.execute(*SQL.forget_attempts(subject=digest(f"name {name}")))
+        await self._pool.execute(*SQL.return_attempt(subject=digest(f"address {address}")))
+
+    async def forget(self, name: str) -> None:
+        """Forget the attempts with this name."""
+        await self._pool.execute(*SQL.forget_attempts(subject=digest(f"name {name}")))
+
+    async def _wait(self, subject: bytes, most: int, now: int) -> int:
+        [row] = await self._pool.fetch(*SQL.count_attempt(subject=subject, now=now, oldest=now - WINDOW))
+        return 0 if row["failures"] <= most else max(1, (row["since"] + WINDOW - now) // 1_000_000 + 1)

@@ -1,0 +1,54 @@
+"""Argon2 hashes of passwords, computed outside of the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from argon2 import PasswordHasher
+from argon2.exceptions import Argon2Error, InvalidHashError
+
+from servicekit import RequestRefused
+
+SHORTEST: Final = 8
+LONGEST: Final = 1024
+"""Bounds of a password, in bytes of UTF-8 (the upper one) and characters (the lower one)."""
+_AT_ONCE: Final = 2
+"""Maximum number of concurrent hashes: each takes 64 MiB."""
+
+
+class Passwords:
+    """Hashes and verifies passwords with the parameters of argon2-cffi (RFC 9106, low memory)."""
+
+    def __init__(self, hasher: PasswordHasher | None = None) -> None:
+        self._hasher = hasher or PasswordHasher()
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._of_nobody: str | None = None
+
+    async def hashed(self, password: str) -> str:
+        """Return the hash of a password. Raises RequestRefused if it is too short or too long."""
+        if len(password) < SHORTEST:
+            raise RequestRefused(422, f"A password has at least {SHORTEST} characters.")
+        if not _is_bounded(password):
+            raise RequestRefused(422, f"A password has at most {LONGEST} bytes.")
+        async with self._turns:
+            return await asyncio.to_thread(self._hasher.hash, password)
+
+    async def matches(self, stored: str | None, password: str) -> bool:
+        """Return True if `stored` is the hash of the password. Takes as long if there is no stored hash."""
+        if not _is_bounded(password):
+            password, stored = "", None
+        async with self._turns:
+            if self._of_nobody is None:
+                self._of_nobody = await asyncio.to_thread(self._hasher.hash, "of nobody")
+            return await asyncio.to_thread(self._verified, stored or self._of_nobody, password) and stored is not None
+
+    def _verified(self, stored: str, password: str) -> bool:
+        try:
+            return self._hasher.verify(stored, password)
+        except (Argon2Error, InvalidHashError):
+            return False
+
+
+def _is_bounded(password: str) -> bool:
+    return len(password) <= LONGEST and len(password.encode("utf-8", "surrogatepass")) <= LONGEST

@@ -1,0 +1,27 @@
+"""Random secrets for cookies, links and keys, and the digests that are stored instead of them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from typing import Final
+
+SESSION: Final = "afs_"
+LINK: Final = "afl_"
+_SECRET: Final = re.compile(r"af[a-z]_[A-Za-z0-9_-]{43}")
+
+
+def new_secret(prefix: str) -> str:
+    """Return a secret of 256 random bits."""
+    return prefix + secrets.token_urlsafe(32)
+
+
+def is_secret(text: str, prefix: str) -> bool:
+    """Return True if `text` has the form of a secret with this prefix."""
+    return text.startswith(prefix) and _SECRET.fullmatch(text) is not None
+
+
+def digest(text: str) -> bytes:
+    """Return the SHA-256 of a text. A secret of 256 bits needs no slow hash."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

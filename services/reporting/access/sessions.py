@@ -1,0 +1,143 @@
+"""Sign-in with a password, sessions, and the authentication of their cookies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import asyncpg
+
+from contracts.instants import DAY
+from reporting.access.attempts import SignInAttempts
+from reporting.access.passwords import Passwords
+from reporting.access.roles import SCOPES, ProjectSet, is_account_name
+from reporting.access.secret_values import LINK, SESSION, digest, is_secret, new_secret
+from reporting.sql import SQL
+from servicekit import Caller, Clock, RequestRefused
+
+SUBJECT: Final = "account:"
+"""Prefix of an account's name as the subject of a caller: an account is never the person of that name in a chat."""
+REMEMBERED_SECONDS: Final = 2.0
+"""Time in which a process does not look a session up again, in seconds."""
+_MOST_REMEMBERED: Final = 5_000
+_NO_LINK: Final = "This link has expired or was used. Ask for a new one: `agent-feedback users link NAME`."
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """Outcome of a sign-in: the session's secret, or None, and the seconds to wait if there were too many attempts."""
+
+    session: str | None
+    wait: int = 0
+
+
+class AccountSessions:
+    """AccountSessions of accounts. A session ends with its account, its password, or after `days`."""
+
+    def __init__(self, pool: asyncpg.Pool, clock: Clock, days: float, passwords: Passwords | None = None) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._lifetime = int(days * DAY)
+        self._passwords = passwords or Passwords()
+        self._attempts = SignInAttempts(pool)
+        self._remembered: dict[bytes, tuple[float, Caller]] = {}
+
+    async def authenticate(self, token: str) -> Caller | None:
+        """Return the account of a session's secret. A process remembers it for two seconds."""
+        if not is_secret(token, SESSION):
+            return None
+        session, now = digest(token), self._clock.monotonic()
+        known = self._remembered.get(session)
+        if known is not None and now - known[0] < REMEMBERED_SECONDS:
+            return known[1]
+        oldest = self._clock.now() - self._lifetime
+        row = await self._pool.fetchrow(*SQL.find_session(session_hash=session, oldest=oldest))
+        if row is None:
+            self._remembered.pop(session, None)
+            return None
+        access = ProjectSet(row["tenant"], tuple(row["projects"]))
+        caller = access.caller(SUBJECT + row["name"], SCOPES[row["role"]])
+        if len(self._remembered) >= _MOST_REMEMBERED:
+            self._remembered.clear()
+        self._remembered[session] = (now, caller)
+        return caller
+
+    async def sign_in(self, name: str, password: str, address: str) -> SignedIn:
+        """Check a name and a password sent from `address`. Takes as long for an unknown name as for a known one."""
+        name = name.strip().lower()
+        known = name if is_account_name(name) else ""
+        if wait := await self._attempts.wait(name, address, self._clock.now()):
+            return SignedIn(None, wait)
+        stored = await self._pool.fetchval(*SQL.find_password(name=known))
+        if not await self._passwords.matches(stored, password):
+            return SignedIn(None)
+        session = await self._begin(self._pool, name, stored)
+        if session is not None:
+            await self._attempts.succeeded(name, address)
+        return SignedIn(session)
+
+    async def account_of_link(self, link: str) -> str | None:
+        """Return the name of the account that may set a password with this link; None if the link does not work."""
+        if not is_secret(link, LINK):
+            return None
+        now = self._clock.now()
+        name: str | None = await self._pool.fetchval(*SQL.find_account_by_link(link_hash=digest(link), now=now))
+        return name
+
+    async def use_link(self, link: str, password: str) -> str:
+        """Set a password with a link, which works once. All sessions end; return a new one. Raises RequestRefused."""
+        if await self.account_of_link(link) is None:
+            raise RequestRefused(410, _NO_LINK)
+        stored, now = await self._passwords.hashed(password), self._clock.now()
+        async with self._pool.acquire() as connection, connection.transaction():
+            values = {"link_hash": digest(link), "password_hash": stored, "now": now}
+            name: str | None = await connection.fetchval(*SQL.use_account_link(**values))
+            if name is None:
+                raise RequestRefused(410, _NO_LINK)
+            await connection.execute(*SQL.note_password(name=name, now=now))
+            await connection.execute(*SQL.end_sessions(name=name, kept=None))
+            session = await self._begin(connection, name, stored)
+        await self._attempts.forget(name)
+        self._remembered.clear()
+        if session is None:
+            raise RequestRefused(410, _NO_LINK)
+        return session
+
+    async def change_password(self, session: str, name: str, before: str, password: str, address: str) -> None:
+        """Replace an account's password and end its other sessions. Raises RequestRefused."""
+        if wait := await self._attempts.wait(name, address, self._clock.now()):
+            raise RequestRefused(429, f"There were too many attempts: wait {minutes(wait)}.", retry_after=wait)
+        stored = await self._pool.fetchval(*SQL.find_password(name=name))
+        if stored is None or not await self._passwords.matches(stored, before):
+            raise RequestRefused(403, "The current password is wrong.")
+        hashed, now = await self._passwords.hashed(password), self._clock.now()
+        async with self._pool.acquire() as connection, connection.transaction():
+            values = {"name": name, "password_hash": hashed, "before": stored}
+            if await connection.fetchval(*SQL.set_password(**values)) is None:
+                raise RequestRefused(409, "The password was changed at the same time.")
+            await connection.execute(*SQL.note_password(name=name, now=now))
+            await connection.execute(*SQL.drop_account_link(name=name))
+            await connection.execute(*SQL.end_sessions(name=name, kept=digest(session)))
+        await self._attempts.succeeded(name, address)
+        self._remembered.clear()
+
+    async def end(self, session: str) -> None:
+        """End a session."""
+        self._remembered.pop(digest(session), None)
+        await self._pool.execute(*SQL.end_session(session_hash=digest(session)))
+
+    def forget(self) -> None:
+        """Look all sessions up again: an account has changed."""
+        self._remembered.clear()
+
+    async def _begin(self, connection: Any, name: str, stored: str) -> str | None:
+        session = new_secret(SESSION)
+        values = {"session_hash": digest(session), "password_hash": stored, "name": name, "now": self._clock.now()}
+        begun = await connection.fetchval(*SQL.add_session(**values))
+        return None if begun is None else session
+
+
+def minutes(seconds: int) -> str:
+    """Return a wait in words."""
+    count = -(-seconds // 60)
+    return "a minute" if count == 1 else f"{count} minutes"

@@ -1,0 +1,124 @@
+"""Page of access: the caller's own account, and the accounts that an administrator manages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlencode
+
+import asyncpg
+from fastapi import APIRouter, Request, Response
+
+from contracts.scopes import ADMIN
+from reporting.access.accounts import LINK_DAYS, Accounts
+from reporting.access.passwords import LONGEST, SHORTEST
+from reporting.access.roles import ALL, MEANINGS, ROLES, ProjectSet
+from reporting.access.sessions import SUBJECT, AccountSessions
+from reporting.dashboard.alerts import FormOutcome
+from reporting.dashboard.forms import field, read_form
+from reporting.dashboard.rendering import page
+from reporting.dashboard.sign_in import LINK, address_of
+from reporting.queries.projects import projects
+from servicekit import Caller, RequestRefused, signed_out_answer
+
+ACCESS: Final = "/dashboard/access"
+ACCOUNTS: Final = ACCESS + "/accounts"
+COOKIE: Final = "agent_feedback_token"
+
+
+def access_router(sessions: AccountSessions, accounts: Accounts, reads: asyncpg.Pool) -> APIRouter:
+    """Return the routes of the page of access."""
+    router = APIRouter(include_in_schema=False)
+
+    async def shown(
+        request: Request, outcome: FormOutcome | None = None, link: str = "", status: int = 200
+    ) -> Response:
+        caller: Caller = request.state.caller
+        access, admin = ProjectSet.of(caller), ADMIN in caller.scopes
+        known = await projects(reads, caller.tenant, caller.projects) if admin else []
+        places = [f"{one.tenant}/{one.project}" for one in known]
+        whole = [f"{access.tenant}/{ALL}"] if access.projects == (ALL,) and access.tenant != ALL else []
+        return page(
+            "access.html",
+            status,
+            name=caller.subject.removeprefix(SUBJECT) if caller.subject.startswith(SUBJECT) else None,
+            scopes=sorted(caller.scopes),
+            access=access.places,
+            accounts=await accounts.list(access) if admin else [],
+            admin=admin,
+            places=[*whole, *places],
+            roles=ROLES,
+            meanings=MEANINGS,
+            outcome=outcome,
+            new_link=link,
+            link_days=LINK_DAYS,
+            shortest=SHORTEST,
+            longest=LONGEST,
+        )
+
+    async def show(request: Request) -> Response:
+        return await shown(request)
+
+    async def change_own(request: Request) -> Response:
+        caller, session = request.state.caller, request.cookies.get(COOKIE, "")
+        try:
+            form = await read_form(request)
+            if "sign_out" in form:
+                await sessions.end(session)
+                return signed_out_answer()
+            if not caller.subject.startswith(SUBJECT):
+                raise RequestRefused(409, "Only an account has a password.")
+            if field(form, "password") != field(form, "again"):
+                raise RequestRefused(422, "The two new passwords differ.")
+            name = caller.subject.removeprefix(SUBJECT)
+            before, password = field(form, "current"), field(form, "password")
+            await sessions.change_password(session, name, before, password, address_of(request))
+        except RequestRefused as refusal:
+            return await shown(request, FormOutcome(str(refusal), failed=True), status=refusal.status)
+        return await shown(request, FormOutcome("The password was changed. Other browsers are signed out."))
+
+    async def change_accounts(request: Request) -> Response:
+        caller: Caller = request.state.caller
+        try:
+            form = await read_form(request)
+            said, secret = await _carry_out(accounts, form, caller)
+        except RequestRefused as refusal:
+            return await shown(request, FormOutcome(str(refusal), failed=True), status=refusal.status)
+        sessions.forget()
+        base = f"{request.url.scheme}://{request.url.netloc}"
+        return await shown(request, FormOutcome(said), password_link(base, secret) if secret else "")
+
+    router.add_api_route(ACCESS, show, methods=["GET"], response_model=None)
+    router.add_api_route(ACCESS, change_own, methods=["POST"], response_model=None)
+    router.add_api_route(ACCOUNTS, change_accounts, methods=["POST"], response_model=None)
+    return router
+
+
+def password_link(base: str, secret: str) -> str:
+    """Return the URL of the page that sets a password."""
+    return f"{base.rstrip('/')}{LINK}?{urlencode({'link': secret})}"
+
+
+async def _carry_out(accounts: Accounts, form: Mapping[str, list[str]], caller: Caller) -> tuple[str, str]:
+    """Execute a form about accounts. Return a sentence, and the secret of a new link or the empty string."""
+    within = ProjectSet.of(caller)
+    for action in ("link", "disable", "enable", "remove"):
+        if action in form:
+            name = field(form, action)
+            if action != "link" and caller.subject == SUBJECT + name:
+                raise RequestRefused(409, "Another administrator must do this: it is your own account.")
+            if action == "link":
+                secret = await accounts.link(name, within)
+                return f"{name} sets a password with this link. It works once, for {LINK_DAYS} days.", secret
+            await getattr(accounts, action)(name, within)
+            return f"The account {name} was {action.removesuffix('e')}ed.", ""
+    places = [one for one in [*form.get("place", []), *field(form, "places").replace(",", " ").split()] if one]
+    name, role = field(form, "name"), field(form, "role")
+    if "change" in form:
+        await accounts.change(field(form, "change"), role, places, within)
+        return f"The account {field(form, 'change')} was changed.", ""
+    secret = await accounts.add(name, role, places, within, caller.subject)
+    return (
+        f"{name.strip().lower()} was added. Send this link; it sets the password, once, within {LINK_DAYS} days.",
+        secret,
+    )

@@ -1,0 +1,149 @@
+"""The commands that manage accounts of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from servicekit.errors import RequestRefused
+from standalone.state import DEFAULT_STATE, running
+from standalone.terminal import FAILED, AsJson, State, harmless, print_json, run, say, show
+
+if TYPE_CHECKING:
+    from reporting.access.accounts import Accounts, OperatorAccount
+
+users = typer.Typer(no_args_is_help=True, help="Give colleagues access: accounts with a role, for named projects.")
+Name = Annotated[str, typer.Argument(help="The account's name, for example an e-mail address.")]
+Database = Annotated[
+    str | None,
+    typer.Option(help="Reporting's PostgreSQL URL; default: the run on the state folder, or the settings."),
+]
+Url = Annotated[
+    str | None, typer.Option(help="The URL at which people open the pages; default: the run on the state folder.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    app.add_typer(users, name="users")
+
+
+@users.command("add")
+def add(
+    name: Name,
+    project: Annotated[
+        list[str], typer.Option(help="A project as TENANT/PROJECT; TENANT/* for all of a tenant. Repeat for several.")
+    ],
+    role: Annotated[str, typer.Option(help="reader, reviewer, operator or admin.")] = "reader",
+    url: Url = None,
+    database: Database = None,
+    state: State = DEFAULT_STATE,
+    as_json: AsJson = False,
+) -> None:
+    """Add an account, and print a link on which its owner sets a password.
+
+    `agent-feedback users add ann@example.org --role reader --project acme/support`
+    """
+    from reporting.access.accounts import COMMAND
+
+    base = _base(url, state)
+    secret = _done(lambda accounts: accounts.add(name, role, project, _all(), COMMAND), database, state)
+    _print_link(base, secret, name, as_json=as_json)
+
+
+@users.command("link")
+def link(
+    name: Name, url: Url = None, database: Database = None, state: State = DEFAULT_STATE, as_json: AsJson = False
+) -> None:
+    """Print a new link to set an account's password; an earlier link stops working."""
+    base = _base(url, state)
+    secret = _done(lambda accounts: accounts.link(name, _all()), database, state)
+    _print_link(base, secret, name, as_json=as_json)
+
+
+@users.command("list")
+def list_accounts(database: Database = None, state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
+    """List all accounts with their roles and projects."""
+    found = _done(lambda accounts: accounts.list(_all()), database, state)
+    if as_json:
+        print_json([_facts(one) for one in found])
+        return
+    table = Table("name", "role", "projects", "state", box=None, pad_edge=False)
+    for one in found:
+        table.add_row(harmless(one.name), one.role, harmless(" ".join(one.access.places)), one.state)
+    Console().print(table if found else "There are no accounts yet: `agent-feedback users add NAME --project T/P`.")
+
+
+@users.command("disable")
+def disable(name: Name, database: Database = None, state: State = DEFAULT_STATE) -> None:
+    """Disable an account. Its sessions end within seconds."""
+    _done(lambda accounts: accounts.disable(name, _all()), database, state)
+    say(f"{name} is disabled.")
+
+
+@users.command("enable")
+def enable(name: Name, database: Database = None, state: State = DEFAULT_STATE) -> None:
+    """Enable a disabled account."""
+    _done(lambda accounts: accounts.enable(name, _all()), database, state)
+    say(f"{name} is enabled.")
+
+
+@users.command("remove")
+def remove(name: Name, database: Database = None, state: State = DEFAULT_STATE) -> None:
+    """Remove an account with its password. Its sessions end within seconds."""
+    _done(lambda accounts: accounts.remove(name, _all()), database, state)
+    say(f"{name} is removed.")
+
+
+def _all() -> Any:
+    from reporting.access.roles import ALL, ProjectSet
+
+    return ProjectSet(ALL, (ALL,))
+
+
+def _done(work: Callable[[Accounts], Awaitable[Any]], database: str | None, state: Any) -> Any:
+    """Return the result of `work`. A refusal exits with code 1."""
+    from standalone.operations.users import open_accounts
+
+    own = str(running(state)["database"]) if database is None and (state / "run.json").exists() else None
+
+    async def worked() -> Any:
+        async with open_accounts(database or own, say) as accounts:
+            return await work(accounts)
+
+    try:
+        return run(worked())
+    except RequestRefused as refusal:
+        say(str(refusal), "red")
+        raise typer.Exit(FAILED) from None
+
+
+def _base(url: str | None, state: Any) -> str:
+    """Return the URL of the pages. Raises typer.BadParameter if it is unknown."""
+    if url is not None:
+        if not url.startswith(("http://", "https://")):
+            raise typer.BadParameter("--url is the address of the pages, for example https://feedback.example.org.")
+        return url
+    if (state / "run.json").exists():
+        return str(running(state)["url"])
+    raise typer.BadParameter("Nothing runs on the state folder: give the address of the pages with --url.")
+
+
+def _print_link(base: str, secret: str, name: str, *, as_json: bool) -> None:
+    from reporting.access.accounts import LINK_DAYS
+    from reporting.dashboard.sign_in import LINK
+
+    address = f"{base.rstrip('/')}{LINK}?link={secret}"
+    if as_json:
+        print_json({"name": name, "link": address})
+        return
+    say(f"Send this link to {name}. It sets the password, once, within {LINK_DAYS} days.")
+    show(address)
+
+
+def _facts(one: OperatorAccount) -> dict[str, Any]:
+    return {"name": one.name, "role": one.role, "projects": one.access.places, "state": one.state}
