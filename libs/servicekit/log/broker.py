@@ -28,7 +28,8 @@ def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequenc
     order_fetching()
     poll_without_pauses()
     broker = KafkaBroker(
-        str(bootstrap),
+        # FastStream takes a string for one address.
+        [address.strip() for address in str(bootstrap).split(",")],
         security=_security(client_options(bootstrap)),
         client_id=client_id,
         graceful_timeout=DRAIN_SECONDS * 2,

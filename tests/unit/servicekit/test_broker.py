@@ -14,6 +14,7 @@ import servicekit
 from contracts.topics import TOPICS, Consumer
 from servicekit.clock import FixedClock
 from servicekit.log.broker import build_broker
+from servicekit.log.cluster import Cluster
 from servicekit.log.delivery import Delivery
 from servicekit.log.settings import SUBSCRIBER_SETTINGS
 from servicekit.log.subscriber import DRAIN_SECONDS, Subscription
@@ -60,6 +61,12 @@ def test_every_subscriber_has_exactly_these_settings(group: Consumer) -> None:
     assert (broker.config.graceful_timeout or 0) > DRAIN_SECONDS
 
 
+@pytest.mark.parametrize("bootstrap", ["one:1,two:2", Cluster("one:1, two:2")])
+def test_each_of_several_addresses_is_tried(bootstrap: str | Cluster) -> None:
+    broker = build_broker(bootstrap, client_id="test", subscriptions=[])
+    assert broker._connection_kwargs["bootstrap_servers"] == ["one:1", "two:2"]
+
+
 class Empty:
     """Consumer without new records."""
 
@@ -89,5 +96,6 @@ def test_nobody_else_makes_a_subscriber_or_a_consumer() -> None:
     assert found - READERS == {"broker.py"}
 
 
-READERS = {"reader.py", "group_progress.py"}
-"""Readers without a group: commands that read a topic once, and readers of the log's ends."""
+READERS = {"reader.py", "group_progress.py", "rewind.py"}
+"""Readers without a group: commands that read a topic once, readers of the log's ends. And the command that resets a
+group without members."""
