@@ -60,14 +60,13 @@ $(HELM):
 test-helm: $(VENV)/.dev $(HELM) ## Render the Helm chart with five files of values, and compare it with the schemas of Kubernetes
 	@HELM="$(CURDIR)/$(HELM)" $(BIN)/pytest -q -m helm tests/deploy/test_helm_chart.py
 
-check: $(VENV)/.dev ## Lint, types, import rules, exported schemas and docs, the compose file, the Dockerfile
+check: $(VENV)/.dev ## Lint, types, import rules, exported schemas and docs, the compose file
 	@$(BIN)/ruff check -q .
 	@$(BIN)/ruff format -q --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports >/dev/null || $(BIN)/lint-imports
 	@$(BIN)/python -m docgen --check
 	@$(BIN)/check-jsonschema -q --builtin-schema vendor.compose-spec deploy/compose.yaml deploy/compose.override.example.yaml
-	@$(BIN)/hadolint deploy/Dockerfile
 	@echo "All checks passed."
 
 RELEASE := .agent-feedback/release
@@ -87,7 +86,7 @@ release: $(RELEASE)/.installed ## Build everything that is published into dist/,
 audit: ## Compare the pinned versions with known vulnerabilities (needs the internet)
 	@$(PYTHON) -m venv .agent-feedback/audit
 	@.agent-feedback/audit/bin/python -m pip install -q --disable-pip-version-check pip-audit==2.10.1
-	@.agent-feedback/audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements.txt -r requirements-release.txt
+	@.agent-feedback/audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements.txt -r requirements-image.txt -r requirements-release.txt
 
 .PHONY: format
 format: $(VENV)/.dev ## Format the Python code, and fix what the linter can
@@ -125,6 +124,10 @@ MINUTES ?= 2
 chaos: $(VENV)/.dev ## Break things for MINUTES=n (SEED=s, RATE=events a second, EDGES=further faults) and prove that nothing is lost or doubled
 	@$(BIN)/python -m proofs.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(RATE),--rate $(RATE)) $(if $(EDGES),--edges $(EDGES))
 
+.PHONY: chaos-brokers
+chaos-brokers: $(VENV)/.dev ## Break one or two of three replicated brokers for MINUTES=n (SEED=s, RATE=events a second) and prove the same
+	@$(BIN)/python -m proofs.chaos brokers --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(RATE),--rate $(RATE))
+
 SEEDS ?= 10000
 simulate: $(VENV)/.dev ## Run SEEDS=n simulated histories of crashes, delays and reorderings
 	@$(BIN)/python -m proofs.simulation --seeds $(SEEDS)
@@ -153,6 +156,8 @@ COMPILE = $(UV) pip compile -q --universal --python-version 3.11 --generate-hash
 lock: ## Pin all dependencies with hashes (needs uv)
 	@$(COMPILE) --upgrade --extra standalone --extra local --extra encoder --extra issues pyproject.toml -o requirements.txt
 	@$(COMPILE) --extra standalone --extra local --extra encoder --extra issues --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
+	@$(COMPILE) --extra standalone --extra encoder --extra issues --extra artifacts -c requirements.txt -c requirements-dev.txt \
+	  pyproject.toml -o requirements-image.txt
 	@$(COMPILE) --group release -o requirements-release.txt
 
 clean: ## Remove the environment and the local state

@@ -1,4 +1,4 @@
-"""`python -m proofs.chaos --minutes N --seed S`; also `… selfcheck`, and `… outage --minutes N`."""
+"""`python -m proofs.chaos --minutes N --seed S`; also `… selfcheck`, `… outage --minutes N`, `… brokers`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m proofs.chaos", description="Real faults on real parts; exit code 1 unless all is well."
     )
-    parser.add_argument("what", nargs="?", default="run", choices=("run", "selfcheck", "outage"))
+    parser.add_argument("what", nargs="?", default="run", choices=("run", "selfcheck", "outage", "brokers"))
     parser.add_argument("--minutes", type=float, default=2.0)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--rate", type=float, default=300.0, help="events per second")
@@ -44,6 +44,13 @@ def main() -> int:
         from proofs.chaos.outage import outage
 
         return uvloop.run(outage(given.minutes, seed, given.rate, given.keep))
+    if given.what == "brokers":
+        from proofs.chaos.broker_faults import ReplicatedCluster, broker_lane
+
+        options = Options(given.minutes, seed, given.rate, keep=given.keep, servers=ReplicatedCluster)
+        result = uvloop.run(run(options, broker_lane))
+        print_result(result)
+        return 0 if result.ok else 1
     result = uvloop.run(run(Options(given.minutes, seed, given.rate, keep=given.keep, edges=edges)))
     print_result(result)
     return 0 if result.ok else 1

@@ -24,20 +24,24 @@ SERVICE_FAULTS: tuple[tuple[str, ServiceFault, float], ...] = (
     ("wrong_clock", wrong_clock, 3),
 )
 """Name, function, and weight of each fault."""
+BROKER_FAULTS = ("leader_killed", "broker_isolated", "broker_paused", "two_killed", "rolling_restart")
+"""Faults of `python -m proofs.chaos brokers`."""
 TESTED_BY: dict[Promise, tuple[str, ...]] = {
     "P1": (
         "previous_release",
         *("kill", "kill_at_point", "response_cut", "commit_cut", "produce_cut"),
         *("broker_kill", "postgres_crash", "topic_made_again"),
+        *BROKER_FAULTS,
     ),
     "P2": (
         "previous_release",
         *("redelivery", "response_cut", "commit_cut", "produce_cut"),
         *("kill", "kill_at_point", "zombie", "racing_producers"),
+        *BROKER_FAULTS,
     ),
     "P3": ("wrong_clock", "jumping_clock", "racing_producers", "redelivery", "join_and_leave", "previous_release"),
-    "P4": ("kill_at_point", "zombie", "commit_cut", "produce_cut", "broker_stop", "broker_kill"),
-    "P5": ("previous_release", "broker_kill", "broker_stop", "produce_cut", "kill", "records_deleted"),
+    "P4": ("kill_at_point", "zombie", "commit_cut", "produce_cut", "broker_stop", "broker_kill", *BROKER_FAULTS),
+    "P5": ("previous_release", "broker_kill", "broker_stop", "produce_cut", "kill", "records_deleted", *BROKER_FAULTS),
     "P6": ("poison", "compressed_bomb"),
     "P7": (
         *("slow_database", "cut_database", "cut_log", "postgres_crash"),

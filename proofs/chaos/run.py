@@ -58,6 +58,8 @@ class Options:
     drain: float = DRAIN_LIMIT
     edges: tuple[str, ...] = ()
     """Additional faults, injected once each, one after another."""
+    servers: Callable[[Path], Cluster] = Cluster
+    """Constructor of the log and the database below a folder."""
 
 
 Script = Callable[[Scene, Progress, float], Awaitable[None]]
@@ -93,7 +95,7 @@ async def everything(scene: Scene, progress: Progress, until: float) -> None:
 
 async def run(options: Options, script: Script = everything) -> Result:
     """Run the load for its minutes while `script` injects faults, then compare."""
-    async with working_folder(options.keep) as folder, Cluster(folder) as cluster:
+    async with working_folder(options.keep) as folder, options.servers(folder) as cluster:
         ledger = Ledger(folder / "ledger.jsonl")
         progress, drain = Progress(cluster.kafka.bootstrap), Progress(cluster.kafka.bootstrap)
         recovery, fleet = Recovery(progress), Fleet(cluster, options.base)

@@ -7,13 +7,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID, uuid4
 
 import asyncpg
 
 from contracts.feedback import FeedbackCreated
-from standalone.embedded.local_kafka import LocalKafka
 from standalone.operations.ledger import Ledger, read_on
 from tests.support.command import agent_feedback, said_at
 from tests.support.recount import Said, recount
@@ -73,12 +72,19 @@ def _reaction(n: int, at: str, action: str) -> dict[str, Any]:
     }
 
 
+class Kafka(Protocol):
+    """A Kafka with its addresses."""
+
+    @property
+    def bootstrap(self) -> str: ...
+
+
 @dataclass
 class Installation:
     """All services in one process for as long as a file takes, on a Kafka and a database that outlive it."""
 
     folder: Path
-    kafka: LocalKafka
+    kafka: Kafka
     database_url: str
 
     async def process(self, lines: Sequence[dict[str, Any]] = ()) -> None:

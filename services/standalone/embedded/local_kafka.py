@@ -54,6 +54,8 @@ class LocalKafka:
 
     format_options: Sequence[str] = ()
     """Additional options of Kafka's storage format tool, such as initial users."""
+    cluster_id = ""
+    """Id of the cluster that a first start creates; empty: a random one."""
 
     def __init__(
         self,
@@ -192,9 +194,7 @@ class LocalKafka:
         made = self._directory / f"{_DATA}.new"
         shutil.rmtree(made, ignore_errors=True)
         self._write_settings(port, made.name)
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        # A leading dash would look like another option.
-        cluster = "k" + cluster[1:]
+        cluster = self.cluster_id or new_cluster_id()
         process = self._run(
             [*command, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", _SETTINGS, *self.format_options]
         )
@@ -215,6 +215,12 @@ class LocalKafka:
     def _run(self, command: list[str | Path]) -> subprocess.Popen[bytes]:
         with (self._directory / _LOG).open("ab") as log:
             return spawn(command, output=log, environment=os.environ, folder=self._directory)
+
+
+def new_cluster_id() -> str:
+    """Return a random id for a cluster."""
+    # A leading dash would look like another option.
+    return "k" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")[1:]
 
 
 async def _answers(cluster: Cluster) -> bool:
