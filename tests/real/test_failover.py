@@ -33,6 +33,7 @@ class Pair:
     folder: Path
     primary: EmbeddedPostgres
     replica: EmbeddedPostgres
+    urls: tuple[str, str]
 
     async def wait_for(self, level: str) -> None:
         """Let a commit wait for the replica, as `synchronous_commit` = `level` defines."""
@@ -48,6 +49,13 @@ class Pair:
     async def pause_replay(self) -> None:
         """Stop the replica from applying what it receives."""
         await _execute(self.replica.url, "select pg_wal_replay_pause()")
+
+    def both(self) -> str:
+        """Return a URL with the addresses of both servers, of which clients use the one that accepts writes."""
+        found = [parse_qs(urlsplit(server).query) for server in self.urls]
+        hosts = ",".join(one["host"][0] for one in found)
+        ports = ",".join(one["port"][0] for one in found)
+        return f"postgresql://postgres@/postgres?host={hosts}&port={ports}&target_session_attrs=read-write"
 
     async def fail_over(self) -> str:
         """Kill the primary and promote the replica; return the replica's URL."""
@@ -79,7 +87,7 @@ async def pair() -> AsyncIterator[Pair]:
             for file in (base / "standby.signal", base / "postgresql.auto.conf"):
                 hand_over(file, find_home(base).account)
             async with EmbeddedPostgres(base) as replica:
-                yield Pair(folder, primary, replica)
+                yield Pair(folder, primary, replica, (primary.url, replica.url))
 
 
 async def test_nothing_acknowledged_is_lost_with_remote_apply(tmp_path: Path) -> None:
@@ -92,6 +100,8 @@ async def test_nothing_acknowledged_is_lost_with_remote_apply(tmp_path: Path) ->
         place.database_url = await servers.fail_over()
         # At once: the groups have committed everything, so nothing would be read again.
         await assert_recovered(place, before, EARLY + LATE)
+        # With both addresses the services find the new primary by themselves.
+        place.database_url = servers.both()
         await place.process(events(50, 55))
         assert (await place.command("verify-ledger"))["first_difference"] is None
 

@@ -20,6 +20,7 @@ from standalone.embedded.ports import LOOPBACK, free_port
 
 NODES: Final = (1, 2, 3)
 _SETTINGS: Final = "server.properties"
+_REFUSE_SECONDS: Final = 1.0
 _REPLICATED: Final = {
     "default.replication.factor": "3",
     "min.insync.replicas": "2",
@@ -46,6 +47,8 @@ class BrokerDoor(Door):
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._brokers.isolated and self._is_cut_off(writer.get_extra_info("peername")[1]):
+            # An isolated broker connects again at once; a pause leaves the proxies time for the others.
+            await asyncio.sleep(_REFUSE_SECONDS)
             writer.close()
             return
         await super()._pass_on(reader, writer)
