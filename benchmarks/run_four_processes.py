@@ -61,8 +61,8 @@ async def four_services(job: Job, each: int = 1) -> AsyncIterator[dict[str, list
     processes = [process for some in started.values() for process, _ in some]
     try:
         for some in started.values():
-            for _, port in some:
-                await asyncio.to_thread(_wait_until_ready, port)
+            for process, port in some:
+                await asyncio.to_thread(_wait_until_ready, process, port)
         yield {name: [process.pid for process, _ in some] for name, some in started.items()}
     finally:
         for process in processes:
@@ -88,9 +88,11 @@ def _start(job: Job, name: str) -> tuple[subprocess.Popen[bytes], int]:
     return process, port
 
 
-def _wait_until_ready(port: int) -> None:
+def _wait_until_ready(process: subprocess.Popen[bytes], port: int) -> None:
+    """Wait for the process; one that has ended may have lost its port to another server, which answers instead."""
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline:
+        assert process.poll() is None, f"the service on port {port} ended with exit code {process.returncode}"
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=2):
                 return

@@ -26,7 +26,7 @@ class PartitionHead(NamedTuple):
 
     `head` is the time of its next record. `has_unread` is True if the log holds records that are not fetched.
     `known_at` is the time of its last fetch, and `fetched_at` that of the fetched records. `position` is the next
-    offset, None if unknown.
+    offset, None if unknown. `read_to` is the time of the last record read; later ones are not earlier.
     """
 
     rank: int
@@ -35,9 +35,12 @@ class PartitionHead(NamedTuple):
     has_unread: bool
     known_at: int
     position: int | None
+    read_to: int | None = None
 
     def may_precede(self, other: PartitionHead) -> bool:
         """Return True if records of this partition that are not fetched may be earlier than those of `other`."""
+        if self.read_to is not None and other.head is not None and other.head <= self.read_to:
+            return False
         return self.has_unread or (self.rank < other.rank and self.known_at < other.fetched_at - STALE_MS)
 
 
@@ -52,7 +55,7 @@ class MergeStep(NamedTuple):
 def next_step(partitions: Sequence[PartitionHead]) -> MergeStep | None:
     """Return the partition with the earliest record, to be read up to the next partition's; None if nothing is fetched.
 
-    Of the same time, the lower rank is first.
+    Of the same time, the lower rank is first. A partition without fetched records is checked again behind its last one.
     """
     order = sorted(
         (partition.head, partition.rank, index)
@@ -62,10 +65,11 @@ def next_step(partitions: Sequence[PartitionHead]) -> MergeStep | None:
     if not order:
         return None
     first, rank, index = order[0]
-    if len(order) == 1:
-        return MergeStep(index, first, math.inf)
-    after, other, _ = order[1]
-    return MergeStep(index, first, after - (rank > other))
+    ends = [one.read_to for one in partitions if one.head is None and one.read_to is not None and one.read_to >= first]
+    if len(order) > 1:
+        after, other, _ = order[1]
+        ends.append(after - (rank > other))
+    return MergeStep(index, first, min(ends, default=math.inf))
 
 
 class BatchEnd:

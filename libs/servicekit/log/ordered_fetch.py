@@ -43,6 +43,8 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
         self._holds = Holds()
         self._wait: float | None = None
         """Seconds for which fetched records wait for unread ones at most; None if none wait."""
+        self._read_to: dict[TopicPartition, tuple[int, int]] = {}
+        """The next offset and the time of the last record read, by partition."""
         self._served: defaultdict[tuple[str, int], int] = defaultdict(int)
         self._round = 0
 
@@ -140,7 +142,9 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
             room[first] -= size
             if not records or room[first] <= 0:
                 break
-            end.took(len(records), self._records[first].time_of(records[-1]))
+            last = self._records[first].time_of(records[-1])
+            self._read_to[first] = (records[-1].offset + 1, last)
+            end.took(len(records), last)
         return sum(len(found.get(one, ())) for one in group)
 
     def _run(
@@ -163,7 +167,10 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
             return PartitionHead(rank, head, result.fetched_at, False, result.fetched_at, None)
         position = state.position if state.has_valid_position else None
         has_unread = position is None or state.highwater is None or position < state.highwater
-        return PartitionHead(rank, None, 0, has_unread, state.timestamp or 0, position)
+        at, read_to = self._read_to.get(one, (None, None))
+        return PartitionHead(
+            rank, None, 0, has_unread, state.timestamp or 0, position, read_to if at == position else None
+        )
 
     def _hold(self, group: list[TopicPartition], wait: float) -> None:
         self._wait = wait if self._wait is None else min(wait, self._wait)

@@ -11,6 +11,8 @@ LOOPBACK: Final = "127.0.0.1"
 _LOWEST: Final = 20_000
 _HIGHEST: Final = 32_000
 _TRIES: Final = 200
+_returned: set[int] = set()
+"""Ports that this process has returned. A server that is starting does not listen yet, so its port still looks free."""
 
 
 def is_free(port: int) -> bool:
@@ -25,13 +27,14 @@ def is_free(port: int) -> bool:
 
 
 def free_port() -> int:
-    """Return an unused loopback port. Another program may take it before the caller does.
+    """Return an unused loopback port, each only once. Another program may take it before the caller does.
 
     Raises:
         OSError: no port was found.
     """
     for _ in range(_TRIES):
         port = random.randint(_LOWEST, _HIGHEST)
-        if is_free(port):
+        if port not in _returned and is_free(port):
+            _returned.add(port)
             return port
     raise OSError(f"No free port was found on {LOOPBACK} between {_LOWEST} and {_HIGHEST}.")

@@ -99,3 +99,9 @@ def test_a_partition_read_to_its_end_meanwhile_is_waited_for_again() -> None:
     missing(holds, 100.0, unread, reply)
     missing(holds, 101.0, lane(0, None), reply)
     assert missing(holds, 900.0, unread, reply) == HOLD_SECONDS
+
+
+def test_a_record_does_not_wait_for_records_that_cannot_be_earlier() -> None:
+    unread = lane(0, None, unread=True)._replace(read_to=10)
+    assert missing(Holds(), 100.0, unread, lane(1, 10)) is None
+    assert missing(Holds(), 100.0, unread, lane(1, 11)) == HOLD_SECONDS
