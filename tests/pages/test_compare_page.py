@@ -152,7 +152,7 @@ async def test_the_pages_are_readable(read_models: asyncpg.Pool, browser: Any, s
         await page.context.add_cookies([{"name": "agent_feedback_token", "value": "all", "url": url}])
         for width in (1280, 390):
             await page.set_viewport_size({"width": width, "height": 900})
-            for name in ("compare", "agent?agent=bot"):
+            for name in ("compare", "agent?agent=bot", "feedback?version=2&period=all"):
                 await page.goto(f"{url}/dashboard/{name}")
                 await picture(page, f"{name.partition('?')[0]}-{scheme}-{width}")
                 assert await faint_texts(page) == []
@@ -165,6 +165,49 @@ async def test_the_pages_are_readable(read_models: asyncpg.Pool, browser: Any, s
         await expect(page.get_by_text("is not distinguishable from chance").first).to_be_visible()
         assert "dimension=attributes.arm" in page.url
         assert complaints == []
+
+
+async def test_every_dimension_is_a_filter_by_selection(read_models: asyncpg.Pool) -> None:
+    await two_versions(read_models)
+    async with visitor(read_models) as http:
+        for path in ("/", "/dashboard/feedback", "/dashboard/agent?agent=bot"):
+            page = (await http.get(path)).text
+            for name, value in (("bundle", "shop1"), ("intent", "buy"), ("attributes.arm", "b"), ("version", "2")):
+                field = re.search(rf'<select name="{re.escape(name)}">(.*?)</select>', page, re.DOTALL)
+                assert field is not None, (path, name)
+                assert f'<option value="{value}">' in field[1]
+        listed = (await http.get("/dashboard/feedback?attributes.arm=b&bundle=shop1&version=2&type=verdict")).text
+        assert "10 records" in words(listed)
+        assert listed.count('<div class="meta">') == 10
+        assert "attributes.arm=b" in listed, "files and further pages keep the filter"
+        assert '<option value="b" selected>' in listed
+        everything = (await http.get("/dashboard/feedback?attributes.arm=b")).text
+        assert "58 records" in words(everything)
+        overview = (await http.get("/?attributes.arm=b&version=1")).text
+        assert "<b>27</b>" in overview
+        summary = (await http.get(f"{PROJECT}/feedback/summary?attribute=arm%3Db&start=2026-09-01T00:00:00Z")).json()
+        assert summary["totals"]["total"] == 58
+        one = (await http.get(f"{PROJECT}/feedback/agents?bundle_id=shop0&min_votes=1")).json()
+        assert one["agents"][0]["total"] == 40
+
+
+async def test_a_cell_of_the_matrix_lists_its_verdicts(read_models: asyncpg.Pool) -> None:
+    handler = ProjectionHandler(PostgresReadModels(read_models))
+    for n in range(3):
+        judged = "ok" if n else "not_ok"
+        await handler.handle(
+            batch(
+                feedback(f"m{n}", kind="inferred", turn=f"t{n}", reaction="not_ok", text=f"machine {n}"),
+                feedback(f"u{n}", kind="explicit", turn=f"t{n}", reaction=judged, text=f"person {n}"),
+            )
+        )
+    async with visitor(read_models) as http:
+        for path in ("/dashboard/calibration", "/dashboard/agent?agent=agent-a"):
+            page = (await http.get(path)).text
+            [cell] = [link for link in re.findall(r'href="([^"]*)"', page) if "judged=ok" in link]
+            listed = (await http.get(html.unescape(cell))).text
+            assert sorted(re.findall(r'<p class="said">(.*?)</p>', listed)) == ["machine 1", "machine 2"]
+            assert "2 records" in words(listed)
 
 
 async def test_a_project_without_two_values_says_so(read_models: asyncpg.Pool) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from reporting.dashboard.queries.agent import TypicalWord, rejected_words, typical_words, worst_conversations
+from reporting.dashboard.queries.agent import rejected_words, typical_words, worst_conversations
 from reporting.queries.selection import ALWAYS, Filters, Project
 from tests.support.reporting_events import START, Event, Take, feedback, message
 
@@ -46,7 +46,7 @@ async def test_conversations_with_most_rejections_by_people_come_first(read_mode
 async def test_the_question_of_a_verdict_is_the_persons_last_message_before_it(
     read_models: asyncpg.Pool, take: Take
 ) -> None:
-    for number in range(4):
+    for number in range(12):
         place: dict[str, Any] = {"conversation": f"c{number}"}
         await take(
             message("q0", turn="t1", content="early words", at=1, **place),
@@ -60,13 +60,15 @@ async def test_the_question_of_a_verdict_is_the_persons_last_message_before_it(
             message("x", turn=None, content="good", at=1, conversation=f"d{number}"),
             feedback(f"g{number}", kind="explicit", at=5, user=f"u{number}", conversation=f"d{number}"),
         )
-    assert await rejected_words(read_models, AT, ALWAYS, Filters()) == [TypicalWord("asked", 4, 0)]
+    [word] = await rejected_words(read_models, AT, ALWAYS, Filters())
+    assert (word.word, word.rejected, word.others) == ("asked", 12, 0)
+    assert 1 < word.low < word.ratio < word.high
 
 
 @pytest.mark.parametrize(
     ("bad", "others", "words"),
     [
-        (["refund now"] * 3, ["hello"] * 9, ["now", "refund"]),
+        (["refund now"] * 3, ["hello"] * 9, ["refund"]),  # no function words
         (["refund now"] * 2, ["hello"] * 9, []),  # too few
         (["refund"] * 3, ["refund"] * 3, []),  # as frequent
         (["Refund a1 to straße", "refund", "REFUND"], ["hello"] * 20, ["refund"]),
@@ -84,5 +86,7 @@ def test_the_most_typical_words_come_first_and_at_most_twelve() -> None:
     texts = [" ".join(names[: 14 - number]) for number in range(12)] + ["hello"] * 10
     found = typical_words(texts, ["hello"] * 80)
     assert [one.word for one in found] == names[:12]
-    assert found[0] == TypicalWord("aaa", 12, 0)
+    assert (found[0].word, found[0].rejected, found[0].others) == ("aaa", 12, 0)
+    assert found[0].low == pytest.approx(5.51, abs=0.01)
+    assert found[0].ratio == pytest.approx(12.5 / 22.5 / (0.5 / 80.5))
     assert [one.word for one in typical_words(texts, ["hello"] * 80, most=2)] == names[:2]

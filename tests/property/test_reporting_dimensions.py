@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from contracts.base import Origin
 from contracts.instants import DAY
+from reporting.dashboard.queries.breakdown import breakdown
+from reporting.queries import search
 from reporting.queries.comparison import compare
 from reporting.queries.dimension_votes import known_dimensions, value_votes
 from reporting.queries.dimensions import KNOWN, dimension
+from reporting.queries.found_counts import count_found
 from reporting.queries.selection import HOUR, Filters, Project, TimeSpan
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
@@ -27,6 +32,7 @@ ATTRIBUTES = frozenset({"language", "arm"})
 DIMENSIONS = [*KNOWN, "attributes.language", "attributes.arm", "attributes.secret"]
 RECOUNT = "select * from effective where tenant = 'acme' and project = 'support'"
 ANSWERS = "select * from messages where tenant = 'acme' and project = 'support' and sender_type = 'agent'"
+SIDES: tuple[Origin, Origin] = ("user", "machine")
 COLUMNS = {"version": "agent_version", "model": "model", "agent": "agent_id", "user_type": "user_type"}
 COLUMNS |= {"bundle": "bundle_id", "track": "track_id", "intent": "intent"}
 
@@ -102,10 +108,29 @@ async def check(pool: Database, span: TimeSpan, filters: Filters) -> None:
         assert {
             (one.value, origin, reaction): count
             for one in found
-            for origin in ("user", "machine")
+            for origin in SIDES
             for reaction in ("ok", "neutral", "not_ok")
             if (count := getattr(one.of(origin), reaction))
         } == expected, name
+        for one in found:
+            field = {"agent": "agent_id", "version": "agent_version", "bundle": "bundle_id", "track": "track_id"}.get(
+                name, name
+            )
+            value = one.value
+            given: dict[str, Any] = (
+                {"attributes": ((name.removeprefix("attributes."), value),)} if "." in name else {field: value}
+            )
+            narrowed = replace(filters, **{"agent_id": filters.agent_id, **given})
+            if name == "agent" and filters.agent_id not in (None, value):
+                continue
+            whole = (await breakdown(pool, AT, span, narrowed, [span.start])).whole
+            assert {origin: votes for origin, votes in whole.items() if votes.total} == {
+                origin: votes for origin in SIDES if (votes := one.of(origin)).total
+            }, name
+            of_list = replace(narrowed, feedback_type="verdict")
+            assert await count_found(pool, AT, span, of_list) == (one.people.total + one.machine.total, True)
+            rows_found, _ = await search.found(pool, AT, span, of_list, 500)
+            assert len(rows_found) == one.people.total + one.machine.total
         pair = [one.value for one in found][:2]
         if len(pair) == 2:
             compared = await compare(pool, AT, span, filters, dimension(name), (pair[0], pair[1]))

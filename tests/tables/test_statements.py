@@ -41,7 +41,30 @@ from servicekit.db.statements import Statement, Statements
 ROOT = Path(__file__).parents[2]
 AT, SPAN = Project("acme", "support"), TimeSpan(DAY // 2, 40 * DAY)
 EVERY = Filters(
-    "a", "1", "m", "ok", ("user",), "verdict", "intent", 0.5, None, "u", "c", "d", "rules", "person", False, 1
+    "a",
+    "1",
+    "m",
+    "ok",
+    ("user",),
+    "verdict",
+    "intent",
+    0.5,
+    None,
+    "u",
+    "c",
+    "d",
+    "rules",
+    "person",
+    False,
+    1,
+    True,
+    "b",
+    "k",
+    "i",
+    "t",
+    "s",
+    "h",
+    (("arm", "a"),),
 )
 WHERE = where(AT, SPAN, replace(EVERY, text="x"))[0]
 FEEDBACK_SLOTS = [{"table": table, "is_live": is_live} for table, is_live in IS_LIVE.items()]
@@ -80,6 +103,8 @@ BY_NAME: Mapping[str, Parts] = {
         for by in (dimension("version"), dimension("attributes.arm"))
         for filters in (NONE_GIVEN, EVERY)
     ],
+    "list_choices": [{"source": dimensions(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
+    "count_found": [{"rows": f"(select from effective e where {WHERE} limit :most)"}],
     "count_kinds": [{"source": dimensions(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
     "count_values_by_intent": [
         {

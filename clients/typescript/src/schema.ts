@@ -1384,6 +1384,20 @@ export interface SearchBody {
   given_by?: "person" | "agent" | null;
   /** Only verdicts on the turns of this issue. */
   issue?: number | null;
+  /** The bundle that produced the answer. */
+  bundle_id?: string | null;
+  /** The track that the answer belongs to. */
+  track_id?: string | null;
+  /** The answer's intent. */
+  intent?: string | null;
+  /** The agent's strategy for the answer. */
+  strategy?: string | null;
+  /** The person's role on the platform. */
+  user_type?: string | null;
+  /** The thread of the answer. */
+  thread?: string | null;
+  /** Attributes of the answer, such as `language`; those of REPORTING_ATTRIBUTES only. */
+  attributes?: Record<string, unknown> | null;
   /** Earliest time of the reaction, inclusive. */
   start?: string | null;
   /** Latest time of the reaction, inclusive. */
@@ -1884,6 +1898,20 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
+      /** The bundle that produced the answer. */
+      bundle_id?: string | null;
+      /** The track that the answer belongs to. */
+      track_id?: string | null;
+      /** The answer's intent. */
+      intent?: string | null;
+      /** The agent's strategy for the answer. */
+      strategy?: string | null;
+      /** The person's role on the platform. */
+      user_type?: string | null;
+      /** The thread of the answer. */
+      thread?: string | null;
+      /** An attribute of the answer as `NAME=VALUE`, such as `language=de`. */
+      attribute?: string | null;
       /** Width of a bucket, in UTC. */
       bucket?: "hour" | "day" | "week";
     };
@@ -1904,6 +1932,20 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
+      /** The bundle that produced the answer. */
+      bundle_id?: string | null;
+      /** The track that the answer belongs to. */
+      track_id?: string | null;
+      /** The answer's intent. */
+      intent?: string | null;
+      /** The agent's strategy for the answer. */
+      strategy?: string | null;
+      /** The person's role on the platform. */
+      user_type?: string | null;
+      /** The thread of the answer. */
+      thread?: string | null;
+      /** An attribute of the answer as `NAME=VALUE`, such as `language=de`. */
+      attribute?: string | null;
       /** Maximum number of items in the response. */
       limit?: number;
       /** The previous page's `next_cursor`; a cursor of another query gives 400. */
@@ -1928,6 +1970,20 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
+      /** The bundle that produced the answer. */
+      bundle_id?: string | null;
+      /** The track that the answer belongs to. */
+      track_id?: string | null;
+      /** The answer's intent. */
+      intent?: string | null;
+      /** The agent's strategy for the answer. */
+      strategy?: string | null;
+      /** The person's role on the platform. */
+      user_type?: string | null;
+      /** The thread of the answer. */
+      thread?: string | null;
+      /** An attribute of the answer as `NAME=VALUE`, such as `language=de`. */
+      attribute?: string | null;
       /** The dimension: `version`, `model`, `agent`, `strategy`, `bundle`, `track`, `intent`, `user_type`, or an attribute of the answers such as `attributes.language`. */
       by?: string;
       /** The first value, such as the older version. */
@@ -1952,6 +2008,20 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
+      /** The bundle that produced the answer. */
+      bundle_id?: string | null;
+      /** The track that the answer belongs to. */
+      track_id?: string | null;
+      /** The answer's intent. */
+      intent?: string | null;
+      /** The agent's strategy for the answer. */
+      strategy?: string | null;
+      /** The person's role on the platform. */
+      user_type?: string | null;
+      /** The thread of the answer. */
+      thread?: string | null;
+      /** An attribute of the answer as `NAME=VALUE`, such as `language=de`. */
+      attribute?: string | null;
       /** Verdicts of this version of the detector alone. */
       detector?: string | null;
       /** Verdicts that this part of the detector decided. */
@@ -1974,6 +2044,20 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
+      /** The bundle that produced the answer. */
+      bundle_id?: string | null;
+      /** The track that the answer belongs to. */
+      track_id?: string | null;
+      /** The answer's intent. */
+      intent?: string | null;
+      /** The agent's strategy for the answer. */
+      strategy?: string | null;
+      /** The person's role on the platform. */
+      user_type?: string | null;
+      /** The thread of the answer. */
+      thread?: string | null;
+      /** An attribute of the answer as `NAME=VALUE`, such as `language=de`. */
+      attribute?: string | null;
       /** Maximum number of items in the response. */
       limit?: number;
       /** The previous page's `next_cursor`; a cursor of another query gives 400. */
@@ -2019,6 +2103,20 @@ export interface Operations {
       given_by?: "person" | "agent" | null;
       /** Only verdicts on the turns of this issue. */
       issue?: number | null;
+      /** The bundle that produced the answer. */
+      bundle_id?: string | null;
+      /** The track that the answer belongs to. */
+      track_id?: string | null;
+      /** The answer's intent. */
+      intent?: string | null;
+      /** The agent's strategy for the answer. */
+      strategy?: string | null;
+      /** The person's role on the platform. */
+      user_type?: string | null;
+      /** The thread of the answer. */
+      thread?: string | null;
+      /** Attributes of the answer, such as `language`; those of REPORTING_ATTRIBUTES only. */
+      attributes?: Record<string, unknown> | null;
       /** Earliest time of the reaction, inclusive. */
       start?: string | null;
       /** Latest time of the reaction, inclusive. */

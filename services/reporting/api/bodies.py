@@ -10,7 +10,7 @@ from contracts.base import Confidence, DecidedBy, Id, Label, Origin, Reaction
 from contracts.instants import DAY, Instant
 from reporting.api.queries.artifacts import KINDS, Operator, Search
 from reporting.queries.cursor import CURSOR_LIMIT
-from reporting.queries.selection import ALWAYS, Filters, FoundType, GivenBy, TimeSpan
+from reporting.queries.selection import ALWAYS, Filters, FoundType, GivenBy, TimeSpan, attribute_pairs
 
 
 def _text_only(value: object) -> object:
@@ -105,6 +105,12 @@ class LatestBody(Paged):
         return self
 
 
+AnswerAttributes = Annotated[
+    dict[Label, Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00]+$")]],
+    Field(max_length=10),
+]
+
+
 class FilterBody(RequestBody):
     """Filters, all of which must match; without any, all effective feedback and all replies of the project match."""
 
@@ -139,6 +145,15 @@ class FilterBody(RequestBody):
     issue: Annotated[int, Field(ge=1, lt=2**63)] | None = Field(
         default=None, description="Only verdicts on the turns of this issue."
     )
+    bundle_id: Id | None = Field(default=None, description="The bundle that produced the answer.")
+    track_id: Id | None = Field(default=None, description="The track that the answer belongs to.")
+    intent: Label | None = Field(default=None, description="The answer's intent.")
+    strategy: Label | None = Field(default=None, description="The agent's strategy for the answer.")
+    user_type: Label | None = Field(default=None, description="The person's role on the platform.")
+    thread: Id | None = Field(default=None, description="The thread of the answer.")
+    attributes: AnswerAttributes | None = Field(
+        default=None, description="Attributes of the answer, such as `language`; those of REPORTING_ATTRIBUTES only."
+    )
     start: Moment | None = Field(default=None, description="Earliest time of the reaction, inclusive.")
     end: Moment | None = Field(default=None, description="Latest time of the reaction, inclusive.")
 
@@ -170,6 +185,13 @@ class FilterBody(RequestBody):
             decided_by=self.decided_by,
             given_by=self.given_by,
             issue=self.issue,
+            bundle_id=self.bundle_id,
+            track_id=self.track_id,
+            intent=self.intent,
+            strategy=self.strategy,
+            user_type=self.user_type,
+            thread=self.thread,
+            attributes=attribute_pairs(self.attributes),
         )
 
 

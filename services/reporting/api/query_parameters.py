@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from contracts.base import DecidedBy, Id, Label, Origin
 from contracts.instants import DAY
 from reporting.api.bodies import Moment, RequestBody
 from reporting.queries.cursor import CURSOR_LIMIT
 from reporting.queries.dimensions import DimensionName
-from reporting.queries.selection import Bucket, Filters, GivenBy, TimeSpan
+from reporting.queries.selection import Bucket, Filters, GivenBy, TimeSpan, attribute_pairs
 
 DEFAULT_DAYS = 30
 
@@ -50,13 +50,31 @@ class FilteredQuestion(WindowQuestion):
         default=None, description="`person`, or `agent` for AI critics: feedback whose user type is `agent`."
     )
 
+    bundle_id: Id | None = Field(default=None, description="The bundle that produced the answer.")
+    track_id: Id | None = Field(default=None, description="The track that the answer belongs to.")
+    intent: Label | None = Field(default=None, description="The answer's intent.")
+    strategy: Label | None = Field(default=None, description="The agent's strategy for the answer.")
+    user_type: Label | None = Field(default=None, description="The person's role on the platform.")
+    thread: Id | None = Field(default=None, description="The thread of the answer.")
+    attribute: Annotated[str, StringConstraints(max_length=513, pattern=r"^[^=\x00]{1,256}=[^\x00]{1,256}$")] | None = (
+        Field(default=None, description="An attribute of the answer as `NAME=VALUE`, such as `language=de`.")
+    )
+
     @property
     def filters(self) -> Filters:
+        name, _, value = (self.attribute or "").partition("=")
         return Filters(
             agent_id=self.agent_id,
             agent_version=self.agent_version,
             origins=None if self.origin is None else (self.origin,),
             given_by=self.given_by,
+            bundle_id=self.bundle_id,
+            track_id=self.track_id,
+            intent=self.intent,
+            strategy=self.strategy,
+            user_type=self.user_type,
+            thread=self.thread,
+            attributes=attribute_pairs({name: value} if name else None),
         )
 
 

@@ -112,6 +112,7 @@ _ENVIRONMENT.filters |= {
     "accuracy": accuracy_in_words,
     "markdown": rendered,
     "json": json.dumps,
+    "pair": lambda value: (value, value),
 }
 _ENVIRONMENT.globals |= {
     "assets": ASSETS_AT,

@@ -39,6 +39,8 @@ from reporting.dashboard.view import View, address, chosen
 from reporting.dashboard.zones import known_zones
 from reporting.queries.calibration import calibration
 from reporting.queries.cursor import BadCursor
+from reporting.queries.dimension_votes import filter_choices
+from reporting.queries.found_counts import count_found
 from reporting.queries.projects import agent_ids, first_reaction, projects
 from reporting.queries.search import SCANNED_LIMIT, every, found, with_answers
 from reporting.queries.selection import ALWAYS, Project, TimeSpan
@@ -179,6 +181,7 @@ def pages_router(
             "overview.html",
             o=figures,
             live=figures.live,
+            choices=await filter_choices(pool, visit.at, figures.span, visit.view.agent),
             agent_names=await agent_ids(pool, visit.at),
             issues=await unsolved(pool, visit.at, clock.now(), visit.view.agent),
             health=await health_for(visit.caller),
@@ -196,6 +199,8 @@ def pages_router(
             found=await with_answers(pool, visit.at, rows),
             next=None if cursor is None else f"{span.start}-{span.end}-{cursor}",
             agent_names=await agent_ids(pool, visit.at),
+            choices=await filter_choices(pool, visit.at, span, visit.view.agent),
+            total=await count_found(pool, visit.at, span, visit.view.filters),
             looked_through=SCANNED_LIMIT,
             span=span,
         )
@@ -206,7 +211,8 @@ def pages_router(
         span = await span_of(visit)
         issues = await unsolved(pool, visit.at, clock.now(), visit.view.agent)
         figures = await reading.agent(pool, visit.at, visit.view, span, visit.link)
-        return visit.page("agent.html", a=figures, span=span, issues=issues)
+        choices = await filter_choices(pool, visit.at, span, visit.view.agent)
+        return visit.page("agent.html", a=figures, span=span, issues=issues, choices=choices)
 
     async def show_comparison(visit: Visit) -> Response:
         span = await span_of(visit)

@@ -13,8 +13,8 @@ from contracts.base import Confidence, Id, Label, Name, Origin, Reaction
 from contracts.instants import DAY, MINUTE
 from reporting.dashboard.zones import known_zones, parse_local, zone_of
 from reporting.queries.cursor import CURSOR_LIMIT
-from reporting.queries.dimensions import DimensionName
-from reporting.queries.selection import Filters, FoundType, GivenBy, Project, TimeSpan
+from reporting.queries.dimensions import ATTRIBUTES, DimensionName
+from reporting.queries.selection import Filters, FoundType, GivenBy, Project, TimeSpan, attribute_pairs
 
 Period = Literal["24h", "7d", "30d", "90d", "all"]
 PERIODS: Final[dict[Period, tuple[str, int]]] = {
@@ -69,8 +69,20 @@ class View(BaseModel):
     agent: Annotated[Id | None, Empty] = None
     version: Annotated[Label | None, Empty] = None
     model: Annotated[Label | None, Empty] = None
+    bundle: Annotated[Id | None, Empty] = None
+    track: Annotated[Id | None, Empty] = None
+    intent: Annotated[Label | None, Empty] = None
+    strategy: Annotated[Label | None, Empty] = None
+    user_type: Annotated[Label | None, Empty] = None
+    thread: Annotated[Id | None, Empty] = None
+    attributes: Annotated[
+        dict[Label, Annotated[str, Field(max_length=256, pattern=r"^[^\x00]+$")]], Field(max_length=10)
+    ] = {}
+    """Attributes of the answer; in the URL each is `attributes.NAME`."""
     reaction: Annotated[Reaction | None, Empty] = None
     type: Annotated[FoundType | None, Empty] = None
+    judged: Annotated[Reaction | None, Empty] = None
+    """Only machine verdicts on turns with this verdict of a person or reviewer."""
     reason: Annotated[Label | None, Empty] = None
     confidence: Annotated[Confidence | None, Empty] = None
     """Minimum confidence, 0 to 1."""
@@ -115,6 +127,17 @@ class View(BaseModel):
     stamp: _Position = None
     """Stamp of the data that the page shows; see `dashboard/queries/changes.py`."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _names_attributes(cls, said: Any) -> Any:
+        """Collect the parameters `attributes.NAME`."""
+        if not isinstance(said, dict) or "attributes" in said:
+            return said
+        named = {
+            name[len(ATTRIBUTES) :]: value for name, value in said.items() if name.startswith(ATTRIBUTES) and value
+        }
+        return {**said, "attributes": named}
+
     @model_validator(mode="after")
     def _runs_forward(self) -> Self:
         start = parse_local(self.start, self.zone, last=False) if self.start else 0
@@ -138,6 +161,14 @@ class View(BaseModel):
             conversation_id=self.conversation,
             given_by=self.by,
             issue=self.issue,
+            judged=self.judged,
+            bundle_id=self.bundle,
+            track_id=self.track,
+            intent=self.intent,
+            strategy=self.strategy,
+            user_type=self.user_type,
+            thread=self.thread,
+            attributes=attribute_pairs(self.attributes),
         )
 
     @property
@@ -145,6 +176,12 @@ class View(BaseModel):
         if self.origin is None:
             return None
         return _REVIEWED_MACHINE if self.origin == "machine" else (self.origin,)
+
+    @property
+    def narrows(self) -> bool:
+        """Return True if a filter is set that the list shows on request only."""
+        rare = ("type", "version", "model", "reason", "confidence", "user", "conversation", "thread", "attributes")
+        return any(getattr(self, name) for name in (*rare, "bundle", "track", "intent", "strategy", "user_type"))
 
     @property
     def zone(self) -> ZoneInfo:
@@ -184,6 +221,7 @@ class View(BaseModel):
         """Return this view's URL parameters with `changes`, without those that belong to a single page."""
         said = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
         pages = (
+            "judged",
             "dimension",
             "chosen_by",
             "a",
@@ -202,6 +240,7 @@ class View(BaseModel):
         )
         for name in ("tenant", "project", *pages):
             said.pop(name, None)
+        said |= {f"{ATTRIBUTES}{name}": value for name, value in said.pop("attributes", {}).items()}
         return {"at": f"{at.tenant}/{at.project}", **said, **changes}
 
 

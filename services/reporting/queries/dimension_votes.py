@@ -95,6 +95,21 @@ async def known_dimensions(pool: asyncpg.Pool, at: Project, span: TimeSpan, filt
     return [*always, *(dimension(kind) for kind in sorted(kinds - KNOWN.keys()))]
 
 
+async def filter_choices(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, agent_id: str | None
+) -> list[tuple[Dimension, list[str]]]:
+    """Return each dimension of the window's verdicts with its most frequent values, by name, at most 100."""
+    filters, found = Filters(agent_id=agent_id), dict[str, list[str]]()
+    source = dimensions(at, span, filters)
+    for row in await pool.fetch(*SQL.list_choices.filled(source=source.sql)(**source.values)):
+        found.setdefault(row["kind"], []).append(row["value"])
+    for name in ("version", "model"):
+        values = await value_votes(pool, at, span, filters, KNOWN[name])
+        found[name] = sorted(one.value for one in values)[:100]
+    names = [*(name for name in KNOWN if name in found), *sorted(found.keys() - KNOWN.keys())]
+    return [(dimension(name), found[name]) for name in names]
+
+
 async def first_verdicts(pool: asyncpg.Pool, at: Project, agent_id: str) -> dict[str, int]:
     """Return the time of the first verdict on each version of an agent, in microseconds, to the hour."""
     source = votes(at, ALWAYS, Filters(agent_id=agent_id), by_days=False)

@@ -38,8 +38,8 @@ class Dimension:
         return self.name.startswith(ATTRIBUTES)
 
     def cases(self, value: str) -> dict[str, str]:
-        """Return the parameters of pages that list the feedback with a value; empty if there are none."""
-        return {self.name: value} if self.rolled else {}
+        """Return the parameters of pages that list the feedback with a value."""
+        return {self.name: value}
 
 
 KNOWN: Final = {

@@ -7,7 +7,7 @@ begins, and stale hours come from the view. A single statement reads everything,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Final, Literal, NamedTuple
 
 from contracts.instants import DAY
@@ -82,13 +82,21 @@ def _source(
     window, narrowed, values = conditions(at, span, filters)
     view = _VIEWS.get(kind, filters.view)
     first, last = -(-span.start // HOUR) * HOUR, span.end // HOUR * HOUR
-    if not _may_be_rolled(filters) or first >= last:
+    if not _may_be_rolled(filters, kind) or first >= last:
         return CountSource(f"({SQL.part(kind, rows=view)} where {window}{narrowed})", values)
     broken = sorted({start // HOUR * HOUR for start in starts if start % HOUR and first <= start < last})
     first_day, last_day = -(-first // DAY) * DAY, last // DAY * DAY
+    rolled_filter, of_dimension = narrowed, filters.of_dimension
+    if of_dimension is not None:
+        field, dimension, value = of_dimension
+        grains = _Grains("dimension hour", grains.days and "dimension day")
+        rest: dict[str, Any] = {field: None}
+        rolled_filter = conditions(at, span, replace(filters, **rest))[1]
+        rolled_filter += " and e.kind = :dimension::text and e.reason = :dimension_value::text"
+        values |= {"dimension": dimension, "dimension_value": value}
     values |= {"first": first, "last": last, "broken": broken, "hours": grains.hours}
     counted = SQL.part("rolled_votes" if kind == "votes" else "rolled_details")
-    here = f"e.tenant = :tenant and e.project = :project{narrowed}"
+    here = f"e.tenant = :tenant and e.project = :project{rolled_filter}"
     of_hour = f"{here} and e.grain = :hours::text and not exists (select from stale s where s.hour = e.start)"
     parts = [
         f"{SQL.part(kind, rows=view)} where {window}{narrowed} and e.occurred_at < :first",
@@ -110,6 +118,14 @@ def _source(
     return CountSource(f"({SQL.part('stale_hours_given')} {' union all '.join(parts)})", values)
 
 
-def _may_be_rolled(filters: Filters) -> bool:
+def is_rolled(filters: Filters) -> bool:
+    """Return True if roll-ups count the verdicts that match these filters."""
+    return _may_be_rolled(filters, "votes")
+
+
+def _may_be_rolled(filters: Filters, kind: _Kind) -> bool:
+    if filters.of_dimension is not None and kind == "votes":
+        rest: dict[str, Any] = {filters.of_dimension[0]: None}
+        filters = replace(filters, **rest)
     given = {name for name, value in asdict(filters).items() if value not in (None, False)}
     return given <= {*_ROLLED_FILTERS, *(("feedback_type",) if filters.feedback_type == "verdict" else ())}

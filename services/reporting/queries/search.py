@@ -180,7 +180,7 @@ def as_answer(row: asyncpg.Record) -> FoundFeedback:
 def _statement(
     at: Project, span: TimeSpan, filters: Filters, limit: int, after: Place | None, *, newer: bool = False
 ) -> tuple[Any, ...]:
-    sources = _sources(filters)
+    sources = sources_of(filters)
     if not sources:
         return SQL.search_nothing()
     condition, values = where(at, span, replace(filters, text=None))
@@ -217,7 +217,7 @@ def _joined(parts: Sequence[str], order: str, limit: str) -> str:
     return parts[0] if len(parts) == 1 else f"{' union all '.join(parts)} order by {order} limit :{limit}"
 
 
-def _sources(filters: Filters) -> dict[FeedbackTable, str]:
+def sources_of(filters: Filters) -> dict[FeedbackTable, str]:
     """Return the tables with records that may match the filters, each with the view of those that are listed."""
     found: dict[FeedbackTable, str] = {}
     if filters.has_verdicts:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from contracts.base import NO_VERDICTS, CorrectionType, DecidedBy, FeedbackType, Origin, Reaction
 from contracts.instants import DAY, MINUTE
+from reporting.queries.dimensions import ATTRIBUTES
 
 
 class Project(NamedTuple):
@@ -47,7 +50,9 @@ class Filters:
 
     `reason` is a tag, or a machine verdict's correction type. `text` is part of a text or correction; case is ignored.
     `given_by` "agent" selects AI critics: agents that judge other agents. `overruled` adds the machine verdicts that
-    reviews have overruled, with the machine's reaction. `issue` selects the verdicts on the turns of an issue.
+    reviews have overruled, with the machine's reaction. `strategy`, `thread` and `attributes`, by name, are those of
+    the answer; all attributes must match. `judged` selects machine verdicts, overruled ones as well, on turns with this
+    verdict of a person or reviewer. `issue` selects the verdicts on the turns of an issue.
     `unreviewed` selects the verdicts on turns without a review.
     """
 
@@ -68,11 +73,28 @@ class Filters:
     overruled: bool = False
     issue: int | None = None
     unreviewed: Literal[True] | None = None
+    bundle_id: str | None = None
+    track_id: str | None = None
+    intent: str | None = None
+    user_type: str | None = None
+    strategy: str | None = None
+    thread: str | None = None
+    attributes: tuple[tuple[str, str], ...] | None = None
+    judged: Reaction | None = None
+
+    @property
+    def of_dimension(self) -> tuple[str, str, str] | None:
+        """Return field, dimension and value if exactly one dimension with own roll-ups is filtered, otherwise None."""
+        given = [
+            (field, kind, value) for field, kind in _DIMENSIONS.items() if (value := getattr(self, field)) is not None
+        ]
+        given += [("attributes", f"{ATTRIBUTES}{name}", value) for name, value in self.attributes or ()]
+        return given[0] if len(given) == 1 else None
 
     @property
     def view(self) -> str:
         """Return the database view of the verdicts that match these filters; figures count nothing else."""
-        return "effective_or_overruled" if self.overruled else "effective"
+        return "effective_or_overruled" if self.overruled or self.judged else "effective"
 
     @property
     def has_verdicts(self) -> bool:
@@ -84,6 +106,7 @@ class Filters:
         """Return True if replies or ratings on own scales may match. They have no verdict, reason or detector."""
         of_verdicts = (
             *(self.reaction, self.reason, self.detector, self.decided_by, self.overruled, self.issue, self.unreviewed),
+            self.judged,
         )
         by_people = self.origins is None or "user" in self.origins
         of_type = self.feedback_type is None or self.feedback_type in NO_VERDICTS
@@ -91,8 +114,26 @@ class Filters:
 
 
 NONE_GIVEN: Final = Filters()
+_DIMENSIONS: Final = {
+    "bundle_id": "bundle",
+    "track_id": "track",
+    "intent": "intent",
+    "user_type": "user_type",
+    "strategy": "strategy",
+}
+"""Dimensions with own roll-ups by the filter's field."""
 BINS: Final = 20
 """Number of confidence bins of equal width for counts of verdicts."""
+_ANSWER: Final = """exists (
+        select from (
+            select m.strategy, m.attributes, m.thread from messages m
+            where m.conversation_id = e.conversation_id and m.turn_id = e.turn_id and m.sender_type = 'agent'
+              and m.tenant = e.tenant and m.project = e.project
+            order by (m.message_id = e.agent_message_id) is true desc, (m.agent_id = e.agent_id) is true desc,
+                     m.occurred_at desc, m.sequence desc, m.message_id
+            limit 1
+        ) a where {condition})"""
+"""Condition on the answer that a row is about, chosen as by `answer_of_row` in sql/rollups.sql."""
 _CLAUSES: Final = {
     "agent_id": "e.agent_id = :agent_id",
     "agent_version": "e.agent_version = :agent_version",
@@ -116,9 +157,40 @@ _CLAUSES: Final = {
         select from feedbacks r
         where r.conversation_id = e.conversation_id and r.turn_id = e.turn_id and r.origin = 'reviewer'
           and r.reaction is not null and r.tenant = :tenant and r.project = :project)""",
+    "judged": """e.origin = 'machine' and exists (
+        select from effective p
+        where p.conversation_id = e.conversation_id and p.turn_id = e.turn_id and p.origin <> 'machine'
+          and p.reaction = :judged and p.tenant = :tenant and p.project = :project)""",
+    "bundle_id": "e.bundle_id = :bundle_id",
+    "track_id": "e.track_id = :track_id",
+    "intent": "e.intent = :intent",
+    "user_type": "e.user_type = :user_type",
+    "strategy": _ANSWER.format(condition="a.strategy = :strategy"),
+    "thread": _ANSWER.format(condition="a.thread = :thread"),
+    "attributes": _ANSWER.format(condition="a.attributes @> :attributes::jsonb"),
 }
 
 
+def attribute_pairs(attributes: Mapping[str, str] | None) -> tuple[tuple[str, str], ...] | None:
+    """Return attributes as a value of `Filters`: sorted; None without any."""
+    return tuple(sorted(attributes.items())) if attributes else None
+
+
+def substring(text: str) -> str:
+    """Return the `ilike` pattern that matches texts containing `text`."""
+    return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _as_json(pairs: tuple[tuple[str, str], ...]) -> str:
+    return json.dumps(dict(pairs))
+
+
+_AS_VALUES: Final[dict[str, Callable[[Any], Any]]] = {"text": substring, "attributes": _as_json}
+"""Conversions of filters to the values of their clauses."""
 _CORRECTION: Final = "(e.tags <> '{}' and e.tags @> array[:reason::text] or e.correction_type = :reason::text)"
 _CORRECTIONS: Final = frozenset(get_args(CorrectionType))
 
@@ -136,13 +208,8 @@ def conditions(at: Project, span: TimeSpan, filters: Filters) -> tuple[str, str,
     for name, clause in _CLAUSES.items():
         value = getattr(filters, name)
         if value is not None:
-            values[name] = substring(value) if name == "text" else value
+            values[name] = _AS_VALUES.get(name, _same)(value)
             # Search both columns only for names of correction types: the plan for one column is better.
             clauses.append(_CORRECTION if name == "reason" and value in _CORRECTIONS else clause)
     window = "e.tenant = :tenant and e.project = :project and e.occurred_at >= :start and e.occurred_at < :end"
     return window, "".join(f" and {clause}" for clause in clauses), values
-
-
-def substring(text: str) -> str:
-    """Return the `ilike` pattern that matches texts containing `text`."""
-    return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"

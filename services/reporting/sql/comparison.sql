@@ -14,6 +14,21 @@ select e.agent_version, min(e.at) as first_at from {source} e where e.agent_vers
 -- The dimensions that the window's verdicts have.
 select distinct e.kind from {source} e
 
+-- name: count_verdicts(source)
+select coalesce(sum(e.ok + e.neutral + e.not_ok), 0) from {source} e
+
+-- name: count_found(rows)
+select count(*) from ({rows}) found
+
+-- name: list_choices(source)
+-- The 100 most frequent values of each dimension.
+select kind, value from (
+    select e.kind, e.reason as value,
+           row_number() over (partition by e.kind order by sum(e.ok + e.neutral + e.not_ok) desc, e.reason) as place
+    from {source} e group by e.kind, e.reason
+) v
+where place <= 100 order by kind, value
+
 -- name: count_values_by_intent(source, value, narrowed)
 select {value} as value, {side} as origin, e.reason as intent, sum(e.ok) as ok, sum(e.neutral) as neutral,
        sum(e.not_ok) as not_ok

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import log, sqrt
+from math import exp, sqrt
 from typing import Final
 
 import asyncpg
@@ -31,15 +31,29 @@ class BadConversation:
 
 @dataclass(frozen=True, slots=True)
 class TypicalWord:
-    """Word that is more frequent in questions with rejected answers than in others. Counts are of turns."""
+    """Word that is more frequent in questions with rejected answers than in others. Counts are of turns.
+
+    `ratio` is the share of rejected questions with the word, divided by that of the others, with its 95 % interval.
+    """
 
     word: str
     rejected: int
     others: int
+    ratio: float
+    low: float
+    high: float
 
 
 _WORD: Final = re.compile(r"[^\W\d_]{3,30}")
 _SURE: Final = 1.96
+_FUNCTION_WORDS: Final = re.compile(
+    "about|after|all|also|and|any|are|but|can|could|did|does|doing|done|for|from|get|got|had|has|have|her|him|his|how"
+    "|into|its|just|let|make|may|might|more|most|much|must|not|now|off|our|out|please|shall|she|should|some|such|than"
+    "|that|the|their|them|then|there|these|they|this|those|too|use|want|was|were|what|when|where|which|who|why|will"
+    "|with|would|you|your|der|die|das|den|dem|des|ein|eine|einen|einem|einer|und|oder|aber|ist|sind|war|ich|mir|mich"
+    "|wir|uns|sie|ihr|was|wie|wer|wann|warum|nicht|mit|von|für|auf|aus|bei|nach|zum|zur|kann|bitte"
+)
+"""Words of English and German questions that say nothing about their topic."""
 
 
 async def worst_conversations(
@@ -63,21 +77,24 @@ async def rejected_words(pool: asyncpg.Pool, at: Project, span: TimeSpan, filter
 
 
 def typical_words(rejected: Iterable[str], others: Iterable[str], most: int = 12) -> list[TypicalWord]:
-    """Return words that are significantly more frequent in `rejected` texts, most significant first.
+    """Return words that are significantly more frequent in `rejected` texts, highest lower bound of the ratio first.
 
-    A word must be in at least 3 rejected texts, with a z-score above 1.96 (log-odds with 0.5 added to each count).
+    A word must be in at least 3 rejected texts, with a ratio of shares whose 95 % interval (Katz, 0.5 added to each
+    count) is above 1. Function words do not count.
     """
     bad, good = [_words(text) for text in rejected], [_words(text) for text in others]
     in_bad, in_good = (Counter(word for words in texts for word in words) for texts in (bad, good))
     scored = []
     for word, count in in_bad.items():
-        a, b = count + 0.5, len(bad) - count + 0.5
-        c, d = in_good[word] + 0.5, len(good) - in_good[word] + 0.5
-        z = (log(a / b) - log(c / d)) / sqrt(1 / a + 1 / b + 1 / c + 1 / d)
-        if count >= 3 and z > _SURE:
-            scored.append((-z, TypicalWord(word, count, in_good[word])))
+        a, m = count + 0.5, len(bad) + 0.5
+        c, n = in_good[word] + 0.5, len(good) + 0.5
+        ratio, error = (a / m) / (c / n), sqrt(1 / a - 1 / m + 1 / c - 1 / n)
+        low, high = ratio * exp(-_SURE * error), ratio * exp(_SURE * error)
+        if count >= 3 and low > 1:
+            scored.append((-low, TypicalWord(word, count, in_good[word], ratio, low, high)))
     return [word for _, word in sorted(scored, key=lambda one: (one[0], one[1].word))[:most]]
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(word.lower() for word in _WORD.findall(text))
+    words = frozenset(word.lower() for word in _WORD.findall(text))
+    return frozenset(word for word in words if not _FUNCTION_WORDS.fullmatch(word))

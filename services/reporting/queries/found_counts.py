@@ -1,0 +1,41 @@
+"""Number of the feedback records that a list shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+import asyncpg
+
+from reporting.queries.rollup_counts import is_rolled, votes
+from reporting.queries.search import sources_of
+from reporting.queries.selection import Filters, Project, TimeSpan, where
+from reporting.sql import SQL
+
+COUNTED: Final = 1_000
+"""Maximum number of records that are counted one by one."""
+
+
+class FoundCount(NamedTuple):
+    """Number of matching records; `complete` is False if there are more."""
+
+    records: int
+    complete: bool
+
+
+async def count_found(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> FoundCount | None:
+    """Count the matching records, by roll-ups if possible, otherwise up to 1,000; None for a search in texts."""
+    if filters.text is not None:
+        return None
+    verdicts, views, plain = 0, sources_of(filters), replace(filters, feedback_type=None)
+    if "feedbacks" in views and filters.feedback_type in (None, "verdict") and is_rolled(plain):
+        del views["feedbacks"]
+        source = votes(at, span, plain)
+        verdicts = int(await pool.fetchval(*SQL.count_verdicts.filled(source=source.sql)(**source.values)))
+    if not views:
+        return FoundCount(verdicts, True)
+    condition, values = where(at, span, filters)
+    parts = [f"(select from {view} e where {condition} limit :most)" for view in views.values()]
+    statement = SQL.count_found.filled(rows=" union all ".join(parts))
+    count = int(await pool.fetchval(*statement(**values, most=COUNTED + 1)))
+    return FoundCount(verdicts + min(count, COUNTED), count <= COUNTED)
