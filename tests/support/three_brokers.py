@@ -79,21 +79,24 @@ class Broker(LocalKafka):
         self.own = {"BROKERS": free_port(), "CONTROLLER": free_port()}
         """Ports of the listeners for the other two."""
         self.voters = ""
-        self.advertised = 0
-        """Port of the proxy for the other brokers, set before the start."""
+        self.advertised: Mapping[str, int] = {}
+        """Ports of the proxies for the other brokers by listener, set before the start."""
 
     def _write_settings(self, port: int, data: str) -> None:
         super()._write_settings(port, data)
         file = self._directory / _SETTINGS
         settings = dict(line.split("=", 1) for line in file.read_text().splitlines()) | _REPLICATED
-        own = ",".join(f"{name}://{LOOPBACK}:{at}" for name, at in self.own.items())
         settings |= {
             "node.id": str(self.node),
             "controller.quorum.voters": self.voters,
-            "listeners": f"PLAINTEXT://{LOOPBACK}:{port},{own}",
-            "advertised.listeners": f"PLAINTEXT://{LOOPBACK}:{port},BROKERS://{LOOPBACK}:{self.advertised}",
+            "listeners": f"PLAINTEXT://{LOOPBACK}:{port},{_listeners(self.own)}",
+            "advertised.listeners": f"PLAINTEXT://{LOOPBACK}:{port},{_listeners(self.advertised)}",
         }
         file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+
+
+def _listeners(ports: Mapping[str, int]) -> str:
+    return ",".join(f"{name}://{LOOPBACK}:{port}" for name, port in ports.items())
 
 
 class ThreeBrokers:
@@ -119,7 +122,8 @@ class ThreeBrokers:
             await door.start()
         voters = ",".join(f"{node}@{LOOPBACK}:{self._doors[node, 'CONTROLLER'].port}" for node in NODES)
         for node, broker in self.nodes.items():
-            broker.voters, broker.advertised = voters, self._doors[node, "BROKERS"].port
+            # The controller's too: brokers learn its address from the quorum, not from the list of voters.
+            broker.voters, broker.advertised = voters, {name: self._doors[node, name].port for name in broker.own}
         await asyncio.gather(*(broker.start() for broker in self.nodes.values()))
 
         async def are_known() -> bool:
