@@ -123,7 +123,7 @@ async def test_feedback_made_now_appears_without_a_reload(site: Site, page: Page
 
 async def test_an_empty_dashboard_fills_by_itself(site: Site, page: Page) -> None:
     await page.goto(f"{site.url}/?token=all")
-    assert await page.inner_text("h1") == "No conversations yet"
+    assert await page.inner_text("h1") == "Waiting for your first event"
     await site.take(feedback("f1", at=seconds_ago(5)))
     await page.wait_for_selector("#newest li[data-key]")
 

@@ -152,9 +152,32 @@ async def test_a_tenants_caller_sees_that_tenant_alone_and_no_platform_health(
         assert "Waiting in the log" in (await http.get("/?at=globex/support")).text
 
 
+async def test_the_default_project_is_the_one_that_this_reader_viewed_last(
+    read_models: asyncpg.Pool, take: Take
+) -> None:
+    await take(feedback("f1", at=1))
+    await take(feedback("f2", at=2, project="other"))
+    async with visitor(read_models) as http:
+        first = chosen_project((await http.get("/")).text)
+        other = "acme/other" if first == "acme/support" else "acme/support"
+        assert chosen_project((await http.get(f"/dashboard/feedback?at={other}")).text) == other
+        assert chosen_project((await http.get("/")).text) == other
+        http.cookies.set("agent_feedback_project", "acme/no-such")
+        assert chosen_project((await http.get("/")).text) == first
+
+
+def chosen_project(page: str) -> str:
+    """Return tenant and project in the head of a page."""
+    found = re.search(r'<span class="where">(.+?)</span>', page)
+    assert found is not None
+    return found[1].replace(" ", "")
+
+
 async def test_an_empty_platform_and_an_empty_period_say_so(read_models: asyncpg.Pool, take: Take) -> None:
     async with visitor(read_models) as http:
-        assert "No conversations yet" in (await http.get("/")).text
+        waiting = (await http.get("/")).text
+        assert "Waiting for your first event" in waiting
+        assert f"curl -s {str(http.base_url).rstrip('/')}/ingest/demo/support/events" in waiting
         await take(feedback("f1", at=-40 * 86_400))
         empty = (await http.get("/")).text
         assert "No reactions in this period" in empty

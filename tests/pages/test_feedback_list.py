@@ -227,7 +227,7 @@ async def test_the_agents_page_has_versions_reasons_and_its_worst_conversations(
     await some(take)
     async with visitor(read_models) as http:
         page = (await http.get("/dashboard/agent?at=acme/support&agent=agent-a")).text
-        assert [links(page, name) != [] for name in ("7", "8", "wrong", "c1")] == [True] * 4
+        assert [links(page, name) != [] for name in ("7", "8", "wrong", "Cheaper?")] == [True] * 4
         assert "agent-b" not in page
         assert (await http.get("/dashboard/agent")).status_code == 404
 

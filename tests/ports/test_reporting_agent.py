@@ -43,6 +43,19 @@ async def test_conversations_with_most_rejections_by_people_come_first(read_mode
     assert len(await worst_conversations(read_models, AT, ALWAYS, Filters(), limit=2)) == 2
 
 
+async def test_a_conversation_is_named_by_its_first_question(read_models: asyncpg.Pool, take: Take) -> None:
+    await take(
+        message("q0", content="", at=1, conversation="c"),
+        message("a0", agent="bot", content="welcome", at=2, conversation="c"),
+        message("q2", content="and the second one?", at=4, conversation="c"),
+        message("q1", content="the first question?", at=3, conversation="c"),
+        rejected("c", 5),
+        rejected("unknown", 5),
+    )
+    found = await worst_conversations(read_models, AT, ALWAYS, Filters())
+    assert {one.conversation_id: one.question for one in found} == {"c": "the first question?", "unknown": None}
+
+
 async def test_the_question_of_a_verdict_is_the_persons_last_message_before_it(
     read_models: asyncpg.Pool, take: Take
 ) -> None:

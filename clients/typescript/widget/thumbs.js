@@ -25,7 +25,7 @@ import { ask, FeedbackError, pathOf } from "../src/asking.ts";
   const HAND = "M7 10v11H3V10h4Zm2 11V10l4-8c1.7 0 3 1.3 3 3v4h4a2 2 0 0 1 2 2.3l-1.3 8A2 2 0 0 1 18.7 21H9Z";
   const STYLE = new CSSStyleSheet();
   STYLE.replaceSync(`
-:host { display: inline-block; color-scheme: light dark; font: 14px/1.45 system-ui, sans-serif; max-width: 26rem;
+:host { display: inline-block; font: 14px/1.45 system-ui, sans-serif; max-width: 26rem;
   --ink: var(--agent-feedback-ink, light-dark(#4a4f58, #b8bec9)); color: var(--ink);
   --line: var(--agent-feedback-line, light-dark(#d4d8df, #444b57));
   --paper: var(--agent-feedback-paper, light-dark(#fff, #1c2027));

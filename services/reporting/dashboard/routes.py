@@ -75,6 +75,9 @@ PAGES: Final = (
 )
 FILES: Final = (CSV, JSONL)
 ZONE_COOKIE: Final = "agent_feedback_zone"
+PROJECT_COOKIE: Final = "agent_feedback_project"
+"""Project that the reader viewed last, as `tenant/project`: the default of pages that name none."""
+_COOKIE_SECONDS: Final = 365 * 24 * 3600
 _NO_PROJECT: Final = ("There is nothing here", "The project does not exist, or this token is not valid for it.")
 _PAGE: Final = 50
 
@@ -157,9 +160,9 @@ def pages_router(
         caller: Caller = request.state.caller
         view = view_of(request)
         known = await projects(pool, caller.tenant, caller.projects)
-        at = chosen(view, known)
+        at = chosen(view, known, request.cookies.get(PROJECT_COOKIE))
         if at is None and view.at is None and view.tenant is None:
-            return page("empty.html", health=await health_for(caller))
+            return page("empty.html", health=await health_for(caller), base=str(request.base_url).rstrip("/"))
         if at is None or not caller.may_touch(*at):
             return error_page(404, *_NO_PROJECT)
         return Visit(caller, view, at, known)
@@ -167,7 +170,15 @@ def pages_router(
     def visited(show: Callable[[Visit], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         async def answered(request: Request) -> Response:
             visit = await visit_of(request)
-            return visit if isinstance(visit, Response) else await show(visit)
+            if isinstance(visit, Response):
+                return visit
+            response, named = await show(visit), f"{visit.at.tenant}/{visit.at.project}"
+            if request.cookies.get(PROJECT_COOKIE) != named:
+                response.set_cookie(
+                    PROJECT_COOKIE, named, max_age=_COOKIE_SECONDS, httponly=True, samesite="strict",
+                    secure=request.url.scheme == "https",
+                )  # fmt: skip
+            return response
 
         return answered
 

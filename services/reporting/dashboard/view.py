@@ -244,17 +244,20 @@ class View(BaseModel):
         return {"at": f"{at.tenant}/{at.project}", **said, **changes}
 
 
-def chosen(view: View, known: list[Project]) -> Project | None:
+def chosen(view: View, known: list[Project], last: str | None = None) -> Project | None:
     """Return the project to show; None if there is none.
 
-    It is `at` if known, otherwise `tenant` and `project`, known or not, otherwise the first known project.
+    It is `at` if known, otherwise `tenant` and `project`, known or not, otherwise the `last` one that the reader
+    viewed (`tenant/project`) if known, otherwise the first known project.
     """
     if view.at is not None:
         tenant, _, project = view.at.partition("/")
         return next((one for one in known if one == (tenant, project)), None)
     if view.tenant is not None and view.project is not None:
         return Project(view.tenant, view.project)
-    return next((one for one in known if view.tenant in (None, one.tenant)), None)
+    fitting = [one for one in known if view.tenant in (None, one.tenant)]
+    viewed = (one for one in fitting if last == f"{one.tenant}/{one.project}")
+    return next(viewed, fitting[0] if fitting else None)
 
 
 def address(path: str, parameters: dict[str, Any]) -> str:

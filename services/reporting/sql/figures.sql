@@ -97,6 +97,14 @@ group by grouping sets ((), (start), (length))
 order by start, length
 
 -- name: worst_conversations(view, where)
+-- Each with its first question, for the list.
+select found.*, (
+    select left(m.content, 200) from messages m
+    where m.conversation_id = found.conversation_id and m.tenant = :tenant and m.project = :project
+      and m.sender_type = 'human' and m.content not in ('', {deleted})
+    order by m.occurred_at, m.sequence limit 1
+) as question
+from (
 select e.conversation_id, (array_agg(e.turn_id order by e.occurred_at desc))[1] as turn_id,
        count(*) filter (where e.origin = 'user') as people, count(*) filter (where e.origin <> 'user') as machine,
        max(e.occurred_at) as last_at
@@ -104,6 +112,7 @@ from {view} e where {where} and e.reaction = 'not_ok'
 group by e.conversation_id
 order by count(*) filter (where e.origin = 'user') desc, count(*) desc, max(e.occurred_at) desc
 limit :limit
+) found
 
 -- name: questions_of_verdicts(view, where)
 -- The questions of the newest 400 rejected and 400 other turns.

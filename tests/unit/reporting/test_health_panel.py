@@ -12,5 +12,5 @@ async def test_warnings_are_shown_as_sentences() -> None:
 
     facts = await health_facts(health)
     assert facts.warnings == ("feedback: 9 records of <b> were deleted",)
-    shown = bytes(page("empty.html", health=facts).body).decode()
+    shown = bytes(page("empty.html", health=facts, base="http://af.example").body).decode()
     assert "feedback: 9 records of &lt;b&gt; were deleted." in shown

@@ -27,6 +27,8 @@ class BadConversation:
     people: int
     machine: int
     last_at: int
+    question: str | None
+    """First question of the conversation; None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
