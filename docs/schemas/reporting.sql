@@ -210,15 +210,19 @@ create table feedbacks (
     scale text,
     worst_rating smallint,
     best_rating smallint,
+    -- Why the verdict does not count: burst, rate or reviewer; null if it is not suspect
+    suspect text,
     primary key (feedback_id)
 );
 create index feedbacks_agent on feedbacks (tenant, project, agent_id, occurred_at desc) where reaction is not null;
 create index feedbacks_conversation on feedbacks (tenant, project, conversation_id, occurred_at, feedback_id);
 create index feedbacks_correction_type on feedbacks (tenant, project, correction_type, occurred_at desc) where reaction is not null and correction_type is not null;
+create index feedbacks_giver on feedbacks (user_id, occurred_at) where reaction is not null and origin = 'user';
 create index feedbacks_judged on feedbacks (conversation_id, turn_id, origin) where reaction is not null or overruled_reaction is not null;
 create index feedbacks_of_detector on feedbacks (tenant, project, occurred_at, detector, decided_by) where origin = 'machine' and (reaction is not null or overruled_reaction is not null);
 create index feedbacks_rated on feedbacks (tenant, project, occurred_at) where rating is not null;
 create index feedbacks_slot on feedbacks (slot, occurred_at, feedback_id) where feedback_type = 'explicit' or reaction is not null;
+create index feedbacks_suspect on feedbacks (tenant, project, occurred_at desc) where suspect is not null;
 create index feedbacks_tags on feedbacks using gin (tags) where tags <> '{}';
 create index feedbacks_time on feedbacks (tenant, project, occurred_at desc, conversation_id) where reaction is not null;
 create index feedbacks_turn on feedbacks (conversation_id, turn_id, origin) where reaction is not null;
@@ -228,6 +232,8 @@ create index feedbacks_written on feedbacks (tenant, project, written_by);
 -- After delete, insert, update: mark_rejections()
 -- After delete, insert, update: mark_stale_hours()
 -- After delete, insert, update: mark_stale_turns()
+-- After insert: mark_suspect_changes()
+-- After update: mark_suspect_updates()
 
 -- Erased feedback records and the revision of the erasure: an older announcement may come again
 create table forgotten (
@@ -490,6 +496,8 @@ create table replies (
     scale text,
     worst_rating smallint,
     best_rating smallint,
+    -- Always null: no rule marks other feedback
+    suspect text,
     primary key (feedback_id)
 );
 create index replies_agent on replies (tenant, project, agent_id, occurred_at desc) where value is not null;
@@ -589,21 +597,48 @@ create table stale_turns (
     primary key (id)
 );
 
+-- Minutes in which verdicts of a person have changed since the rules were applied
+create table suspect_changes (
+    id bigint not null generated always as identity,
+    tenant text not null,
+    project text not null,
+    user_id text not null,
+    minute bigint not null,
+    primary key (id)
+);
+
+-- Decisions of reviewers on suspect verdicts; they stand against the rules
+create table suspect_decisions (
+    feedback_id uuid not null,
+    tenant text not null,
+    project text not null,
+    suspect boolean not null,
+    decided_by text not null,
+    decided_at bigint not null,
+    primary key (feedback_id)
+);
+
 -- view conv_messages: migrations/0001_schema.sql
 -- Artifacts of a conversation: effective reactions and turn logs
--- view effective: migrations/0014_ratings.sql
+-- view effective: migrations/0023_suspects.sql
 -- The reactions that count: live, and of a person's on a turn, as of the reviews of a turn, the newest (a
 -- person's explicit null is newest as well)
 -- view effective_or_overruled: migrations/0014_ratings.sql
 -- What counts, and the machine's verdicts that reviews have overruled, with the machine's reaction
 -- view effective_or_review: migrations/0001_schema.sql
 -- Reactions that count, and reviewers' judgements of the machine's verdicts
+-- view effective_or_suspect: migrations/0023_suspects.sql
+-- The reactions that count, and the suspect ones that would
 -- view live_replies: migrations/0014_ratings.sql
 -- Feedback that is shown and is not a verdict
 -- view reaction_artifacts: migrations/0001_schema.sql
+-- view suspected: migrations/0023_suspects.sql
+-- Suspect reactions that would count
 -- view turn_log_artifacts: migrations/0001_schema.sql
 -- function mark_rejections: migrations/0011_issues.sql
 -- function mark_stale_dimensions: migrations/0020_dimensions.sql
 -- function mark_stale_hours: migrations/0002_reviews.sql
 -- function mark_stale_turns: migrations/0001_schema.sql
+-- function mark_suspect_changes: migrations/0023_suspects.sql
+-- function mark_suspect_updates: migrations/0023_suspects.sql
 -- function rfc3339: migrations/0001_schema.sql

@@ -227,7 +227,10 @@ class FeedbackSessionCreated(Envelope):
 
 
 class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
-    """A feedback record was created, updated or cleared. Of one `feedback_id`, the highest `revision` counts."""
+    """A feedback record was created, updated or cleared. Of one `feedback_id`, the highest `revision` counts.
+
+    Probable spam is announced like any other feedback; docs/suspects.md describes how to leave it out.
+    """
 
     feedback_id: UUID
     """The id of the feedback record. It is derived from the record's facts, so that no feedback is counted twice."""

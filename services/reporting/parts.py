@@ -36,6 +36,7 @@ from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.read_models.where import states_of
 from reporting.settings import ReportingSettings
+from reporting.suspects.job import SuspectJob
 from servicekit import Database, Producer, Service
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -86,6 +87,12 @@ class ReportingParts:
     def evaluate_alerts(self) -> Callable[[], Awaitable[object]]:
         context = self.service.context
         return AlertEvaluator(self.pool, self.alerts, context.clock, self.health, self.service.lag).evaluate
+
+    def mark_suspects(self) -> Callable[[], Awaitable[object]]:
+        settings = self.settings
+        return SuspectJob(
+            self.pool, limit=settings.person_limit, burst=settings.burst_turns, shared=settings.shared_users
+        ).catch_up
 
     def tell_of_resolutions(self) -> Callable[[], Awaitable[object]]:
         minutes, days = self.settings.resolved_notice_minutes, self.settings.resolved_notice_days

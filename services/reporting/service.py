@@ -11,6 +11,7 @@ from reporting.api.exports import EXPORT as EXPORTS
 from reporting.api.exports import exports_router
 from reporting.api.figures import SESSIONS, figures_router
 from reporting.api.issues import CHANGE, ISSUE, ISSUES, MERGE, SPLIT, issues_router
+from reporting.api.suspects import SUSPICION, suspects_router
 from reporting.api.webhooks import REPLAY, WEBHOOKS, webhooks_router
 from reporting.dashboard.access import ACCESS, ACCOUNTS, access_router
 from reporting.dashboard.routes import ALERTS as ALERTS_PAGE
@@ -86,6 +87,10 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             },
         ),
         Serves(
+            lambda parts: suspects_router(parts.pool, parts.service.context.clock),
+            {("POST", SUSPICION): needs(REVIEW)},
+        ),
+        Serves(
             lambda parts: webhooks_router(parts.endpoints, parts.deliveries, parts.service.context.clock),
             {("GET", WEBHOOKS): needs(ADMIN), ("POST", REPLAY): needs(ADMIN)},
         ),
@@ -134,6 +139,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     every=[
         Every("rollups", 5, lambda parts: parts.rollups.catch_up),
         Every("issues", 10, lambda parts: parts.issues.catch_up, delay=10),
+        Every("suspects", 2, ReportingParts.mark_suspects),
         Every("resolution notices", 60, ReportingParts.tell_of_resolutions, if_set="resolved_notice_minutes"),
         Every("artifacts", 2, ReportingParts.replicate_artifacts, if_set="artifact_store_url"),
         Every("feedback metrics", 60, lambda parts: parts.feedback_metrics.update),
@@ -148,6 +154,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         # The retention of feedback removes these rows as well: each deletion is a changed rejection.
         Keeps("issue_turns", "message_days", "asked_at", "microseconds"),
         Keeps("resolution_notices", "resolved_notice_days", "resolved_at", "microseconds"),
+        Keeps("suspect_decisions", "feedback_days", "decided_at", "microseconds"),
         Keeps("sessions", "feedback_days", "recorded_at", "microseconds"),
         Keeps("deliveries", "webhook_days", "created_at", "microseconds"),
         Keeps("alerts", "alert_days", "over_at", "microseconds", which="those that are over"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import AliasChoices, Field
-from pydantic_settings import SettingsConfigDict
+from pydantic import AliasChoices, Field, field_validator
+from pydantic_settings import NoDecode, SettingsConfigDict
 
+from contracts.base import Id
 from servicekit import ReadSettings
 
 
@@ -53,6 +55,12 @@ class ReportingSettings(ReadSettings):
     """Days after a resolution within which people are told, and retention of the notes that they were."""
     session_days: float = Field(default=7, gt=0)
     """Time after which a person who signed in with a password must sign in again, in days."""
+    person_limit: int = Field(default=60, ge=0, le=1_000_000)
+    """Emoji that count in a person's minute; more are marked as suspect. 0: no limit."""
+    burst_turns: int = Field(default=20, ge=0, le=1_000_000)
+    """Turns that a person must judge alike within ten seconds to be suspect (docs/suspects.md); 0 for never."""
+    shared_users: Annotated[tuple[Id, ...], NoDecode] = ()
+    """User ids, separated by commas, that several people share; a rule never marks their verdicts."""
     artifact_store_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("REPORTING_ARTIFACT_STORE_URL", "ARTIFACT_STORE_URL", "artifact_store_url"),
@@ -65,3 +73,8 @@ class ReportingSettings(ReadSettings):
     @property
     def compared_attributes(self) -> frozenset[str]:
         return frozenset(name.strip() for name in self.attributes.split(",") if name.strip())
+
+    @field_validator("shared_users", mode="before")
+    @classmethod
+    def _split(cls, users: object) -> object:
+        return tuple(name.strip() for name in users.split(",") if name.strip()) if isinstance(users, str) else users

@@ -96,6 +96,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/dashboard/issue"): frozenset({"read"}),
     ("GET", PROJECT + "/issues"): frozenset({"read"}),
     ("GET", PROJECT + "/issues/{issue}"): frozenset({"read"}),
+    ("POST", PROJECT + "/feedback/{feedback_id}/suspicion"): frozenset({"review"}),
     ("POST", PROJECT + "/issues/{issue}/change"): frozenset({"review"}),
     ("POST", PROJECT + "/issues/{issue}/merge"): frozenset({"review"}),
     ("POST", PROJECT + "/issues/{issue}/split"): frozenset({"review"}),
@@ -123,6 +124,7 @@ PLACES = {
     "{source}": "zendesk",
     "{endpoint}": "learner",
     "{issue}": "00000000-0000-4000-8000-000000000000",
+    "{feedback_id}": "00000000-0000-4000-8000-000000000000",
 }
 
 

@@ -34,6 +34,7 @@ TASKS = {
         "rollups",
         "issues",
         "resolution notices",
+        "suspects",
         "artifacts",
         "webhook learner",
         "alerts",

@@ -79,6 +79,8 @@ OF_ALL_TENANTS = {
     "reporting.issues": "id",
     "reporting.rejection_changes": "id",
     "reporting.replies": "feedback_id",
+    "reporting.suspect_changes": "id",
+    "reporting.suspect_decisions": "feedback_id",
     "reporting.resolution_notices": "issue_id resolution user_id",
     "reporting.sign_in_attempts": "subject",
     "reporting.stale_turns": "id",

@@ -448,7 +448,7 @@ export interface FeedbackState {
   feedback_id: string;
   /** Its revision here. */
   revision: number;
-  /** In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting `counted`, `superseded` (a newer verdict of the same person, or a newer review, counts instead), `listed` (a reply), `overruled` or `cleared`. */
+  /** In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting `counted`, `superseded` (a newer verdict of the same person, or a newer review, counts instead), `listed` (a reply), `suspect` (probably spam, docs/suspects.md), `overruled` or `cleared`. */
   state: string;
   /** The `eventId` of that revision on `feedback.created`; null in reporting. */
   announced_as?: string | null;
@@ -550,6 +550,8 @@ export interface FoundFeedback {
   worst_rating: number | null;
   /** For a rating: the best one of its scale, above or below the worst. */
   best_rating: number | null;
+  /** Why the verdict does not count: `burst` or `rate` (docs/suspects.md), or `reviewer` for a reviewer's decision; null if it counts. */
+  suspect: "burst" | "rate" | "reviewer" | null;
   /** Time of the verdict. */
   ts: string;
 }
@@ -1402,6 +1404,8 @@ export interface SearchBody {
   start?: string | null;
   /** Latest time of the reaction, inclusive. */
   end?: string | null;
+  /** True for suspect verdicts, which count nowhere; false for all others. */
+  suspect?: boolean;
 }
 
 /** Session ratings over all projects of the tenant; a session has no project. */
@@ -1465,6 +1469,8 @@ export interface Summary {
   totals: Figures;
   /** Replies to answers. They are not verdicts: no other number counts them. */
   replies: number;
+  /** Suspect verdicts (docs/suspects.md), probably spam. No other number counts them. */
+  suspects: number;
   /** Ratings by scale. Those of the answer (`scale` null) are verdicts and counted above, too. */
   ratings: ScaleFigures[];
   /** Counts by time; empty buckets are left out. */

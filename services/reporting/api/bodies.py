@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
@@ -203,6 +204,14 @@ class SearchBody(FilterBody, Paged):
             "examples": [{"agent_id": "trip-planner", "reaction": "not_ok", "start": "2026-11-01T00:00:00Z"}]
         }
     )
+
+    suspect: bool = Field(
+        default=False, description="True for suspect verdicts, which count nowhere; false for all others."
+    )
+
+    @property
+    def filters(self) -> Filters:
+        return replace(super().filters, suspect=self.suspect)
 
 
 class MomentFilter(RequestBody):

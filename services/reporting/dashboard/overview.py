@@ -22,6 +22,7 @@ from reporting.queries.reasons import Reason, reasons
 from reporting.queries.replies import reply_count
 from reporting.queries.search import found, with_answers
 from reporting.queries.selection import Bucket, Filters, Project, TimeSpan
+from reporting.queries.suspects import suspect_count
 from reporting.queries.votes import SatisfactionChange, Votes
 
 _NEWEST: Final = 12
@@ -93,6 +94,7 @@ class Overview:
     steps: list[charts.Step]
     reasons: list[Reason]
     replies: int
+    suspects: int
     ratings: list[ScaleFigures]
     agents: list[AgentRow]
     more_agents: int
@@ -141,6 +143,7 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
         steps=steps,
         reasons=[one for one in why.reasons if one.not_ok],
         replies=await reply_count(pool, at, span, view.filters),
+        suspects=await suspect_count(pool, at, span, view.filters),
         ratings=await ratings(pool, at, span, view.filters),
         agents=agents if view.every else agents[:_AGENTS],
         more_agents=0 if view.every else max(0, len(agents) - _AGENTS),

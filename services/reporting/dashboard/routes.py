@@ -16,6 +16,7 @@ from contracts.scopes import ADMIN, EXPORT, OPERATE, REVIEW
 from reporting.alerts.administration import AlertAdministration
 from reporting.api.audit.routes import DRAWS, figures
 from reporting.api.audit.routes import PAGE as AUDIT
+from reporting.api.conversations import PROJECT
 from reporting.api.issues import PAGE as ISSUE
 from reporting.dashboard import exports, reading
 from reporting.dashboard.alerts import FormOutcome, carry_out, sources
@@ -204,16 +205,18 @@ def pages_router(
 
     async def show_list(visit: Visit) -> Response:
         span, after = _continued(visit.view.cursor) or (await span_of(visit), None)
-        rows, cursor = await found(pool, visit.at, span, visit.view.filters, _PAGE, after)
+        rows, cursor = await found(pool, visit.at, span, visit.view.listed, _PAGE, after)
         return visit.page(
             "list.html",
             found=await with_answers(pool, visit.at, rows),
             next=None if cursor is None else f"{span.start}-{span.end}-{cursor}",
             agent_names=await agent_ids(pool, visit.at),
             choices=await filter_choices(pool, visit.at, span, visit.view.agent),
-            total=await count_found(pool, visit.at, span, visit.view.filters),
+            total=await count_found(pool, visit.at, span, visit.view.listed),
             looked_through=SCANNED_LIMIT,
             span=span,
+            path=reading.path_of(PROJECT, visit.at),
+            reviewer=REVIEW in visit.caller.scopes,
         )
 
     async def show_agent(visit: Visit) -> Response:
@@ -349,7 +352,7 @@ def pages_router(
         return visit.page("conversation.html", c=shown, most_left=MOST_LEFT)
 
     def rows_of(visit: Visit, span: TimeSpan) -> AsyncIterator[asyncpg.Record]:
-        return every(pool, visit.at, span, visit.view.filters)
+        return every(pool, visit.at, span, visit.view.listed)
 
     async def as_csv(visit: Visit) -> Response:
         return _file(exports.as_csv(rows_of(visit, await span_of(visit))), "text/csv; charset=utf-8", "feedback.csv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlencode
 from uuid import UUID
@@ -86,6 +87,8 @@ class View(BaseModel):
     reason: Annotated[Label | None, Empty] = None
     confidence: Annotated[Confidence | None, Empty] = None
     """Minimum confidence, 0 to 1."""
+    suspect: Annotated[bool, BeforeValidator(bool)] = False
+    """List: suspect verdicts instead of those that count."""
     state: Annotated[Literal["all", "open", "resolved", "muted", "regressed"] | None, Empty] = None
     """Issues in this state; None for those that are open or regressed."""
     q: Annotated[Annotated[str, Field(max_length=200, pattern=r"^[^\x00]+$")] | None, Empty] = None
@@ -172,6 +175,11 @@ class View(BaseModel):
         )
 
     @property
+    def listed(self) -> Filters:
+        """Return the filters of the list, which alone shows suspect verdicts."""
+        return replace(self.filters, suspect=self.suspect)
+
+    @property
     def _origins(self) -> tuple[Origin, ...] | None:
         if self.origin is None:
             return None
@@ -180,7 +188,18 @@ class View(BaseModel):
     @property
     def narrows(self) -> bool:
         """Return True if a filter is set that the list shows on request only."""
-        rare = ("type", "version", "model", "reason", "confidence", "user", "conversation", "thread", "attributes")
+        rare = (
+            "suspect",
+            "type",
+            "version",
+            "model",
+            "reason",
+            "confidence",
+            "user",
+            "conversation",
+            "thread",
+            "attributes",
+        )
         return any(getattr(self, name) for name in (*rare, "bundle", "track", "intent", "strategy", "user_type"))
 
     @property

@@ -15,6 +15,7 @@ from reporting.queries.ratings import ScaleFigures, ratings
 from reporting.queries.replies import reply_count
 from reporting.queries.rollup_counts import votes
 from reporting.queries.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, TimeSpan
+from reporting.queries.suspects import suspect_count
 from reporting.sql import SQL
 
 _MOST_GROUPS: Final = 1_000
@@ -49,6 +50,9 @@ class Summary(ResponseModel):
     replies: Annotated[
         int, Field(description="Replies to answers. They are not verdicts: no other number counts them.")
     ]
+    suspects: Annotated[
+        int, Field(description="Suspect verdicts (docs/suspects.md), probably spam. No other number counts them.")
+    ]
     ratings: Annotated[
         list[ScaleFigures],
         Field(description="Ratings by scale. Those of the answer (`scale` null) are verdicts and counted above, too."),
@@ -75,6 +79,7 @@ async def summary(pool: asyncpg.Pool, at: Project, span: TimeSpan, bucket: Bucke
         bucket=bucket,
         totals=Figures(**_figures(whole)),
         replies=await reply_count(pool, at, span, filters),
+        suspects=await suspect_count(pool, at, span, filters),
         ratings=await ratings(pool, at, span, filters),
         buckets=sorted(
             (

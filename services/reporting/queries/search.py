@@ -16,7 +16,7 @@ from contracts.instants import format_instant
 from reporting.queries.answers import ResponseModel, Time
 from reporting.queries.cursor import Moment, decode, encode, question
 from reporting.queries.paging import OVERHEAD, page_of
-from reporting.queries.selection import Filters, Project, TimeSpan, substring, where
+from reporting.queries.selection import Filters, Project, SuspectReason, TimeSpan, substring, where
 from reporting.read_models.store_postgres import IS_LIVE, FeedbackTable
 from reporting.sql import SQL
 
@@ -68,6 +68,13 @@ class FoundFeedback(ResponseModel):
     scale: Scale
     worst_rating: WorstRating
     best_rating: BestRating
+    suspect: Annotated[
+        SuspectReason | None,
+        Field(
+            description="Why the verdict does not count: `burst` or `rate` (docs/suspects.md), or `reviewer` for a"
+            " reviewer's decision; null if it counts."
+        ),
+    ]
     ts: Annotated[Time, Field(description="Time of the verdict.")]
 
 
@@ -188,9 +195,12 @@ def _statement(
     if after is not None:
         condition += _NEWER if newer else _OLDER
         values |= {"after": after[0], "after_id": after[1]}
+    suspect = "e.suspect" if filters.suspect else "null::text"
     order = "occurred_at, feedback_id" if newer else "occurred_at desc, feedback_id desc"
     if filters.text is None:
-        parts = [SQL.part("found_in", view=view, where=condition, order=order) for view in sources.values()]
+        parts = [
+            SQL.part("found_in", view=view, suspect=suspect, where=condition, order=order) for view in sources.values()
+        ]
         return SQL.search.filled(rows=_joined(parts, order, "limit"))(**values)
     scanned = [
         SQL.part(
@@ -206,7 +216,7 @@ def _statement(
     statement = SQL.search_text.filled(
         scanned=_joined(scanned, order, "scanned"),
         view=filters.view,
-        rows=" union all ".join(SQL.part("listed_in", table=table) for table in sources),
+        rows=" union all ".join(SQL.part("listed_in", table=table, suspect=suspect) for table in sources),
         order=order,
     )
     return statement(**values, pattern=substring(filters.text), scanned=SCANNED_LIMIT)

@@ -40,6 +40,8 @@ SHIFTS: Final[dict[Bucket, int]] = {"hour": 0, "day": 0, "week": 4 * DAY}
 """Start of the first full bucket, from the epoch: weeks begin on Monday, and the epoch was a Thursday."""
 FoundType = FeedbackType | Literal["verdict"]
 """Type of feedback to list; `verdict` is every type except `implicit` and `rating`, which are not verdicts."""
+SuspectReason = Literal["burst", "rate", "reviewer"]
+"""Why a verdict is suspect: by a rule, or by a reviewer's decision."""
 GivenBy = Literal["person", "agent"]
 """Whoever gave a feedback, or wrote what the machine judged: a person, or an agent (user type `agent`)."""
 
@@ -53,7 +55,8 @@ class Filters:
     reviews have overruled, with the machine's reaction. `strategy`, `thread` and `attributes`, by name, are those of
     the answer; all attributes must match. `judged` selects machine verdicts, overruled ones as well, on turns with this
     verdict of a person or reviewer. `issue` selects the verdicts on the turns of an issue.
-    `unreviewed` selects the verdicts on turns without a review.
+    `unreviewed` selects the verdicts on turns without a review. `suspect` selects suspect verdicts, which count
+    nowhere, instead of those that count.
     """
 
     agent_id: str | None = None
@@ -81,6 +84,7 @@ class Filters:
     thread: str | None = None
     attributes: tuple[tuple[str, str], ...] | None = None
     judged: Reaction | None = None
+    suspect: bool = False
 
     @property
     def of_dimension(self) -> tuple[str, str, str] | None:
@@ -94,6 +98,8 @@ class Filters:
     @property
     def view(self) -> str:
         """Return the database view of the verdicts that match these filters; figures count nothing else."""
+        if self.suspect:
+            return "suspected"
         return "effective_or_overruled" if self.overruled or self.judged else "effective"
 
     @property
@@ -106,7 +112,7 @@ class Filters:
         """Return True if replies or ratings on own scales may match. They have no verdict, reason or detector."""
         of_verdicts = (
             *(self.reaction, self.reason, self.detector, self.decided_by, self.overruled, self.issue, self.unreviewed),
-            self.judged,
+            *(self.suspect, self.judged),
         )
         by_people = self.origins is None or "user" in self.origins
         of_type = self.feedback_type is None or self.feedback_type in NO_VERDICTS

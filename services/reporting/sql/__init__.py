@@ -5,11 +5,12 @@ from typing import Final
 
 from contracts.chat import DELETED
 from contracts.erasure import ERASURE_MARGIN
-from contracts.instants import DAY
+from contracts.instants import DAY, MINUTE
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
 from reporting.queries.paging import ITEM_BYTES, OVERHEAD, PAGE_BYTES
 from reporting.queries.selection import BINS, HOUR
 from reporting.read_models.projection import FeedbackRow
+from reporting.suspects.rules import WINDOW
 from servicekit import Statements
 
 _DETAILS: Final = (
@@ -32,8 +33,10 @@ def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
         erasure_margin=ERASURE_MARGIN,
         hour=HOUR,
         item_bytes=ITEM_BYTES,
+        minute=MINUTE,
         overhead=OVERHEAD,
         page_bytes=PAGE_BYTES,
+        suspect_window=WINDOW,
     )
 
 

@@ -73,7 +73,8 @@ order by occurred_at, feedback_id
 with standing as (
     -- The record that stands in each slot, also if it is cleared. It is listed after a change of any record of its slot,
     -- because a removed emoji makes the one before it effective again.
-    select distinct on (slot) turn_id, feedback_id, user_id, occurred_at, reaction, text, confidence, origin, rn,
+    select distinct on (slot) turn_id, feedback_id, user_id, occurred_at, case when suspect is null then reaction end
+               as reaction, case when suspect is null then text end as text, confidence, origin, rn,
            max(recorded_at) over (partition by slot) as changed_at
     from feedbacks
     where {is_here} and (:turn_ids::text[] is null or turn_id = any(:turn_ids::text[])) and {slots}
@@ -109,7 +110,8 @@ slot in (select slot from feedbacks f where {is_here} and {is_unseen(f)})
 {latest_of_slots(slots_with_unseen_changes)}
 
 -- name: own_feedback
-select * from effective
+-- A person sees their own verdict, also if it is suspect.
+select * from effective_or_suspect
 where slot = :slot and tenant = :tenant and project = :project and conversation_id = :conversation_id
 
 -- name: own_ratings
