@@ -25,6 +25,7 @@ PUBLIC_NAMES: Final = {
         "log.outcome": "DeadLettered Ignored Outcome Parked STORED UNCHANGED",
         "log.records": "Received Tombstone Unreadable",
         "logging": "logger",
+        "personal_data": "Holds",
         "service": "Service",
         "settings": "ReadSettings Settings read_toml secret_of",
         "web.auth": "Caller",
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
     from servicekit.log.records import Received, Tombstone, Unreadable
     from servicekit.logging import logger
+    from servicekit.personal_data import Holds
     from servicekit.service import Service
     from servicekit.settings import ReadSettings, Settings, read_toml, secret_of
     from servicekit.web.auth import Caller

@@ -23,6 +23,7 @@ from servicekit.log.handler import Handler
 from servicekit.log.journal import JournalingHandler
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import Outcome
+from servicekit.personal_data import Holds
 from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.web.application import Surface
 from servicekit.web.journal import Where, where_router
@@ -140,6 +141,7 @@ class ServiceDefinition(Generic[P]):
     serves: Sequence[Serves[P]] = ()
     every: Sequence[Every[P]] = ()
     keeps: Sequence[Keeps] = ()
+    holds: Sequence[Holds] = ()
     where: Where[P] | None = None
     body_limits: Mapping[str, int] = field(default_factory=dict)
     """Limits of bodies in bytes by path prefix, where a prefix takes more than the usual body."""

@@ -12,11 +12,13 @@ from feedback.api_sessions import MEMORY_STATUS, THREAD_END, sessions_router
 from feedback.erasure_status import PostgresErasureStatuses
 from feedback.parts import ANNOUNCEMENTS, FeedbackParts, open_parts
 from feedback.settings import FeedbackSettings
+from feedback.sql import SQL
 from feedback.where import feedback_of, states_of
 from feedback.widget.routes import FILES, widget_router
 from servicekit import (
     Erases,
     Every,
+    Holds,
     Keeps,
     Reads,
     Serves,
@@ -78,6 +80,15 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         ),
     ],
     where=Where("feedback", "feedback", feedback_of=feedback_of, states=lambda parts: partial(states_of, parts.store)),
+    holds=[
+        Holds("turns", SQL.held_turns, stays="a visitor may not rate a thread in which only others asked"),
+        Holds("people", SQL.held_people),
+        Holds("session_feedback", SQL.held_session_feedback),
+        Holds("aggregated_verdicts", SQL.held_aggregated_verdicts),
+        Holds("buckets", SQL.held_buckets),
+        Holds("erasure_requests", SQL.held_erasure_requests, stays="the status of the erasure itself"),
+        Holds("erasures", SQL.held_erasures, stays="so that a replay restores nothing"),
+    ],
     erases=Erases("feedback up to a stub of its ids, roles, and the person's id in turns and ratings"),
 )
 """The feedback service as it is started, alone or with the other services."""

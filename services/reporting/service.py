@@ -21,10 +21,12 @@ from reporting.egress.webhooks.handlers import ErasureRequestHandler
 from reporting.parts import ReportingParts, open_parts
 from reporting.read_models.where import feedback_of, is_noted
 from reporting.settings import ReportingSettings
+from reporting.sql import SQL
 from servicekit import (
     OWN_CALLER,
     Erases,
     Every,
+    Holds,
     Keeps,
     Reads,
     Serves,
@@ -168,6 +170,18 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("forgotten", "tombstone_days", "revision", "milliseconds"),
     ],
     where=Where("reports", "reporting", feedback_of=feedback_of, states=ReportingParts.states),
+    holds=[
+        Holds("messages", SQL.held_messages),
+        Holds("feedbacks", SQL.held_feedbacks),
+        Holds("replies", SQL.held_replies),
+        Holds("rollups", SQL.held_rollups),
+        Holds("issue_turns", SQL.held_issue_turns),
+        Holds("resolution_notices", SQL.held_resolution_notices),
+        Holds("deliveries", SQL.held_deliveries),
+        Holds("held_receipts", SQL.held_receipts_of_person),
+        Holds("hosted_artifacts", SQL.held_hosted_artifacts),
+        Holds("erasures", SQL.held_erasures, stays="so that a replay restores nothing"),
+    ],
     erases=Erases(
         "texts and senders of messages, feedback, notices of resolved issues, and webhook deliveries",
         lambda parts: parts.erasures.erase,

@@ -21,6 +21,7 @@ def sections_of(service: ServiceDefinition[Any]) -> Sequence[Section]:
         (("serves", "to"), list(_serves(service))),
         (("does", "every"), [_does(service, one) for one in service.every]),
         (("keeps", "days", "set by"), [_keeps(service, one) for one in service.keeps]),
+        (("holds of a person", "after an erasure"), list(_holds(service))),
         (("erases of a person",), [(service.erases.what,)]),
     )
 
@@ -60,6 +61,14 @@ def _interval(service: ServiceDefinition[Any], every: Every[Any]) -> str:
 def _keeps(service: ServiceDefinition[Any], keeps: Keeps) -> Sequence[str]:
     which = f": {keeps.which}" if keeps.which else ""
     return f"`{keeps.table}`{which}", _default(service, keeps.days), f"`{_variable(service, keeps.days)}`"
+
+
+def _holds(service: ServiceDefinition[Any]) -> Iterable[Sequence[str]]:
+    for holds in service.holds:
+        yield (
+            f"`{holds.table}`",
+            f"stays: {holds.stays}" if holds.stays else "erased",
+        )
 
 
 def _default(service: ServiceDefinition[Any], setting: str) -> str:

@@ -72,6 +72,14 @@ class ObjectStore:
 
         return await self._each(objects, write)
 
+    async def get(self, name: str) -> bytes | None:
+        """Return an object's content; None if there is no such object."""
+        try:
+            found = await self._obstore.get_async(self._store, name)
+        except FileNotFoundError:
+            return None
+        return bytes(await found.bytes_async())
+
     async def delete(self, names: Sequence[str]) -> Done:
         """Delete objects, up to the first failure; a missing object counts as deleted."""
 

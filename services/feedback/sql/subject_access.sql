@@ -1,0 +1,20 @@
+-- name: held_turns
+select to_jsonb(r) - '{answer_version}'::text[] as held from turns r where r.tenant = :tenant and r.user_id = :user_id
+
+-- name: held_people
+select to_jsonb(r) - '{version}'::text[] as held from people r where r.tenant = :tenant and r.user_id = :user_id
+
+-- name: held_session_feedback
+select to_jsonb(r) as held from session_feedback r where r.tenant = :tenant and r.user_id_or_null = :user_id
+
+-- name: held_aggregated_verdicts
+select to_jsonb(r) as held from aggregated_verdicts r where r.tenant = :tenant and r.user_id = :user_id
+
+-- name: held_buckets
+select to_jsonb(r) as held from buckets r where r.tenant = :tenant and r.user_id = :user_id
+
+-- name: held_erasure_requests
+select to_jsonb(r) as held from erasure_requests r where r.tenant = :tenant and r.user_id = :user_id
+
+-- name: held_erasures
+select to_jsonb(r) as held from erasures r where r.tenant = :tenant and r.user_id = :user_id

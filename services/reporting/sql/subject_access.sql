@@ -1,0 +1,50 @@
+-- name: held_messages
+select to_jsonb(r) - '{version}'::text[] as held from messages r
+where r.tenant = :tenant and r.sender_id = :user_id and r.sender_type = 'human'
+
+-- name: held_feedbacks
+select to_jsonb(r) as held from feedbacks r where r.tenant = :tenant and r.user_id = :user_id
+
+-- name: held_replies
+select to_jsonb(r) as held from replies r where r.tenant = :tenant and r.user_id = :user_id
+
+-- name: held_rollups
+-- Counts of the reasons that the person wrote.
+select to_jsonb(r) as held from rollups r
+where r.tenant = :tenant and r.grain in ('reason hour', 'reason day') and r.kind = 'tag' and exists (
+    select from feedbacks f where f.tenant = r.tenant and f.project = r.project and f.user_id = :user_id
+        and r.reason = any(f.tags))
+
+-- name: held_issue_turns
+-- The vectors are computed from the texts. Words are those of the question, or of the rejection by `user_id`.
+select to_jsonb(r) - '{vector,question}'::text[] as held from issue_turns r
+where r.tenant = :tenant and :user_id in (r.user_id, r.asker_id)
+
+-- name: held_resolution_notices
+select to_jsonb(r) as held from resolution_notices r where r.tenant = :tenant and r.user_id = :user_id
+
+-- name: held_deliveries
+select to_jsonb(r) - '{event}'::text[] || jsonb_build_object('event', r.event::jsonb) as held
+from deliveries r where r.tenant = :tenant and r.user_id = :user_id
+
+-- name: held_receipts_of_person
+select to_jsonb(r) - '{value}'::text[] || jsonb_build_object('event', e.event) as held
+from held_receipts r cross join lateral (select convert_from(r.value, 'UTF8')::jsonb as event) e
+where r.tenant = :tenant and e.event ->> 'userId' = :user_id
+
+-- name: held_hosted_artifacts
+-- Objects of the person's own, and logs of turns on which they gave feedback.
+select to_jsonb(r) - '{digest}'::text[] || jsonb_build_object('is_own', o.is_own) as held
+from hosted_artifacts r
+cross join lateral (
+    select starts_with(r.artifact, 'ef:' || r.tenant || ':' || r.project || ':' || :user_id || ':' || r.conversation_id || ':')
+        as is_own
+) o
+where r.tenant = :tenant and r.state in ('writing', 'current') and (
+    o.is_own
+    or r.artifact like '%:artifact:turn.log' and exists (
+        select from feedbacks f where f.tenant = r.tenant and f.project = r.project and f.user_id = :user_id
+            and f.conversation_id = r.conversation_id and f.turn_id = r.turn_id))
+
+-- name: held_erasures
+select to_jsonb(r) as held from erasures r where r.tenant = :tenant and r.user_id = :user_id

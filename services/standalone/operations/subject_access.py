@@ -1,0 +1,138 @@
+"""The archive of everything that is stored about a person: tables, the feedback store, the log and the object store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+from pydantic_core import from_json
+
+import chat_bridge.service
+import feedback.service
+import inference.service
+import reporting.service
+from contracts.erasure import Person
+from contracts.instants import format_instant
+from contracts.topics import TOPICS
+from feedback.document import to_document
+from feedback.store import Store
+from reporting.egress.mirror.object_store import ObjectStore
+from reporting.settings import ReportingSettings
+from servicekit.clock import Clock
+from servicekit.db.pools import open_readonly
+from servicekit.errors import StartError
+from servicekit.log.cluster import Bootstrap
+from servicekit.log.reader import records_of
+from servicekit.personal_data import Holds
+from servicekit.settings import read_settings
+from standalone.operations.log_access import LogTarget, database_answers, store_of
+from standalone.operations.service_databases import service_databases
+from standalone.subject_access.own_parts import own_event, own_object, readable
+from standalone.terminal import say
+
+Rows = list[dict[str, Any]]
+HELD: Mapping[str, Sequence[Holds]] = {
+    one.PROGRAM.name: one.PROGRAM.holds
+    for one in (chat_bridge.service, feedback.service, inference.service, reporting.service)
+}
+NOT_INCLUDED = (
+    "Other people's messages, also where they stand beside the person's; answers of agents are included.",
+    "Vectors and digests computed from the person's texts, and the journals of outcomes, which contain ids only.",
+    "Names of alert rules and notes on issues, which operators write, and the accounts of operators.",
+    "Data of other systems: the chat services, receivers of webhooks, exports, backups, a language model.",
+    "Rows that an earlier erasure has renamed to a pseudonym.",
+)
+
+
+async def archive_of(person: Person, target: LogTarget, database_url: str | None, clock: Clock) -> dict[str, Any]:
+    """Return the archive as JSON. `database_url` replaces the databases in the settings. Raises StartError."""
+    tables = await _rows_of(person, database_url)
+    async with store_of(target) as store:
+        records = await _feedback_of(person, store)
+    log, unreadable = await _log_of(person, target.bootstrap)
+    return {
+        "tenant": person.tenant,
+        "user": person.user_id,
+        "made_at": format_instant(clock.now()),
+        "not_included": list(NOT_INCLUDED),
+        "tables": {name: [readable(row) for row in rows] for name, rows in tables.items()},
+        "feedback_store": records,
+        "log": log,
+        "unreadable_records": unreadable,
+        "objects": await _objects_of(person, tables["reporting.hosted_artifacts"]),
+    }
+
+
+async def _rows_of(person: Person, database_url: str | None) -> dict[str, Rows]:
+    """Return the person's rows of every service by `schema.table`, tables without any included."""
+    found: dict[str, Rows] = {}
+    databases = {place.service: place for place in reversed(service_databases(database_url))}
+    for service, holds in HELD.items():
+        place = databases[service]
+        await database_answers(place.url)
+        connection = await open_readonly(place.url, service, say=say)
+        try:
+            for one in holds:
+                rows = await connection.fetch(*one.rows(**person._asdict()))
+                found[f"{service}.{one.table}"] = [json.loads(row["held"]) for row in rows]
+        except (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError):
+            raise StartError(
+                f"The tables of {service} are missing, or older than this program: start the service once."
+            ) from None
+        finally:
+            await connection.close()
+    return found
+
+
+async def _feedback_of(person: Person, store: Store) -> Rows:
+    records = [
+        {"feedback_id": str(record.feedback_id), **to_document(record)}
+        async for page in store.scan_person(person)
+        for record in page
+    ]
+    return [{name: str(value) if isinstance(value, UUID) else value for name, value in one.items()} for one in records]
+
+
+async def _log_of(person: Person, bootstrap: Bootstrap) -> tuple[dict[str, Rows], Rows]:
+    """Return the person's events by topic, and the places of unreadable records in which their id occurs."""
+    topics = [name for topic in TOPICS for name in (topic.name, topic.dead_letters)]
+    found: dict[str, Rows] = {}
+    unreadable: Rows = []
+    name = person.user_id.encode()
+    async for records in records_of(bootstrap, topics, say=say):
+        for record in records:
+            if not isinstance(record.value, bytes):
+                continue
+            place = {"partition": record.partition, "offset": record.offset, "written_at": _time_of(record)}
+            try:
+                event = own_event(from_json(record.value), person)
+            except (ValueError, RecursionError):
+                if name in record.value:
+                    unreadable.append({"topic": record.topic, **place})
+                continue
+            if event is not None:
+                found.setdefault(record.topic, []).append({**place, "event": event})
+    return found, unreadable
+
+
+def _time_of(record: Any) -> str:
+    return format_instant(record.timestamp * 1_000)
+
+
+async def _objects_of(person: Person, held: Rows) -> Rows:
+    """Return the contents of the person's objects. Raises StartError if the object store is not configured."""
+    if not held:
+        return []
+    url = read_settings(ReportingSettings).artifact_store_url
+    if url is None:
+        raise StartError("There are artifacts of the person: set ARTIFACT_STORE_URL to the store that holds them.")
+    store = ObjectStore(url)
+    found = []
+    for row in held:
+        body = await store.get(row["name"])
+        if body is not None:
+            found.append({"name": row["name"], "content": own_object(json.loads(body), row, person)})
+    return found

@@ -1,0 +1,1 @@
+"""Archive of everything that is stored about a person."""

@@ -1,0 +1,72 @@
+"""A person's own part of an event or object, without the words of other people. Pure.
+
+Answers of agents stay: without them a reply or a verdict means nothing. So do ids of conversations and turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from contracts.erasure import Person
+from contracts.instants import LAST, format_instant
+
+_WRITERS: Final = (*("senderId", "authorId", "userId", "replySenderId", "reactionUserId", "userIdOrNull"),)
+"""Fields of all events that name the person whom an event is from, or about."""
+_TYPES: Final = {"senderId": "senderType", "authorId": "authorType"}
+"""Fields that mark the writer in another field as a person or an agent."""
+_EARLIEST: Final = 10**14
+"""Smallest number taken for a time in microseconds, March 1973."""
+
+
+def own_event(event: object, person: Person) -> Mapping[str, Any] | None:
+    """Return the event if it is from or about the person, else the copy of their message in it; None without either.
+
+    Accepts anything that a record may contain. A copy of somebody else's message is left out.
+    """
+    if not isinstance(event, Mapping) or event.get("tenant") != person.tenant:
+        return None
+    original = event.get("original")
+    own = original if isinstance(original, Mapping) and _names(original, person) else None
+    if _names(event, person):
+        rest = {name: value for name, value in event.items() if name != "original"}
+        is_of_person = isinstance(original, Mapping) and original.get("senderType") != "agent"
+        return rest | ({"original": original} if original is not None and (own or not is_of_person) else {})
+    return None if own is None else {"original": own}
+
+
+def _names(event: Mapping[str, Any], person: Person) -> bool:
+    return any(
+        _as_id(event.get(name)) == person.user_id and event.get(_TYPES.get(name, "")) != "agent" for name in _WRITERS
+    )
+
+
+def _as_id(value: object) -> object:
+    """Return an id as the contract reads it: a number becomes its digits."""
+    return str(value) if type(value) is int else value
+
+
+def own_object(body: Mapping[str, Any], held: Mapping[str, Any], person: Person) -> Mapping[str, Any]:
+    """Return the person's part of an object in the object store, whose row is `held`.
+
+    Of the log of a turn it is the exchange, if the person asked, and the person's own feedback.
+    """
+    if "turn_log" not in body:
+        return body
+    feedbacks = [one for one in body.get("feedbacks", ()) if _is_own_artifact(str(one.get("rn")), held, person)]
+    asked = {name: body[name] for name in ("turn_log", "conversation_id", "bundle_id") if name in body}
+    return {**(asked if held["is_own"] else {}), "feedbacks": feedbacks}
+
+
+def _is_own_artifact(name: str, held: Mapping[str, Any], person: Person) -> bool:
+    return name.startswith(f"ef:{person.tenant}:{held['project']}:{person.user_id}:{held['conversation_id']}:")
+
+
+def readable(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of a table with its times, which are in microseconds, as RFC 3339."""
+    return {name: _time(name, value) for name, value in row.items()}
+
+
+def _time(name: str, value: Any) -> Any:
+    is_time = (name == "at" or name.endswith(("_at", "_time", "start"))) and type(value) is int
+    return format_instant(value) if is_time and _EARLIEST <= value <= LAST else value

@@ -1,0 +1,206 @@
+"""Subject access: the archive equals a search of every table, topic and object, and has every place of an erasure."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from contracts.erasure import Person
+from contracts.topics import TOPICS
+from servicekit.clock import SystemClock
+from servicekit.log.messages import Message
+from servicekit.log.reader import records_of
+from standalone.operations.log_access import LogTarget
+from standalone.operations.subject_access import HELD, archive_of
+from tests.support.databases import MIGRATIONS
+from tests.support.erasures import erased
+from tests.support.running_stack import RunningStack, message
+from tests.tables.test_erased_columns import _run_now, stack_with_everything
+
+PEOPLE = [f"person-{letter}" for letter in "abcdefghij"]
+DERIVED = {"inference.verdicts", "feedback.aggregated_verdicts"}
+"""Tables whose rows a search by id or words need not find."""
+
+
+def words_of(user: str) -> str:
+    """Return a word that only this person writes, and that does not contain the id."""
+    return f"zanzibar-{user[-1] * 5}"
+
+
+async def everybody_talks(stack: RunningStack) -> None:
+    """Ten people in one conversation: each asks, rejects, reacts on the neighbour's turn, judges and waits."""
+    events: list[dict[str, Any]] = []
+    for n, user in enumerate(PEOPLE):
+        said, minute = words_of(user), f"2026-01-01T10:{n:02}"
+        place = {"senderId": user, "userType": "paid"}
+        events += [
+            message(f"q{n}", "c1", turn=f"t{n}", content=f"Where is {said}?", occurredAt=f"{minute}:00Z", **place),
+            message(f"a{n}", "c1", turn=f"t{n}", agent="bot", occurredAt=f"{minute}:10Z"),
+            message(
+                f"n{n}", "c1", turn=f"n{n}", content=f"No, wrong, I meant {said}.", occurredAt=f"{minute}:20Z", **place
+            ),
+        ]
+        for original, reply in ((f"a{n}", f"r{n}"), ("never-published", f"w{n}")):
+            one = message(reply, "c1", content=f"No: {said}", occurredAt=f"{minute}:30Z", **place)
+            events.append(one | {"topic": "chat.message.reply.ingested", "originalMessageId": original})
+        other = PEOPLE[(n + 1) % len(PEOPLE)]
+        quoted = message(f"q{(n + 1) % 10}", "c1", senderId=other, content=f"Where is {words_of(other)}?")
+        quoted = {name: quoted[name] for name in ("messageId", "conversationId", "senderId", "senderType", "content")}
+        reaction = message(f"q{(n + 1) % 10}", "c1", occurredAt=f"{minute}:40Z")
+        events.append(
+            {name: reaction[name] for name in ("eventId", "occurredAt", "tenant", "project", "messageId")}
+            | {"topic": "chat.message.reaction.ingested", "conversationId": "c1", "userId": user, "emoji": "👎"}
+            | {"original": quoted}
+        )
+    await stack.publish(*events)
+    await stack.publish(message("elsewhere", "c9", tenant="globex", senderId=PEOPLE[0], content=words_of(PEOPLE[0])))
+    broken = [
+        Message("chat.message.ingested", None, json.dumps(one | {"occurredAt": "never"}).encode())
+        for one in events[:10]
+    ]
+    broken.append(Message("chat.message.ingested", None, b'{"senderId": "person-c", %s' % (b"x" * 60)))
+    await stack.stack.log.send(broken)
+    await settled(stack)
+    async with stack.client() as http:
+        for n, user in enumerate(PEOPLE):
+            said = words_of(user)
+            body = {"reaction": "not_ok", "text": said, "correction": said, "tags": [said], "user_id": user}
+            for turn in (f"t{n}", f"t{(n + 1) % 10}"):
+                answer = await http.post(f"/conversations/acme/support/c1/turns/{turn}/feedback", json=body)
+                assert answer.status_code == 202, answer.text
+    await settled(stack)
+    await _count(stack)
+
+
+async def _count(stack: RunningStack) -> None:
+    await stack.rows("update reporting.stale_hours set marked_at = marked_at - interval '1 hour'")
+    for name in ("rollups", "artifacts", "issues"):
+        await _run_now(stack, name)
+
+
+async def settled(stack: RunningStack) -> None:
+    """Wait until every group has processed everything; this is more than usual."""
+    async with asyncio.timeout(180):
+        await stack.stack.quiet()
+
+
+async def archive(stack: RunningStack, user: str) -> dict[str, Any]:
+    target = LogTarget(stack.broker.bootstrap, stack.database_url)
+    return await archive_of(Person("acme", user), target, stack.database_url, SystemClock())
+
+
+async def tables_holding(stack: RunningStack, *texts: str) -> Counter[str]:
+    """Return the number of rows of acme's, by table, with any of `texts` in any column, as text or in bytes."""
+    connection = await asyncpg.connect(stack.database_url)
+    try:
+        tables = await connection.fetch(
+            "select table_schema, table_name, count(*) filter (where column_name = 'tenant') as tenants "
+            "from information_schema.columns join information_schema.tables using (table_schema, table_name) "
+            "where table_type = 'BASE TABLE' and table_schema = any($1::text[]) group by 1, 2",
+            list(MIGRATIONS),
+        )
+        found: Counter[str] = Counter()
+        for schema, table, tenants in tables:
+            of_tenant = "r.tenant = 'acme'" if tenants else "true"
+            hits = await connection.fetchval(
+                f'select count(*) from "{schema}"."{table}" r where {of_tenant} and exists (select from '
+                "unnest($1::text[]) t where strpos(r::text, t) > 0 or strpos(r::text, encode(convert_to(t, 'UTF8'), 'hex')) > 0)",
+                texts,
+            )
+            found += Counter({f"{schema}.{table}": hits})
+        return found
+    finally:
+        await connection.close()
+
+
+async def topics_holding(stack: RunningStack, *texts: str) -> Counter[str]:
+    """Return the number of records of acme's, by topic, with any of `texts` in the value."""
+    topics = [name for topic in TOPICS for name in (topic.name, topic.dead_letters)]
+    found: Counter[str] = Counter()
+    async for records in records_of(stack.broker.bootstrap, topics):
+        for one in records:
+            value = (one.value or b"").decode()
+            if any(text in value for text in texts) and "globex" not in value:
+                found[one.topic] += 1
+    return found
+
+
+def files_holding(folder: Path, texts: Sequence[str]) -> list[str]:
+    return [str(one) for one in folder.rglob("*.json") if any(text in one.read_text("utf-8") for text in texts)]
+
+
+async def test_the_archive_equals_a_search_for_ten_people(postgres_url: str, tmp_path: Path) -> None:
+    async with stack_with_everything(postgres_url, tmp_path) as stack:
+        await everybody_talks(stack)
+        for user in PEOPLE:
+            texts, held = (user, words_of(user)), await archive(stack, user)
+            rows = Counter({name: len(found) for name, found in held["tables"].items() if name not in DERIVED})
+            rows["feedback.feedback"] = len(held["feedback_store"])
+            found = await tables_holding(stack, *texts)
+            assert {name: n for name, n in found.items() if name not in DERIVED | {"reporting.hosted_artifacts"}} == {
+                name: n for name, n in rows.items() if n and name != "reporting.hosted_artifacts"
+            }, user
+            log = Counter({topic: len(records) for topic, records in held["log"].items()})
+            log.update(one["topic"] for one in held["unreadable_records"])
+            assert log == await topics_holding(stack, *texts), user
+            # A search in files finds the words; the person's own reaction without a text has only its row's name.
+            own = [one for one in held["objects"] if any(text in json.dumps(one) for text in texts)]
+            assert len(own) == len(files_holding(tmp_path / "artifacts", texts)) > 0
+            others = [words_of(other) for other in PEOPLE if other != user]
+            assert not [word for word in others if word in json.dumps(held)], "words of other people"
+            assert "globex" not in json.dumps(held)
+
+
+async def test_what_an_erasure_changes_was_in_the_archive_and_nothing_of_it_is_left(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    """In both directions: the archive's rows are erased unless the service's page says why they stay."""
+    user = PEOPLE[2]
+    async with stack_with_everything(postgres_url, tmp_path) as stack:
+        await everybody_talks(stack)
+        before, held = await tables_holding(stack, user, words_of(user)), await archive(stack, user)
+        await erased(stack, user)
+        await settled(stack)
+        await _count(stack)
+        after = await archive(stack, user)
+        stays = {f"{service}.{one.table}" for service, holds in HELD.items() for one in holds if one.stays}
+        has_rows = {name for name, rows in held["tables"].items() if rows}
+        assert before.keys() - {"feedback.feedback"} <= has_rows
+        left = {name for name, rows in after["tables"].items() if rows}
+        assert left <= stays | {"inference.messages", "reporting.deliveries"}
+        assert words_of(user) not in json.dumps(after["tables"]) + json.dumps(after["objects"])
+        assert has_rows - left == has_rows - stays - {"inference.messages", "reporting.deliveries"}
+        assert [one["slots"] for one in after["feedback_store"]] == [None] * len(after["feedback_store"])
+
+
+def test_every_table_that_names_a_person_is_held() -> None:
+    """The schema files show every table after all migrations."""
+    root = Path(__file__).parents[2] / "docs" / "schemas"
+    columns = {"user_id", "user_id_or_null", "sender_id", "asker_id", "author_id"}
+    found = set()
+    for service in MIGRATIONS:
+        table = ""
+        for line in (root / f"{service}.sql").read_text("utf-8").splitlines():
+            if line.startswith("create table "):
+                table = line.split()[2]
+            elif line.startswith("    ") and line.split()[0] in columns:
+                found.add(f"{service}.{table}")
+    held = {f"{service}.{one.table}" for service, holds in HELD.items() for one in holds}
+    assert found - {"feedback.feedback"} <= held, "the feedback store is read through its port"
+
+
+@pytest.mark.parametrize("user", ["nobody", "' or 1=1 --", "person"])
+async def test_a_stranger_gets_nothing(postgres_url: str, tmp_path: Path, user: str) -> None:
+    async with stack_with_everything(postgres_url, tmp_path) as stack:
+        await stack.publish(message("q", "c1", senderId="person-a", content="zanzibar"))
+        await settled(stack)
+        held = await archive(stack, user)
+        assert not any(held["tables"].values())
+        assert (held["feedback_store"], held["log"], held["objects"]) == ([], {}, [])
