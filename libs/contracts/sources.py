@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
+FeedbackSource = Literal["chat", "post", "api", "inference", "review", "rating"]
+"""The sources: chats, posts, judgements over HTTP, verdicts of the detector, reviews, and ratings on own scales."""
 CHAT: Final = "chat"
 """Source of replies and reactions to an agent's messages in a chat."""
 POST: Final = "post"

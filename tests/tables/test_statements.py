@@ -55,6 +55,7 @@ EVERY = Filters(
     "d",
     "rules",
     "person",
+    "post",
     False,
     1,
     True,

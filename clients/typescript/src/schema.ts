@@ -536,6 +536,8 @@ export interface FoundFeedback {
   correction_type: "explicit" | "rephrased" | "abandonment" | null;
   /** The emoji of a reaction. */
   emoji: string | null;
+  /** `chat`, `post` (comments on, and reactions to, an agent's posts and comments), `api`, `inference`, `review` or `rating`. */
+  source: string;
   /** For a review: the reviewed machine verdict or turn; otherwise null. */
   reviews: string | null;
   /** For a machine verdict: the detector's version. */
@@ -1384,6 +1386,8 @@ export interface SearchBody {
   decided_by?: "rules" | "learned" | "llm" | null;
   /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
   given_by?: "person" | "agent" | null;
+  /** `chat`, `post` for comments on, and reactions to, an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on own scales. */
+  source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
   /** Only verdicts on the turns of this issue. */
   issue?: number | null;
   /** The bundle that produced the answer. */
@@ -1904,6 +1908,8 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
+      /** `chat`, `post` for comments on, and reactions to, an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on own scales. */
+      source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
       /** The track that the answer belongs to. */
@@ -1938,6 +1944,8 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
+      /** `chat`, `post` for comments on, and reactions to, an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on own scales. */
+      source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
       /** The track that the answer belongs to. */
@@ -1976,6 +1984,8 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
+      /** `chat`, `post` for comments on, and reactions to, an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on own scales. */
+      source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
       /** The track that the answer belongs to. */
@@ -2014,6 +2024,8 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
+      /** `chat`, `post` for comments on, and reactions to, an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on own scales. */
+      source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
       /** The track that the answer belongs to. */
@@ -2050,6 +2062,8 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
+      /** `chat`, `post` for comments on, and reactions to, an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on own scales. */
+      source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
       /** The track that the answer belongs to. */
@@ -2107,6 +2121,8 @@ export interface Operations {
       decided_by?: "rules" | "learned" | "llm" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
+      /** `chat`, `post` for comments on, and reactions to, an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on own scales. */
+      source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** Only verdicts on the turns of this issue. */
       issue?: number | null;
       /** The bundle that produced the answer. */

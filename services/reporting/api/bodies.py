@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from contracts.base import Confidence, DecidedBy, Id, Label, Origin, Reaction
 from contracts.instants import DAY, Instant
+from contracts.sources import FeedbackSource
 from reporting.api.queries.artifacts import KINDS, Operator, Search
 from reporting.queries.cursor import CURSOR_LIMIT
 from reporting.queries.selection import ALWAYS, Filters, FoundType, GivenBy, TimeSpan, attribute_pairs
@@ -26,6 +27,12 @@ Days = Annotated[int, Field(ge=1, le=3650, strict=True, description="Length of t
 Limit = Annotated[int, Field(ge=1, le=500, strict=True, description="Maximum number of items in the response.")]
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")]
 TurnIds = Annotated[list[Id], Field(max_length=500)]
+
+
+SOURCE_FILTER: Final = (
+    "`chat`, `post` for comments on, and reactions to, an agent's posts and comments, `api` for judgements,"
+    " `inference`, `review`, or `rating` for ratings on own scales."
+)
 
 
 class RequestBody(BaseModel):
@@ -143,6 +150,7 @@ class FilterBody(RequestBody):
     given_by: GivenBy | None = Field(
         default=None, description="`person`, or `agent` for AI critics: feedback whose user type is `agent`."
     )
+    source: FeedbackSource | None = Field(default=None, description=SOURCE_FILTER)
     issue: Annotated[int, Field(ge=1, lt=2**63)] | None = Field(
         default=None, description="Only verdicts on the turns of this issue."
     )
@@ -185,6 +193,7 @@ class FilterBody(RequestBody):
             detector=self.detector,
             decided_by=self.decided_by,
             given_by=self.given_by,
+            source=self.source,
             issue=self.issue,
             bundle_id=self.bundle_id,
             track_id=self.track_id,

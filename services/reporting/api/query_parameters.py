@@ -9,7 +9,8 @@ from pydantic import Field, StringConstraints, model_validator
 
 from contracts.base import DecidedBy, Id, Label, Origin
 from contracts.instants import DAY
-from reporting.api.bodies import Moment, RequestBody
+from contracts.sources import FeedbackSource
+from reporting.api.bodies import SOURCE_FILTER, Moment, RequestBody
 from reporting.queries.cursor import CURSOR_LIMIT
 from reporting.queries.dimensions import DimensionName
 from reporting.queries.selection import Bucket, Filters, GivenBy, TimeSpan, attribute_pairs
@@ -50,6 +51,7 @@ class FilteredQuestion(WindowQuestion):
         default=None, description="`person`, or `agent` for AI critics: feedback whose user type is `agent`."
     )
 
+    source: FeedbackSource | None = Field(default=None, description=SOURCE_FILTER)
     bundle_id: Id | None = Field(default=None, description="The bundle that produced the answer.")
     track_id: Id | None = Field(default=None, description="The track that the answer belongs to.")
     intent: Label | None = Field(default=None, description="The answer's intent.")
@@ -68,6 +70,7 @@ class FilteredQuestion(WindowQuestion):
             agent_version=self.agent_version,
             origins=None if self.origin is None else (self.origin,),
             given_by=self.given_by,
+            source=self.source,
             bundle_id=self.bundle_id,
             track_id=self.track_id,
             intent=self.intent,

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from contracts.base import Confidence, Id, Label, Name, Origin, Reaction
 from contracts.instants import DAY, MINUTE
+from contracts.sources import FeedbackSource
 from reporting.dashboard.zones import known_zones, parse_local, zone_of
 from reporting.queries.cursor import CURSOR_LIMIT
 from reporting.queries.dimensions import ATTRIBUTES, DimensionName
@@ -67,6 +68,7 @@ class View(BaseModel):
     origin: Annotated[Origin | None, Empty] = None
     by: Annotated[GivenBy | None, Empty] = None
     """Only feedback of people, or of AI critics."""
+    source: Annotated[FeedbackSource | None, Empty] = None
     agent: Annotated[Id | None, Empty] = None
     version: Annotated[Label | None, Empty] = None
     model: Annotated[Label | None, Empty] = None
@@ -163,6 +165,7 @@ class View(BaseModel):
             user_id=self.user,
             conversation_id=self.conversation,
             given_by=self.by,
+            source=self.source,
             issue=self.issue,
             judged=self.judged,
             bundle_id=self.bundle,
@@ -190,6 +193,7 @@ class View(BaseModel):
         """Return True if a filter is set that the list shows on request only."""
         rare = (
             "suspect",
+            "source",
             "type",
             "version",
             "model",

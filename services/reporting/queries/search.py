@@ -57,6 +57,13 @@ class FoundFeedback(ResponseModel):
         CorrectionType | None, Field(description="The kind of rejection that the machine inferred.")
     ]
     emoji: Annotated[str | None, Field(description="The emoji of a reaction.")]
+    source: Annotated[
+        str,
+        Field(
+            description="`chat`, `post` (comments on, and reactions to, an agent's posts and comments), `api`,"
+            " `inference`, `review` or `rating`."
+        ),
+    ]
     reviews: Annotated[
         str | None, Field(description="For a review: the reviewed machine verdict or turn; otherwise null.")
     ]

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from contracts.base import NO_VERDICTS, CorrectionType, DecidedBy, FeedbackType, Origin, Reaction
 from contracts.instants import DAY, MINUTE
+from contracts.sources import FeedbackSource
 from reporting.queries.dimensions import ATTRIBUTES
 
 
@@ -57,6 +58,7 @@ class Filters:
     verdict of a person or reviewer. `issue` selects the verdicts on the turns of an issue.
     `unreviewed` selects the verdicts on turns without a review. `suspect` selects suspect verdicts, which count
     nowhere, instead of those that count.
+    `source` is the record's own (`contracts/sources.py`).
     """
 
     agent_id: str | None = None
@@ -73,6 +75,7 @@ class Filters:
     detector: str | None = None
     decided_by: DecidedBy | None = None
     given_by: GivenBy | None = None
+    source: FeedbackSource | None = None
     overruled: bool = False
     issue: int | None = None
     unreviewed: Literal[True] | None = None
@@ -154,6 +157,7 @@ _CLAUSES: Final = {
     "conversation_id": "e.conversation_id = :conversation_id",
     "detector": "e.detector = :detector",
     "decided_by": "e.decided_by = :decided_by",
+    "source": "e.source = :source",
     "given_by": "(e.user_type = 'agent') = (:given_by::text = 'agent')",
     "issue": """exists (
         select from issue_turns i

@@ -35,7 +35,7 @@ def test_every_filter_is_passed_on() -> None:
     given: dict[str, Any] = {
         "agent_id": "a", "agent_version": "v", "model": "m", "reaction": "ok", "feedback_type": "explicit",
         "min_confidence": 0.5, "text": "no", "user_id": "u", "conversation_id": "c", "detector": "d",
-        "decided_by": "rules", "given_by": "person",
+        "decided_by": "rules", "given_by": "person", "source": "post",
     }  # fmt: skip
     wanted = Filters(**given, reason="wrong", origins=("user",))
     assert FilterBody.model_validate({**given, "tag": "wrong", "origin": "user"}).filters == wanted
