@@ -102,6 +102,27 @@ create table alerts (
 create unique index alerts_open on alerts (coalesce(tenant, ''), coalesce(project, ''), rule, kind, coalesce(agent, ''), coalesce(version, ''), coalesce(issue, 0::bigint)) where over_at is null;
 create index alerts_project on alerts (tenant, project, opened_at desc);
 
+-- Keys of programs. A revoked key has no row. Times are in microseconds
+create table api_keys (
+    id uuid not null,
+    name text not null,
+    -- SHA-256 of the key
+    key_hash bytea not null,
+    tenant text not null,
+    projects text[] not null,
+    scopes text[] not null,
+    created_at bigint not null,
+    created_by text not null,
+    expires_at bigint not null,
+    -- Time of the last use, to the minute
+    used_at bigint,
+    primary key (id),
+    check (cardinality(projects) > 0),
+    check (tenant <> '*' or projects = array['*'])
+);
+create index api_keys_by_hash on api_keys (key_hash);
+create index api_keys_of_tenant on api_keys (tenant, name);
+
 -- The object store that artifacts are replicated to, and whether turn logs are included. At most one row
 create table artifact_store (
     url text not null,

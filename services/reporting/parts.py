@@ -11,6 +11,7 @@ import asyncpg
 
 from contracts.where import FeedbackState
 from reporting.access.accounts import Accounts
+from reporting.access.keys import ApiKeys
 from reporting.access.sessions import AccountSessions
 from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.evaluation import AlertEvaluator
@@ -67,6 +68,7 @@ class ReportingParts:
     alert_courier: AlertCourier
     feedback_metrics: FeedbackMetrics
     sessions: AccountSessions
+    keys: ApiKeys
     health: Health | None
     where: Where | None
 
@@ -132,7 +134,8 @@ async def open_parts(
     alert_courier = AlertCourier(alerts, AlertMessages(pool), service.context.clock)
     service.resources.push_async_callback(alert_courier.close)
     sessions = AccountSessions(pool, service.context.clock, settings.session_days)
-    service.authenticators.append(sessions)
+    keys = ApiKeys(pool, service.context.clock)
+    service.authenticators += [sessions, keys]
     service.facts["report"] = partial(totals, pool)
     return ReportingParts(
         settings=settings,
@@ -151,6 +154,7 @@ async def open_parts(
         alert_courier=alert_courier,
         feedback_metrics=FeedbackMetrics(pool, service.context.clock),
         sessions=sessions,
+        keys=keys,
         health=health,
         where=where,
     )

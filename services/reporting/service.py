@@ -13,7 +13,7 @@ from reporting.api.figures import SESSIONS, figures_router
 from reporting.api.issues import CHANGE, ISSUE, ISSUES, MERGE, SPLIT, issues_router
 from reporting.api.suspects import SUSPICION, suspects_router
 from reporting.api.webhooks import REPLAY, WEBHOOKS, webhooks_router
-from reporting.dashboard.access import ACCESS, ACCOUNTS, access_router
+from reporting.dashboard.access import ACCESS, ACCOUNTS, KEYS, access_router
 from reporting.dashboard.routes import ALERTS as ALERTS_PAGE
 from reporting.dashboard.routes import FILES, PAGES, pages_router
 from reporting.dashboard.sign_in import LINK, PASSWORD, password_router
@@ -121,11 +121,12 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         ),
         Serves(lambda _: callers_router(), {("GET", OWN_CALLER): needs()}),
         Serves(
-            lambda parts: access_router(parts.sessions, parts.accounts, parts.reads),
+            lambda parts: access_router(parts.sessions, parts.accounts, parts.keys, parts.reads),
             {
                 ("GET", ACCESS): needs(READ),
                 ("POST", ACCESS): needs(READ),
                 ("POST", ACCOUNTS): needs(ADMIN),
+                ("POST", KEYS): needs(ADMIN),
             },
             pages=True,
         ),

@@ -109,6 +109,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/dashboard/access"): frozenset({"read"}),
     ("POST", "/dashboard/access"): frozenset({"read"}),
     ("POST", "/dashboard/access/accounts"): frozenset({"admin"}),
+    ("POST", "/dashboard/access/keys"): frozenset({"admin"}),
 }
 """Scopes that open a route, one of which is enough. A new route gets its row here and in its service."""
 PLACES = {

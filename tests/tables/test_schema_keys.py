@@ -71,6 +71,7 @@ OF_ALL_TENANTS = {
     "reporting.account_sessions": "session_hash",
     "reporting.accounts": "name",
     "reporting.alert_messages": "id",
+    "reporting.api_keys": "id",
     "reporting.deliveries": "endpoint subject",
     "reporting.feedbacks": "feedback_id",
     "reporting.forgotten": "feedback_id",

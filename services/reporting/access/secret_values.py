@@ -9,6 +9,7 @@ from typing import Final
 
 SESSION: Final = "afs_"
 LINK: Final = "afl_"
+KEY: Final = "afk_"
 _SECRET: Final = re.compile(r"af[a-z]_[A-Za-z0-9_-]{43}")
 
 

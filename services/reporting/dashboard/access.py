@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 import asyncpg
 from fastapi import APIRouter, Request, Response
 
-from contracts.scopes import ADMIN
+from contracts.scopes import ADMIN, ALL_SCOPES
 from reporting.access.accounts import LINK_DAYS, Accounts
+from reporting.access.keys import DEFAULT_DAYS, MOST_DAYS, ApiKeys
 from reporting.access.passwords import LONGEST, SHORTEST
 from reporting.access.roles import ALL, MEANINGS, ROLES, ProjectSet
 from reporting.access.sessions import SUBJECT, AccountSessions
@@ -23,15 +24,16 @@ from servicekit import Caller, RequestRefused, signed_out_answer
 
 ACCESS: Final = "/dashboard/access"
 ACCOUNTS: Final = ACCESS + "/accounts"
+KEYS: Final = ACCESS + "/keys"
 COOKIE: Final = "agent_feedback_token"
 
 
-def access_router(sessions: AccountSessions, accounts: Accounts, reads: asyncpg.Pool) -> APIRouter:
+def access_router(sessions: AccountSessions, accounts: Accounts, keys: ApiKeys, reads: asyncpg.Pool) -> APIRouter:
     """Return the routes of the page of access."""
     router = APIRouter(include_in_schema=False)
 
     async def shown(
-        request: Request, outcome: FormOutcome | None = None, link: str = "", status: int = 200
+        request: Request, outcome: FormOutcome | None = None, link: str = "", status: int = 200, key: str = ""
     ) -> Response:
         caller: Caller = request.state.caller
         access, admin = ProjectSet.of(caller), ADMIN in caller.scopes
@@ -45,6 +47,11 @@ def access_router(sessions: AccountSessions, accounts: Accounts, reads: asyncpg.
             scopes=sorted(caller.scopes),
             access=access.places,
             accounts=await accounts.list(access) if admin else [],
+            keys=await keys.list(access) if admin else [],
+            new_key=key,
+            all_scopes=sorted(ALL_SCOPES),
+            default_days=DEFAULT_DAYS,
+            most_days=MOST_DAYS,
             admin=admin,
             places=[*whole, *places],
             roles=ROLES,
@@ -88,6 +95,22 @@ def access_router(sessions: AccountSessions, accounts: Accounts, reads: asyncpg.
         base = f"{request.url.scheme}://{request.url.netloc}"
         return await shown(request, FormOutcome(said), password_link(base, secret) if secret else "")
 
+    async def change_keys(request: Request) -> Response:
+        caller: Caller = request.state.caller
+        within, secret = ProjectSet.of(caller), ""
+        try:
+            form = await read_form(request)
+            if "revoke" in form:
+                said = f"The key {await keys.revoke(field(form, 'revoke'), within)} was revoked."
+            else:
+                named, scopes, days = field(form, "name"), form.get("scope", []), field(form, "days")
+                secret = await keys.add(named, scopes, _places(form), days, within, caller.subject)
+                said = "Copy this key: it is not stored and cannot be shown again."
+        except RequestRefused as refusal:
+            return await shown(request, FormOutcome(str(refusal), failed=True), status=refusal.status)
+        return await shown(request, FormOutcome(said), key=secret)
+
+    router.add_api_route(KEYS, change_keys, methods=["POST"], response_model=None)
     router.add_api_route(ACCESS, show, methods=["GET"], response_model=None)
     router.add_api_route(ACCESS, change_own, methods=["POST"], response_model=None)
     router.add_api_route(ACCOUNTS, change_accounts, methods=["POST"], response_model=None)
@@ -112,7 +135,7 @@ async def _carry_out(accounts: Accounts, form: Mapping[str, list[str]], caller: 
                 return f"{name} sets a password with this link. It works once, for {LINK_DAYS} days.", secret
             await getattr(accounts, action)(name, within)
             return f"The account {name} was {action.removesuffix('e')}ed.", ""
-    places = [one for one in [*form.get("place", []), *field(form, "places").replace(",", " ").split()] if one]
+    places = _places(form)
     name, role = field(form, "name"), field(form, "role")
     if "change" in form:
         await accounts.change(field(form, "change"), role, places, within)
@@ -122,3 +145,8 @@ async def _carry_out(accounts: Accounts, form: Mapping[str, list[str]], caller: 
         f"{name.strip().lower()} was added. Send this link; it sets the password, once, within {LINK_DAYS} days.",
         secret,
     )
+
+
+def _places(form: Mapping[str, list[str]]) -> list[str]:
+    """Return the projects that are selected or typed in a form."""
+    return [one for one in [*form.get("place", []), *field(form, "places").replace(",", " ").split()] if one]

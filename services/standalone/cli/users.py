@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from servicekit.errors import RequestRefused
+from standalone.cli.account_access import Database, accessed, everywhere
 from standalone.state import DEFAULT_STATE, running
-from standalone.terminal import FAILED, AsJson, State, harmless, print_json, run, say, show
+from standalone.terminal import AsJson, State, harmless, print_json, say, show
 
 if TYPE_CHECKING:
-    from reporting.access.accounts import Accounts, OperatorAccount
+    from reporting.access.accounts import OperatorAccount
 
 users = typer.Typer(no_args_is_help=True, help="Give colleagues access: accounts with a role, for named projects.")
 Name = Annotated[str, typer.Argument(help="The account's name, for example an e-mail address.")]
-Database = Annotated[
-    str | None,
-    typer.Option(help="Reporting's PostgreSQL URL; default: the run on the state folder, or the settings."),
-]
 Url = Annotated[
     str | None, typer.Option(help="The URL at which people open the pages; default: the run on the state folder.")
 ]
@@ -51,7 +46,7 @@ def add(
     from reporting.access.accounts import COMMAND
 
     base = _base(url, state)
-    secret = _done(lambda accounts: accounts.add(name, role, project, _all(), COMMAND), database, state)
+    secret = accessed(lambda accounts, _: accounts.add(name, role, project, everywhere(), COMMAND), database, state)
     _print_link(base, secret, name, as_json=as_json)
 
 
@@ -61,14 +56,14 @@ def link(
 ) -> None:
     """Print a new link to set an account's password; an earlier link stops working."""
     base = _base(url, state)
-    secret = _done(lambda accounts: accounts.link(name, _all()), database, state)
+    secret = accessed(lambda accounts, _: accounts.link(name, everywhere()), database, state)
     _print_link(base, secret, name, as_json=as_json)
 
 
 @users.command("list")
 def list_accounts(database: Database = None, state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
     """List all accounts with their roles and projects."""
-    found = _done(lambda accounts: accounts.list(_all()), database, state)
+    found = accessed(lambda accounts, _: accounts.list(everywhere()), database, state)
     if as_json:
         print_json([_facts(one) for one in found])
         return
@@ -81,45 +76,22 @@ def list_accounts(database: Database = None, state: State = DEFAULT_STATE, as_js
 @users.command("disable")
 def disable(name: Name, database: Database = None, state: State = DEFAULT_STATE) -> None:
     """Disable an account. Its sessions end within seconds."""
-    _done(lambda accounts: accounts.disable(name, _all()), database, state)
+    accessed(lambda accounts, _: accounts.disable(name, everywhere()), database, state)
     say(f"{name} is disabled.")
 
 
 @users.command("enable")
 def enable(name: Name, database: Database = None, state: State = DEFAULT_STATE) -> None:
     """Enable a disabled account."""
-    _done(lambda accounts: accounts.enable(name, _all()), database, state)
+    accessed(lambda accounts, _: accounts.enable(name, everywhere()), database, state)
     say(f"{name} is enabled.")
 
 
 @users.command("remove")
 def remove(name: Name, database: Database = None, state: State = DEFAULT_STATE) -> None:
     """Remove an account with its password. Its sessions end within seconds."""
-    _done(lambda accounts: accounts.remove(name, _all()), database, state)
+    accessed(lambda accounts, _: accounts.remove(name, everywhere()), database, state)
     say(f"{name} is removed.")
-
-
-def _all() -> Any:
-    from reporting.access.roles import ALL, ProjectSet
-
-    return ProjectSet(ALL, (ALL,))
-
-
-def _done(work: Callable[[Accounts], Awaitable[Any]], database: str | None, state: Any) -> Any:
-    """Return the result of `work`. A refusal exits with code 1."""
-    from standalone.operations.users import open_accounts
-
-    own = str(running(state)["database"]) if database is None and (state / "run.json").exists() else None
-
-    async def worked() -> Any:
-        async with open_accounts(database or own, say) as accounts:
-            return await work(accounts)
-
-    try:
-        return run(worked())
-    except RequestRefused as refusal:
-        say(str(refusal), "red")
-        raise typer.Exit(FAILED) from None
 
 
 def _base(url: str | None, state: Any) -> str:

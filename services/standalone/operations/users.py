@@ -1,4 +1,4 @@
-"""Accounts of operators, changed in the tables of reporting without a running service."""
+"""Accounts of operators and keys of programs, changed in the tables of reporting without a running service."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from reporting.access.accounts import Accounts
+from reporting.access.keys import ApiKeys
 from reporting.parts import MIGRATIONS
 from reporting.settings import ReportingSettings
 from servicekit.clock import SystemClock
@@ -17,9 +18,9 @@ Say = Callable[[str], None]
 
 
 @asynccontextmanager
-async def open_accounts(database_url: str | None, say: Say) -> AsyncIterator[Accounts]:
-    """Yield the accounts in a database, by default the one of the settings. Raises StartError if it does not answer."""
+async def open_access(database_url: str | None, say: Say) -> AsyncIterator[tuple[Accounts, ApiKeys]]:
+    """Yield the accounts and keys in a database, by default the settings' one. Raises StartError if it is down."""
     url = database_url or read_settings(ReportingSettings).database_url
     await database_answers(url)
     async with await open_pool(url, "reporting", MIGRATIONS, size=1, say=say) as pool:
-        yield Accounts(pool, SystemClock())
+        yield Accounts(pool, SystemClock()), ApiKeys(pool, SystemClock())

@@ -1,0 +1,47 @@
+"""Shared parts of the commands on accounts and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from servicekit.errors import RequestRefused
+from standalone.state import running
+from standalone.terminal import FAILED, run, say
+
+if TYPE_CHECKING:
+    from reporting.access.accounts import Accounts
+    from reporting.access.keys import ApiKeys
+    from reporting.access.roles import ProjectSet
+
+Database = Annotated[
+    str | None,
+    typer.Option(help="Reporting's PostgreSQL URL; default: the run on the state folder, or the settings."),
+]
+
+
+def everywhere() -> ProjectSet:
+    """Return all projects of all tenants."""
+    from reporting.access.roles import ALL, ProjectSet
+
+    return ProjectSet(ALL, (ALL,))
+
+
+def accessed(work: Callable[[Accounts, ApiKeys], Awaitable[Any]], database: str | None, state: Path) -> Any:
+    """Return the result of `work`. A refusal exits with code 1."""
+    from standalone.operations.users import open_access
+
+    own = str(running(state)["database"]) if database is None and (state / "run.json").exists() else None
+
+    async def worked() -> Any:
+        async with open_access(database or own, say) as (accounts, keys):
+            return await work(accounts, keys)
+
+    try:
+        return run(worked())
+    except RequestRefused as refusal:
+        say(str(refusal), "red")
+        raise typer.Exit(FAILED) from None
