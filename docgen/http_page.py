@@ -18,12 +18,14 @@ from feedback.api_erasure import erasure_router
 from feedback.api_reviews import reviews_router
 from feedback.api_sessions import sessions_router
 from inference.api import inference_router
+from reporting.api.access import callers_router
 from reporting.api.alerts import alerts_router
 from reporting.api.audit.routes import audit_router
 from reporting.api.conversations import conversations_router
 from reporting.api.exports import exports_router
 from reporting.api.figures import figures_router
 from reporting.api.issues import issues_router
+from reporting.api.suspects import suspects_router
 from reporting.api.webhooks import webhooks_router
 from servicekit.web.application import application
 from servicekit.web.journal import where_router
@@ -45,6 +47,8 @@ ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     issues_router,
     alerts_router,
     webhooks_router,
+    suspects_router,
+    callers_router,
     inference_router,
 )
 

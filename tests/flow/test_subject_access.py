@@ -111,7 +111,8 @@ async def tables_holding(stack: RunningStack, *texts: str) -> Counter[str]:
             of_tenant = "r.tenant = 'acme'" if tenants else "true"
             hits = await connection.fetchval(
                 f'select count(*) from "{schema}"."{table}" r where {of_tenant} and exists (select from '
-                "unnest($1::text[]) t where strpos(r::text, t) > 0 or strpos(r::text, encode(convert_to(t, 'UTF8'), 'hex')) > 0)",
+                "unnest($1::text[]) t where strpos(r::text, t) > 0 "
+                "or strpos(r::text, encode(convert_to(t, 'UTF8'), 'hex')) > 0)",
                 texts,
             )
             found += Counter({f"{schema}.{table}": hits})

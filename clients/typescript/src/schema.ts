@@ -218,6 +218,20 @@ export interface Calibration {
   detectors: OfDetector[];
 }
 
+/** Holder of a token: the subject, where the token is valid, and what it allows. */
+export interface CallerFacts {
+  /** The holder, for example `account:ann`. */
+  subject: string;
+  /** The tenant; null for all tenants. */
+  tenant: string | null;
+  /** The projects; null for all of the tenant's. */
+  projects: string[] | null;
+  /** The scopes. */
+  scopes: string[];
+  /** False for accounts and keys, which give no feedback of their own. */
+  is_person: boolean;
+}
+
 /** Rule that was stored or removed. */
 export interface ChangedRule {
   /** Its name. */
@@ -335,6 +349,11 @@ export interface Counts {
   not_ok: number;
   /** Neither. */
   neutral: number;
+}
+
+export interface Decided {
+  /** Verdicts that the decision covers. */
+  decided: number;
 }
 
 /** Verdict of a message, the turn that it concerns, and the text for the planner of the next answer. */
@@ -2264,6 +2283,21 @@ export interface Operations {
     query: Record<string, unknown>;
     body: undefined;
     answer: Replayed;
+  };
+  "POST /conversations/{tenant}/{project}/feedback/{feedback_id}/suspicion": {
+    query: Record<string, unknown>;
+    body: {
+      /** True if the verdict is spam and must not count; false if it counts. */
+      suspect: boolean;
+      /** With `suspect` false: decide the same for all marked verdicts of the person in this project. */
+      whole_person?: boolean;
+    };
+    answer: Decided;
+  };
+  "GET /access/caller": {
+    query: Record<string, unknown>;
+    body: undefined;
+    answer: CallerFacts;
   };
   "GET /conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/metadata": {
     query: Record<string, unknown>;

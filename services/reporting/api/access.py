@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from reporting.api.conversations import FAILURES
 from servicekit import OWN_CALLER, Caller, CallerFacts, Routes, facts_of
 
 
 def callers_router() -> Routes:
     """Return the route that describes the caller."""
-    router = Routes("access")
+    router = Routes("access", FAILURES)
 
     @router.at("GET", OWN_CALLER, summary="Holder of the token")
     async def own_caller(caller: Caller) -> CallerFacts:
