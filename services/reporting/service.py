@@ -178,6 +178,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Holds("rollups", SQL.held_rollups),
         Holds("issue_turns", SQL.held_issue_turns),
         Holds("resolution_notices", SQL.held_resolution_notices),
+        Holds("suspect_changes", SQL.held_suspect_changes),
         Holds("deliveries", SQL.held_deliveries),
         Holds("held_receipts", SQL.held_receipts_of_person),
         Holds("hosted_artifacts", SQL.held_hosted_artifacts),

@@ -274,7 +274,7 @@ async def test_sessions_and_links_expire(postgres_url: str) -> None:
 async def test_another_service_asks_reporting(stack: RunningStack) -> None:
     async with signed_in(stack, "remote", "reviewer", "acme/support", "acme/sales") as http:
         token = http.cookies["agent_feedback_token"]
-    [sessions] = stack.stack.authenticators
+    [sessions, _] = stack.stack.authenticators
     transport = httpx.ASGITransport(stack.app(sessions, seconds=60))
     remote = RemoteAccounts("http://reporting", SystemClock(), transport)
     assert await remote.authenticate(token) == await sessions.authenticate(token)

@@ -175,9 +175,9 @@ async def test_what_an_erasure_changes_was_in_the_archive_and_nothing_of_it_is_l
         has_rows = {name for name, rows in held["tables"].items() if rows}
         assert before.keys() - {"feedback.feedback"} <= has_rows
         left = {name for name, rows in after["tables"].items() if rows}
-        assert left <= stays | {"inference.messages", "reporting.deliveries"}
+        assert left <= stays | {"inference.messages"}
         assert words_of(user) not in json.dumps(after["tables"]) + json.dumps(after["objects"])
-        assert has_rows - left == has_rows - stays - {"inference.messages", "reporting.deliveries"}
+        assert has_rows - left == has_rows - stays - {"inference.messages"}
         assert [one["slots"] for one in after["feedback_store"]] == [None] * len(after["feedback_store"])
 
 

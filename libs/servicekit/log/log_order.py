@@ -98,7 +98,7 @@ class BatchEnd:
         self._last = last
 
 
-class Holds:
+class HoldDeadlines:
     """Positions that others wait for, each at most for `HOLD_SECONDS` until it is read."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from aiokafka import ConsumerRecord, TopicPartition
 
 from contracts.topics import IN_LOG_ORDER
 from servicekit.log.bounded_fetch import POLL_BYTES, BoundedResult
-from servicekit.log.log_order import GAP_SHARE, BatchEnd, Holds, PartitionHead, next_step
+from servicekit.log.log_order import GAP_SHARE, BatchEnd, HoldDeadlines, PartitionHead, next_step
 
 Records = dict[TopicPartition, list[ConsumerRecord]]
 
@@ -40,7 +40,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
 
     def prepare_order(self) -> None:
         """Begin without holds. Called before aiokafka starts to fetch."""
-        self._holds = Holds()
+        self._deadlines = HoldDeadlines()
         self._wait: float | None = None
         """Seconds for which fetched records wait for unread ones at most; None if none wait."""
         self._read_to: dict[TopicPartition, tuple[int, int]] = {}
@@ -132,7 +132,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
             if (step := next_step(list(heads.values()))) is None:
                 break
             first = group[step.number]
-            wait = self._holds.missing(heads, heads[first], self._monotonic())
+            wait = self._deadlines.missing(heads, heads[first], self._monotonic())
             if wait is not None:
                 self._hold(group, wait)
                 break

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from servicekit.log.log_order import HOLD_SECONDS, STALE_MS, BatchEnd, Holds, MergeStep, PartitionHead, next_step
+from servicekit.log.log_order import (
+    HOLD_SECONDS,
+    STALE_MS,
+    BatchEnd,
+    HoldDeadlines,
+    MergeStep,
+    PartitionHead,
+    next_step,
+)
 
 times = st.lists(st.integers(0, 1_000), max_size=20).map(sorted)
 
@@ -68,12 +76,12 @@ def test_a_batch_keeps_its_limit_without_gaps(times: list[int], limit: int) -> N
     assert all(limit - limit // 10 <= len(batch) <= limit for batch in cut[:-1])
 
 
-def missing(holds: Holds, now: float, message: PartitionHead, first: PartitionHead) -> float | None:
+def missing(holds: HoldDeadlines, now: float, message: PartitionHead, first: PartitionHead) -> float | None:
     return holds.missing({"messages": message, "replies": first}, first, now)
 
 
 def test_a_record_waits_for_unread_records_of_a_related_topic_for_a_bounded_time() -> None:
-    holds, unread, reply = Holds(), lane(0, None, unread=True), lane(1, 10)
+    holds, unread, reply = HoldDeadlines(), lane(0, None, unread=True), lane(1, 10)
     assert missing(holds, 100.0, unread, reply) == HOLD_SECONDS
     assert missing(holds, 101.0, unread, reply) == HOLD_SECONDS - 1
     assert missing(holds, 100.0 + HOLD_SECONDS, unread, reply) is None
@@ -83,19 +91,19 @@ def test_a_record_waits_for_unread_records_of_a_related_topic_for_a_bounded_time
 
 
 def test_a_record_does_not_wait_for_a_partition_that_is_read_to_its_end() -> None:
-    assert missing(Holds(), 100.0, lane(0, None), lane(1, 10)) is None
+    assert missing(HoldDeadlines(), 100.0, lane(0, None), lane(1, 10)) is None
 
 
 def test_a_reply_waits_for_messages_of_an_outdated_fetch_and_a_message_for_no_reply() -> None:
     old = 5_000 - STALE_MS - 1
-    assert missing(Holds(), 100.0, lane(0, None, known_at=old), lane(1, 10)) == HOLD_SECONDS
-    assert missing(Holds(), 100.0, lane(0, None, known_at=old + 1), lane(1, 10)) is None
+    assert missing(HoldDeadlines(), 100.0, lane(0, None, known_at=old), lane(1, 10)) == HOLD_SECONDS
+    assert missing(HoldDeadlines(), 100.0, lane(0, None, known_at=old + 1), lane(1, 10)) is None
     message = lane(0, 10)
-    assert Holds().missing({"messages": message, "replies": lane(1, None, known_at=0)}, message, 100.0) is None
+    assert HoldDeadlines().missing({"messages": message, "replies": lane(1, None, known_at=0)}, message, 100.0) is None
 
 
 def test_a_partition_read_to_its_end_meanwhile_is_waited_for_again() -> None:
-    holds, unread, reply = Holds(), lane(0, None, unread=True), lane(1, 10)
+    holds, unread, reply = HoldDeadlines(), lane(0, None, unread=True), lane(1, 10)
     missing(holds, 100.0, unread, reply)
     missing(holds, 101.0, lane(0, None), reply)
     assert missing(holds, 900.0, unread, reply) == HOLD_SECONDS
@@ -103,5 +111,5 @@ def test_a_partition_read_to_its_end_meanwhile_is_waited_for_again() -> None:
 
 def test_a_record_does_not_wait_for_records_that_cannot_be_earlier() -> None:
     unread = lane(0, None, unread=True)._replace(read_to=10)
-    assert missing(Holds(), 100.0, unread, lane(1, 10)) is None
-    assert missing(Holds(), 100.0, unread, lane(1, 11)) == HOLD_SECONDS
+    assert missing(HoldDeadlines(), 100.0, unread, lane(1, 10)) is None
+    assert missing(HoldDeadlines(), 100.0, unread, lane(1, 11)) == HOLD_SECONDS
