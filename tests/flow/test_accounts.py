@@ -17,11 +17,11 @@ from contracts.instants import DAY, MINUTE
 from reporting.access.accounts import LINK_DAYS, Accounts
 from reporting.access.attempts import MOST_BY_ADDRESS, MOST_BY_NAME, WINDOW
 from reporting.access.passwords import Passwords
-from reporting.access.roles import ALL, ProjectSet
+from reporting.access.roles import ALL, SCOPES, ProjectSet
 from reporting.access.sessions import AccountSessions
 from servicekit.clock import SystemClock
 from servicekit.errors import RequestRefused
-from servicekit.web.auth import AnyOf, AnyOfLater
+from servicekit.web.auth import AnyOf, AnyOfLater, Caller
 from servicekit.web.remote_accounts import RemoteAccounts
 from tests.support.databases import empty_schema
 from tests.support.hand_clock import HandClock
@@ -281,3 +281,22 @@ async def test_another_service_asks_reporting(stack: RunningStack) -> None:
     assert await remote.authenticate("afs_" + "x" * 43) is None
     assert await remote.authenticate("all") is None
     await remote.close()
+
+
+@pytest.mark.parametrize("lacks", sorted(SCOPES["admin"]))
+async def test_nobody_gives_access_that_they_lack(stack: RunningStack, lacks: str) -> None:
+    class OneToken:
+        async def authenticate(self, token: str) -> Caller | None:
+            return Caller("eraser", "acme", None, SCOPES["admin"] - {lacks})
+
+    transport = httpx.ASGITransport(stack.app(OneToken(), seconds=60))
+    headers = {"Authorization": "Bearer x"}
+    async with httpx.AsyncClient(transport=transport, base_url="http://stack", headers=headers) as http:
+        for path, form in (
+            ("accounts", {"name": f"mole-{lacks}", "role": "reader", "place": "acme/support"}),
+            ("keys", {"name": f"mole-{lacks}", "scope": "read", "place": "acme/support", "days": "9"}),
+        ):
+            said = await http.post(f"/dashboard/access/{path}", data=form)
+            assert said.status_code == 403, path
+    for table in ("accounts", "api_keys"):
+        assert await stack.rows(f"select * from reporting.{table} where name like 'mole-%'") == []

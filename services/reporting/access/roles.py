@@ -86,6 +86,18 @@ class ProjectSet:
         return [f"{self.tenant}/{project}" for project in self.projects]
 
 
+def may_give_access(caller: Caller) -> bool:
+    """Return True if the caller has every scope of an administrator: nobody gives access that they lack themselves."""
+    return SCOPES["admin"] <= caller.scopes
+
+
+def managed_by(caller: Caller) -> ProjectSet:
+    """Return the projects whose accounts and keys the caller manages. Raises RequestRefused."""
+    if not may_give_access(caller):
+        raise RequestRefused(403, f"Access is managed with all of the scopes {', '.join(sorted(SCOPES['admin']))}.")
+    return ProjectSet.of(caller)
+
+
 def is_account_name(name: str) -> bool:
     """Return True if an account may have this name."""
     return _ACCOUNT.fullmatch(name) is not None

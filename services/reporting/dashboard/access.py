@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 import asyncpg
 from fastapi import APIRouter, Request, Response
 
-from contracts.scopes import ADMIN, ALL_SCOPES
+from contracts.scopes import ALL_SCOPES
 from reporting.access.accounts import LINK_DAYS, Accounts
 from reporting.access.keys import DEFAULT_DAYS, MOST_DAYS, ApiKeys
 from reporting.access.passwords import LONGEST, SHORTEST
-from reporting.access.roles import ALL, MEANINGS, ROLES, ProjectSet
+from reporting.access.roles import ALL, MEANINGS, ROLES, ProjectSet, managed_by, may_give_access
 from reporting.access.sessions import SUBJECT, AccountSessions
 from reporting.dashboard.alerts import FormOutcome
 from reporting.dashboard.forms import field, read_form
@@ -36,7 +36,7 @@ def access_router(sessions: AccountSessions, accounts: Accounts, keys: ApiKeys, 
         request: Request, outcome: FormOutcome | None = None, link: str = "", status: int = 200, key: str = ""
     ) -> Response:
         caller: Caller = request.state.caller
-        access, admin = ProjectSet.of(caller), ADMIN in caller.scopes
+        access, admin = ProjectSet.of(caller), may_give_access(caller)
         known = await projects(reads, caller.tenant, caller.projects) if admin else []
         places = [f"{one.tenant}/{one.project}" for one in known]
         whole = [f"{access.tenant}/{ALL}"] if access.projects == (ALL,) and access.tenant != ALL else []
@@ -97,9 +97,9 @@ def access_router(sessions: AccountSessions, accounts: Accounts, keys: ApiKeys, 
 
     async def change_keys(request: Request) -> Response:
         caller: Caller = request.state.caller
-        within, secret = ProjectSet.of(caller), ""
+        secret = ""
         try:
-            form = await read_form(request)
+            within, form = managed_by(caller), await read_form(request)
             if "revoke" in form:
                 said = f"The key {await keys.revoke(field(form, 'revoke'), within)} was revoked."
             else:
@@ -124,7 +124,7 @@ def password_link(base: str, secret: str) -> str:
 
 async def _carry_out(accounts: Accounts, form: Mapping[str, list[str]], caller: Caller) -> tuple[str, str]:
     """Execute a form about accounts. Return a sentence, and the secret of a new link or the empty string."""
-    within = ProjectSet.of(caller)
+    within = managed_by(caller)
     for action in ("link", "disable", "enable", "remove"):
         if action in form:
             name = field(form, action)
