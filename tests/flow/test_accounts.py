@@ -209,6 +209,7 @@ async def test_an_admin_of_a_project_manages_its_accounts_only(stack: RunningSta
             ({"name": "x 1", "role": "reader", "places": "acme/support"}, 422),
             ({"name": "far", "role": "reader", "places": "acme/support"}, 409),
             ({"link": "far"}, 404), ({"disable": "wide"}, 404), ({"remove": "far"}, 404), ({"remove": "chief"}, 409),
+            ({"disable": " Chief "}, 409), ({"remove": "no name"}, 422),
             ({"change": "wide", "role": "reader", "places": "acme/support"}, 404),
             ({"name": "x1", "role": "reader", "places": "acme/support"}, 200),
             ({"change": "x1", "role": "reader", "places": "acme/sales"}, 403),

@@ -13,7 +13,7 @@ from contracts.scopes import ALL_SCOPES
 from reporting.access.accounts import LINK_DAYS, Accounts
 from reporting.access.keys import DEFAULT_DAYS, MOST_DAYS, ApiKeys
 from reporting.access.passwords import LONGEST, SHORTEST
-from reporting.access.roles import ALL, MEANINGS, ROLES, ProjectSet, managed_by, may_give_access
+from reporting.access.roles import ALL, MEANINGS, ROLES, ProjectSet, account_name, managed_by, may_give_access
 from reporting.access.sessions import SUBJECT, AccountSessions
 from reporting.dashboard.alerts import FormOutcome
 from reporting.dashboard.forms import field, read_form
@@ -128,7 +128,7 @@ async def _carry_out(accounts: Accounts, form: Mapping[str, list[str]], caller: 
     for action in ("link", "disable", "enable", "remove"):
         if action in form:
             name = field(form, action)
-            if action != "link" and caller.subject == SUBJECT + name:
+            if action != "link" and caller.subject == SUBJECT + account_name(name):
                 raise RequestRefused(409, "Another administrator must do this: it is your own account.")
             if action == "link":
                 secret = await accounts.link(name, within)
