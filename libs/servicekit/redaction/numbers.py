@@ -23,7 +23,7 @@ _ISSUERS: Final = (
     (r"35(?:2[89]|[3-8])", range(16, 20)),  # JCB
     (r"6011|64[4-9]|65|62|81", range(16, 20)),  # Discover, UnionPay
     (r"220[0-4]", range(16, 20)),  # Mir
-    (r"5018|5020|5038|5893|6304|676[1-3]", range(13, 20)),  # Maestro
+    (r"5018|5020|5038|5893|6304|6759|676[1-3]", range(13, 20)),  # Maestro
 )
 """First digits of cards and the lengths of their numbers."""
 _ISSUER: Final = re.compile("|".join(f"({first})" for first, _ in _ISSUERS))

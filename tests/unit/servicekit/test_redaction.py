@@ -13,10 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.topics import EXPLICIT_RECEIVED, INBOUND_TOPICS, TOPICS
 from servicekit.errors import StartError
+from servicekit.log.messages import Message
+from servicekit.log.redacting import RedactingProducer, redacted_records
+from servicekit.metrics import REDACTED
 from servicekit.redaction.redactor import Redactor
 from servicekit.redaction.settings import BUILT_IN, RedactionSettings
 from servicekit.settings import read_settings
+from tests.support.logs import RecordingLog, raw
 
 CARD, IBAN = "4111 1111 1111 1111", "DE89 3704 0044 0532 0130 00"
 KEY = "sk-" + "proj" * 6
@@ -48,10 +53,31 @@ FOUND = {
     "030/1234567": "[phone]",
     "call 555-010-4477.": "call [phone].",
 }
+CARDS = (
+    "4222222222222", "4111111111111111", "4000000000000000006",  # Visa
+    "5555555555554444", "2223003122003222", "2720990000000007",  # Mastercard
+    "378282246310005", "341111111111111",  # American Express
+    "30569309025904", "36227206271667",  # Diners Club
+    "3530111333300000", "3566002020360505",  # JCB
+    "6011000990139424", "6445644564456445", "6200000000000005",  # Discover, UnionPay
+    "2200000000000053",  # Mir
+    "6759649826438453", "6304000000000000", "5018000000007",  # Maestro
+)  # fmt: skip
+"""Test numbers of the networks, and numbers made from their ranges (ISO/IEC 7812) with a check digit."""
+IBANS = (
+    "NO9386011117947", "BE68539007547034", "DK5000400440116243", "MK07250120000058984", "AT611904300234573201",
+    "CH9300762011623852957", "GB29NWBK60161331926819", "AE070331234567890123456", "ES9121000418450200051332",
+    "PT50000201231234567890154", "TR330006100519786457841326", "FR1420041010050500013M02606",
+    "PL61109010140000071219812874", "BR1800360305000010009795493C1", "KW81CBKU0000000000001234560101",
+    "MT84MALT011000012345MTLCAST001S", "LC55HEMM000100010012001200023015", "RU0304452522540817810538091310419",
+)  # fmt: skip
+"""The examples of SWIFT's IBAN registry, one of each length."""
 LEFT = (
     "4111 1111 1111 1112",  # wrong check digit
     "1234 5678 9012 3452",  # no issuer
     "41111111111111110",  # 17 digits
+    "3852000002320",  # one digit fewer than a Diners Club card
+    "GB29NWBK6016133192681",  # one character fewer than an IBAN of the country
     "DE89 3704 1044 1532 1130 01",
     "DE89370400440532013000x",
     "2026-01-01T10:00:00.000000Z",
@@ -85,6 +111,16 @@ def test_what_is_found_is_masked(text: str, escaped: bool) -> None:  # a paramet
 def test_what_only_looks_alike_is_left(text: str) -> None:
     value = json.dumps({"content": text}).encode()
     assert redactor().redact(value) == (value, {})
+
+
+@pytest.mark.parametrize("number", [*CARDS, *IBANS])
+def test_numbers_of_every_issuer_and_country_are_masked(number: str) -> None:
+    """Alone and in groups of four, and with the other built-in kinds or without."""
+    grouped = " ".join(number[at : at + 4] for at in range(0, len(number), 4))
+    for shown in (number, grouped):
+        for kinds in (BUILT_IN, ("card",) if number in CARDS else ("iban",)):
+            masked = "It is [card]." if number in CARDS else "It is [iban]."
+            assert said(redactor(kinds=frozenset(kinds)), f"It is {shown}.") == masked
 
 
 def test_every_string_is_redacted_except_identifiers() -> None:
@@ -223,6 +259,36 @@ def test_hostile_texts_take_seconds_at_most(text: str) -> None:
     began = time.process_time()
     one.redact(json.dumps({"content": text * (200_000 // len(text))}).encode())
     assert time.process_time() - began < 5
+
+
+def test_what_people_send_is_redacted_as_it_is_read_whoever_wrote_it() -> None:
+    """By topic: texts of every other topic come from these. Each kind of mask is counted once, for its own reader."""
+    one = Redactor(RedactionSettings())
+    records = [raw(topic.name, b'{"content": "%s"}' % CARD.encode()) for topic in TOPICS]
+    mine = INBOUND_TOPICS[0].name
+    before = REDACTED.labels("card")._value.get()
+    read = redacted_records(records, one, {mine})
+    assert REDACTED.labels("card")._value.get() == before + 1
+    changed = {now.coordinates.topic for was, now in zip(records, read, strict=True) if was != now}
+    assert changed == {topic.name for topic in INBOUND_TOPICS} | {EXPLICIT_RECEIVED.name}
+    assert {now.value for was, now in zip(records, read, strict=True) if was != now} == {b'{"content": "[card]"}'}
+    deleted = [raw(mine, None)]
+    assert redacted_records(deleted, one, {mine}) is deleted
+    assert redacted_records(records, None, {mine}) is records
+    assert redacted_records(records, Redactor(RedactionSettings(kinds=frozenset())), {mine}) is records
+
+
+async def test_a_redacting_producer_leaves_all_but_the_texts() -> None:
+    log = RecordingLog()
+    sent = [
+        Message("feedback.explicit.received", CARD, b'{"text": "%s", "userId": "%s"}' % (2 * (CARD.encode(),))),
+        Message("feedback.explicit.received", "key", None),
+    ]
+    written = await RedactingProducer(log, Redactor(RedactionSettings())).send(sent)
+    assert [(one.topic, one.offset) for one in written] == [("feedback.explicit.received", n) for n in range(2)]
+    assert [(one.key, one.value) for one in log.messages] == [
+        (CARD, b'{"text": "[card]", "userId": "%s"}' % CARD.encode()), ("key", None),
+    ]  # fmt: skip
 
 
 class StandInEngine:
