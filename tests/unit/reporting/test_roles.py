@@ -1,0 +1,88 @@
+"""Projects of accounts and keys: one set covers another only if it has every project of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from reporting.access.roles import SCOPES, ProjectSet
+from servicekit.errors import RequestRefused
+from servicekit.web.auth import Caller
+
+SALES, SUPPORT, BOTH = ["acme/sales"], ["acme/support"], ["acme/sales", "acme/support"]
+TENANT, OTHER, PLATFORM = ["acme/*"], ["globex/sales"], ["*/*"]
+
+
+@pytest.mark.parametrize(
+    ("own", "covered"),
+    [
+        (SALES, [SALES]),
+        (BOTH, [SALES, SUPPORT, BOTH]),
+        (TENANT, [SALES, SUPPORT, BOTH, TENANT]),
+        (OTHER, [OTHER]),
+        (PLATFORM, [SALES, SUPPORT, BOTH, TENANT, OTHER, PLATFORM]),
+    ],
+)
+def test_a_set_covers_those_with_no_other_project(own: list[str], covered: list[list[str]]) -> None:
+    every = [SALES, SUPPORT, BOTH, TENANT, OTHER, PLATFORM]
+    assert [one for one in every if ProjectSet.parse(own).covers(ProjectSet.parse(one))] == covered
+
+
+@pytest.mark.parametrize("places", [SALES, BOTH, TENANT, OTHER, PLATFORM])
+def test_a_caller_has_the_projects_of_the_set(places: list[str]) -> None:
+    access = ProjectSet.parse(places)
+    caller = access.caller("account:ann", frozenset({"read"}))
+    assert ProjectSet.of(caller) == access
+    assert access.places == places
+    touched = [
+        f"{tenant}/{project}"
+        for tenant in ("acme", "globex")
+        for project in ("sales", "support", None)
+        if caller.may_touch(tenant, project)
+    ]
+    assert (
+        touched
+        == {
+            "acme/sales": ["acme/sales"],
+            "acme/sales acme/support": ["acme/sales", "acme/support"],
+            "acme/*": ["acme/sales", "acme/support", "acme/None"],
+            "globex/sales": ["globex/sales"],
+            "*/*": [f"{tenant}/{project}" for tenant in ("acme", "globex") for project in ("sales", "support", None)],
+        }[" ".join(places)]
+    )
+    assert not caller.is_person
+
+
+def test_a_token_of_the_platform_covers_everything() -> None:
+    assert ProjectSet.of(Caller("local")) == ProjectSet.parse(PLATFORM)
+
+
+@pytest.mark.parametrize(
+    ("places", "access"),
+    [
+        (["acme/support", "acme/sales", "acme/support"], ("acme", ("sales", "support"))),
+        (["acme/support", "acme/*"], ("acme", ("*",))),
+        ([" acme/support "], ("acme", ("support",))),
+        ([f"acme/p{n}" for n in range(50)], ("acme", tuple(sorted(f"p{n}" for n in range(50))))),
+        ([f"acme/p{n}" for n in range(51)], None),
+        ([], None), (["acme"], None), (["acme/"], None), (["/support"], None), (["acme/a/b"], None),
+        (["*/support"], None), (["acme/support", "globex/support"], None), (["acme/support", "*/*"], None),
+        (["acme/" + "p" * 64], ("acme", ("p" * 64,))), (["acme/" + "p" * 65], None), (["acme/ü"], None),
+    ],
+)  # fmt: skip
+def test_places_name_projects_of_one_tenant(places: list[str], access: tuple[str, tuple[str, ...]] | None) -> None:
+    if access is None:
+        with pytest.raises(RequestRefused) as refused:
+            ProjectSet.parse(places)
+        assert refused.value.status == 422
+    else:
+        assert ProjectSet.parse(places) == ProjectSet(*access)
+
+
+def test_roles_have_the_scopes_of_the_page_on_access() -> None:
+    """docs/access.md."""
+    assert {role: sorted(scopes) for role, scopes in SCOPES.items()} == {
+        "reader": ["read"],
+        "reviewer": ["read", "review"],
+        "operator": ["export", "operate", "read", "review"],
+        "admin": ["admin", "export", "operate", "read", "review"],
+    }
