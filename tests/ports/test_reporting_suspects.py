@@ -41,13 +41,13 @@ async def marked(pool: asyncpg.Pool) -> dict[UUID, str]:
     return {row["feedback_id"]: row["suspect"] for row in rows}
 
 
-def burst(user: str = "sam", count: int = 30, at: float = 0, **more: Any) -> list[Any]:
-    """Return rejections of many conversations within seconds."""
+def burst(user: str = "sam", count: int = 30, at: float = 0, name: str = "", **more: Any) -> list[Any]:
+    """Return rejections of many conversations within seconds; `name` tells records of several bursts apart."""
     at -= START % (10 * SECOND) / SECOND  # starts with a window
     said = []
     for n in range(count):
         place: dict[str, Any] = {"user": user, "turn": f"{user}t{n}", "conversation": f"c{n % 9}"}
-        said.append(feedback(f"{user}{n}", **(place | {"reaction": "not_ok", "at": at + 0.2 * n} | more)))
+        said.append(feedback(f"{name}{user}{n}", **(place | {"reaction": "not_ok", "at": at + 0.2 * n} | more)))
     return said
 
 
@@ -244,3 +244,31 @@ async def test_an_erasure_removes_the_persons_id(read_models: asyncpg.Pool, take
     for table in ("suspect_changes", "suspect_decisions", "feedbacks"):
         rows = await read_models.fetch(f"select t::text as row from {table} t")
         assert not any("eve" in row["row"] for row in rows)
+
+
+async def test_a_decision_about_a_person_is_about_one_project(read_models: asyncpg.Pool, take: Take) -> None:
+    """The person has marked verdicts in two more projects, of which one is another tenant's."""
+    said = burst()
+    places: list[dict[str, Any]] = [{"tenant": "globex"}, {"project": "sales"}]
+    elsewhere = [event for place in places for event in burst(name=str(place), **place)]
+    await take(*said, *elsewhere)
+    await job(read_models).catch_up()
+    assert len(await marked(read_models)) == 90
+    decided = await decide(read_models, AT, said[0].feedback_id, "rita", NOW, suspect=False, whole_person=True)
+    assert decided == 30
+    assert set(await marked(read_models)) == {event.feedback_id for event in elsewhere}
+    await job(read_models).catch_up()
+    assert set(await marked(read_models)) == {event.feedback_id for event in elsewhere}
+
+
+async def test_marks_that_could_not_be_written_are_written_later(read_models: asyncpg.Pool, take: Take) -> None:
+    said = burst()
+    work = job(read_models)
+    await work.catch_up()
+    await take(*said)
+    await read_models.execute("alter table suspect_decisions rename to away")
+    with pytest.raises(asyncpg.UndefinedTableError):
+        await work.catch_up()
+    await read_models.execute("alter table away rename to suspect_decisions")
+    assert await work.catch_up() == 30
+    assert set(await marked(read_models)) == {event.feedback_id for event in said}

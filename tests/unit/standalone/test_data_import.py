@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,17 @@ import pytest
 from contracts.base import RECORD_LIMIT
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.instants import format_instant, parse_instant
+from contracts.topics import EXPLICIT_RECEIVED
+from servicekit.clock import FixedClock
+from servicekit.errors import LogUnavailable
+from servicekit.log.messages import Message, Written
 from standalone.data_import.formats import FORMATS, Fact
 from standalone.data_import.mapping import ImportMapping, RejectedRow, SkippedRow
 from standalone.data_import.position import ImportProgress, PositionFile
 from standalone.data_import.rows import header_of, rows_of
 from standalone.data_import.verdicts import MappingInvalid, Verdict, verdicts_of
+from standalone.operations import data_import, import_target
+from tests.support.logs import RecordingLog
 
 NOW = parse_instant("2026-06-01T00:00:00Z")
 THUMBS = verdicts_of([("1", "ok"), ("0", "not_ok")])
@@ -305,3 +313,70 @@ def test_the_position_belongs_to_one_file_and_its_settings(tmp_path: Path) -> No
     assert PositionFile(source, "one").read() is None
     PositionFile(source, "one").remove()
     assert [one.name for one in tmp_path.iterdir()] == ["x.csv"]
+
+
+class StopsAt(RecordingLog):
+    """Log that refuses the batch of this number, once."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._left = number
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        self._left -= 1
+        if self._left == 0:
+            raise LogUnavailable("down")
+        return await super().send(messages)
+
+
+@pytest.mark.parametrize("refused", range(1, 6))
+async def test_an_import_that_stops_at_any_batch_goes_on_with_the_first_row_that_is_not_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: int
+) -> None:
+    """Ten rows in batches of three, of which the fourth is wrong and the eighth left out; the fifth batch never is."""
+    monkeypatch.setattr(data_import, "BATCH", 3)
+    rows = [dict(ROW, answer=f"m{n}", thumb={4: "?", 8: "2"}.get(n, str(n % 2))) for n in range(1, 11)]
+    source = tmp_path / "x.jsonl"
+    source.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    mapping = mapped(verdicts=verdicts_of([("1", "ok"), ("0", "not_ok"), ("2", "skip")]))
+
+    async def imported(log: RecordingLog) -> ImportProgress:
+        position = PositionFile(source, "same")
+        return await data_import.import_file(source, mapping, log, FixedClock(NOW), position=position)
+
+    log = StopsAt(refused)
+    if refused <= 4:
+        with pytest.raises(LogUnavailable):
+            await imported(log)
+        held = PositionFile(source, "same").read()
+        assert (0 if held is None else held.rows) == 3 * (refused - 1), "rows of batches that the log has"
+    done = await imported(log)
+    answers = [one["agentMessageId"] for one in log.values("feedback.explicit.received")]
+    assert answers == [f"m{n}" for n in (1, 2, 3, 5, 6, 7, 9, 10)]
+    assert (done.rows, done.sent, done.skipped) == (10, {"ok": 5, "not_ok": 3}, {"a verdict mapped to skip": 1})
+    assert (done.rejections, [line for line, _ in done.rejected]) == (1, [4])
+    assert PositionFile(source, "same").read() is None, "a finished import starts anew"
+
+
+async def test_twenty_rejected_rows_are_kept_and_all_are_counted(tmp_path: Path) -> None:
+    source = tmp_path / "x.jsonl"
+    source.write_text("\n".join(["?"] * 25), "utf-8")
+    progress = await data_import.import_file(source, mapped(), RecordingLog(), FixedClock(NOW), position=None)
+    assert (progress.rejections, [line for line, _ in progress.rejected]) == (25, list(range(1, 21)))
+    assert [one.name for one in tmp_path.iterdir()] == ["x.jsonl"], "a dry run leaves no position"
+
+
+async def test_an_import_writes_redacted_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    log = RecordingLog()
+
+    @asynccontextmanager
+    async def writing_to(_: object) -> AsyncIterator[RecordingLog]:
+        yield log
+
+    monkeypatch.setattr(import_target, "writing_to", writing_to)
+    async with import_target.import_log("localhost:1", tmp_path, dry_run=False) as producer:
+        await producer.send([Message.of(EXPLICIT_RECEIVED, event_of(mapped(), {**ROW, "why": "4111111111111111"}))])
+    assert [one["text"] for one in log.values("feedback.explicit.received")] == ["[card]"]
+    async with import_target.import_log("localhost:1", tmp_path, dry_run=True) as producer:
+        await producer.send([Message.of(EXPLICIT_RECEIVED, event_of(mapped(), ROW))])
+    assert len(log.messages) == 1, "a dry run writes nothing"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 from aiokafka import ConsumerRecord, TopicPartition
 
 from contracts.feedback import FeedbackExplicitReceived
@@ -13,6 +16,8 @@ from feedback.announce import message_of
 from feedback.merge import merge, revise
 from feedback.model import Change, Record
 from feedback.reward import change_of
+from servicekit.errors import StartError
+from standalone.operations import rewind
 from standalone.operations.ledger import Ledger
 from standalone.operations.restored_store import revision_above
 from standalone.operations.rewind import earlier
@@ -82,3 +87,27 @@ def test_a_group_is_only_moved_back() -> None:
     lanes = [TopicPartition("t", n) for n in range(4)]
     committed = {lanes[0]: 10, lanes[1]: 10, lanes[2]: None, lanes[3]: 4}
     assert earlier(committed, {lanes[0]: 3, lanes[1]: 12, lanes[2]: 0}) == {lanes[0]: 3}
+
+
+@pytest.mark.parametrize("busy", ["reporting", "feedback_turns"])
+async def test_no_group_is_rewound_while_one_has_members(monkeypatch: pytest.MonkeyPatch, busy: str) -> None:
+    """A member's next commit would undo the reset."""
+    asked: list[str] = []
+
+    class Admin:
+        async def describe_consumer_groups(self, groups: list[str]) -> list[Any]:
+            asked.extend(groups)
+            members = [("id", "agent-feedback-1", "/127.0.0.1", b"", b"")] if groups == [busy] else []
+            return [SimpleNamespace(groups=[(0, groups[0], "Stable", "consumer", "range", members)])]
+
+        async def close(self) -> None:
+            asked.append("closed")
+
+    async def admin_of(_: object) -> Admin:
+        return Admin()
+
+    monkeypatch.setattr(rewind, "admin_of", admin_of)
+    monkeypatch.setattr(rewind, "_rewind", None)  # no call
+    with pytest.raises(StartError, match=f"The group {busy} has 1 members"):
+        await rewind.rewind("localhost:1", rewind.GROUPS, None)
+    assert asked == [*rewind.GROUPS[: rewind.GROUPS.index(busy) + 1], "closed"]
