@@ -35,6 +35,7 @@ from tests.support.command import (
     state_folder,
 )
 from tests.support.server_folders import server_folder
+from tests.support.waits import PATIENCE_SECONDS
 
 LOOKING = """
 select pid from pg_stat_activity
@@ -293,7 +294,7 @@ async def test_a_look_at_the_store_that_hangs_ends_in_a_sentence_or_at_once(
                     await asyncio.sleep(0.05)
                 if interrupted:
                     process.send_signal(signal.SIGINT)
-                    async with asyncio.timeout(10):
+                    async with asyncio.timeout(PATIENCE_SECONDS):
                         said = (await process.communicate())[1].decode()
                     assert "Traceback" not in said
                 else:

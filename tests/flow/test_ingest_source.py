@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import Any
 from uuid import uuid4
 
@@ -148,9 +147,8 @@ async def test_after_three_failures_it_is_left_alone_for_a_while(
 async def test_a_slow_one_is_not_waited_for(chat: ChatService) -> None:
     source = HttpMessageSource(chat.url, HandClock(), seconds=0.3)
     chat.gate.clear()
-    began = monotonic()
     assert await source.fetch([key(f"n{number}", f"tenant-{number}") for number in range(200)]) == {}
-    assert monotonic() - began < 8, "fifty rounds of four would take fifteen seconds"
+    assert len(chat.asked) <= 4, "the time is that of all requests, not of each round of four"
     await source.close()
 
 

@@ -24,6 +24,7 @@ from inference.store import ConversationKey
 from servicekit.circuit_breaker import CircuitBreaker
 from tests.support.hand_clock import HandClock
 from tests.support.llm_server import ACCEPTED, NEUTRAL, REJECTED, LlmServer, completion, llm_server, response
+from tests.support.waits import PATIENCE_SECONDS
 
 HERE = ConversationKey("acme", "support", "c1")
 KEY = "sk-not-to-be-seen"
@@ -97,7 +98,7 @@ def verdicts_of(judged: Sequence[PendingVerdict]) -> list[Verdict]:
 
 async def working(server: LlmServer, count: int) -> None:
     """Wait until the server has received so many questions."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while server.at_work < count:
             await asyncio.sleep(0)
 

@@ -26,6 +26,7 @@ from agent_feedback_kit.sessions.postgres import PostgresBackend
 from agent_feedback_kit.sessions.record import InvalidRecord, MemoryMode, SessionFeedbackRecord, opaque, parse_time
 from agent_feedback_kit.sessions.recorder import record_session_feedback
 from agent_feedback_kit.sessions.sqlite import SqliteBackend
+from tests.support.waits import PATIENCE_SECONDS
 
 SCHEMA = "kit_sessions"
 
@@ -240,7 +241,7 @@ async def refuses(backend: Any, caplog: pytest.LogCaptureFixture, seconds: float
     caplog.set_level(logging.DEBUG)
     began = monotonic()
     assert await ended(backend, user_id="ann", seconds=seconds) is None
-    assert monotonic() - began < seconds + 8
+    assert monotonic() - began < seconds + PATIENCE_SECONDS
     warnings = [one for one in caplog.records if one.name.startswith("agent_feedback_kit")]
     assert [one.levelname for one in warnings] == ["WARNING"]
     assert "ann" not in caplog.text and "thread-7" not in caplog.text and opaque("thread-7") not in caplog.text

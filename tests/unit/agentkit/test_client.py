@@ -15,6 +15,7 @@ import agent_feedback_kit as kit
 from agent_feedback_kit.client.calls import INGEST_BYTES, INGEST_LINES
 from agent_feedback_kit.json_text import json_bytes
 from tests.support.served import a_page, answering, hanging_up, nonsense, nowhere, silent, trickling
+from tests.support.waits import PATIENCE_SECONDS
 
 PLACE: dict[str, Any] = {"tenant": "acme", "project": "support"}
 ACCEPTED = {"feedback_id": "f", "ts": "2026-01-01T00:00:00.000000Z"}
@@ -117,7 +118,7 @@ async def test_a_retry_after_beyond_the_timeout_is_not_waited_for(run: Run, seco
     with pytest.raises(kit.Busy) as caught:
         await run("http://x", "own_feedback", "c", "t", options=answers(busy, seen=seen))
     assert caught.value.retry_after == seconds
-    assert monotonic() - began < 8
+    assert monotonic() - began < PATIENCE_SECONDS
     assert len(seen) == 1
 
 
@@ -156,7 +157,7 @@ async def test_a_service_that_is_slow_or_wrong_ends_within_the_timeout(run: Run,
         began = monotonic()
         with pytest.raises((kit.Unreachable, kit.UnexpectedAnswer)) as caught:
             await run(url, "detect", "c", "no", options={"timeout": 0.4, "token": "secret"})
-        assert monotonic() - began < 8
+        assert monotonic() - began < PATIENCE_SECONDS
         assert "secret" not in str(caught.value)
 
 

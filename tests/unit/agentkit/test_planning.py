@@ -16,11 +16,10 @@ import pytest
 
 import agent_feedback_kit as kit
 from tests.support.served import a_page, answering, hanging_up, nonsense, nowhere, silent, trickling
+from tests.support.waits import PATIENCE_SECONDS
 
 PLACE: dict[str, Any] = {"tenant": "acme", "project": "support", "token": "secret"}
 Ask = Callable[..., Awaitable[kit.Planning]]
-SLACK = 5.0
-"""Seconds that a busy machine may add to the budget; the servers below never respond."""
 
 
 async def ask_async(url: str, *, transport: Any = None, **more: Any) -> kit.Planning:
@@ -39,7 +38,7 @@ async def ask_blocking(url: str, *, transport: Any = None, **more: Any) -> kit.P
 async def timed(work: Awaitable[kit.Planning], more: dict[str, Any]) -> kit.Planning:
     began = monotonic()
     planning = await work
-    assert monotonic() - began < more.get("budget", 0.05) + SLACK
+    assert monotonic() - began < more.get("budget", 0.05) + PATIENCE_SECONDS
     return planning
 
 

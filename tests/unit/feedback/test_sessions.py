@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Coroutine
 from typing import Any
 
+import pytest
+
 from agent_feedback_kit.sessions.backend import MemoryBackend
-from feedback.sessions import Sessions
+from feedback import sessions
 from servicekit.clock import SystemClock
 
 
@@ -14,15 +16,21 @@ class Unanswered:
     """Turn registry that never answers."""
 
     async def only_tenant(self, conversation_id: str) -> str | None:
-        await asyncio.Event().wait()
-        return None
+        raise AssertionError("it is not awaited")
 
 
-async def test_the_tenant_of_a_thread_is_waited_for_half_of_the_time() -> None:
+async def test_the_tenant_of_a_thread_is_waited_for_half_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest is for storing the rating."""
+    waited = []
+
+    async def within(seconds: float, work: Coroutine[Any, Any, str | None]) -> str | None:
+        work.close()
+        waited.append(seconds)
+        raise TimeoutError
+
+    monkeypatch.setattr(sessions, "within", within)
     ratings: Any = MemoryBackend()
     turns: Any = Unanswered()
-    sessions = Sessions(turns, ratings, ratings, lambda: None, SystemClock(), seconds=0.2, days=1)
-    looking = asyncio.create_task(sessions.tenant_of("c-1"))
-    await asyncio.wait({looking}, timeout=0.2)
-    assert looking.done() and looking.result() is None
+    of_service = sessions.Sessions(turns, ratings, ratings, lambda: None, SystemClock(), seconds=0.2, days=1)
+    assert await of_service.tenant_of("c-1") is None
+    assert waited == [0.1]

@@ -27,6 +27,7 @@ from servicekit.log.records import RawRecord, Received
 from servicekit.log.settings import MESSAGE_LIMIT
 from tests.support.hand_clock import HandClock
 from tests.support.logs import NOW, RecordingLog, example, raw
+from tests.support.waits import PATIENCE_SECONDS
 
 TOPIC = "chat.message.ingested"
 
@@ -338,7 +339,7 @@ async def test_a_wait_ends_at_once_when_it_is_given_up() -> None:
     waiting = asyncio.create_task(backoff.wait(10))
     backoff.give_up.set()
     with pytest.raises(Interrupted):
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await waiting
 
 

@@ -16,6 +16,7 @@ from servicekit.errors import Unavailable
 from servicekit.launcher import _start, _started
 from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.settings import Settings
+from tests.support.waits import PATIENCE_SECONDS
 
 NEVER_STOPS = """
 import asyncio, importlib
@@ -92,7 +93,7 @@ async def test_a_task_that_drops_a_cancellation_does_not_hold_the_stop() -> None
     service.every(Periodic("drops_one", 3600, drops_one))
     service._tasks = [asyncio.create_task(service._run(periodic)) for periodic in service._periodics]
     await asyncio.sleep(0)
-    await asyncio.wait_for(service.stop(), 10)
+    await asyncio.wait_for(service.stop(), PATIENCE_SECONDS)
     assert dropped == 1 and all(task.cancelled() for task in service._tasks)
 
 
@@ -118,5 +119,5 @@ async def test_a_start_that_a_bug_ends_is_not_repeated(monkeypatch: pytest.Monke
     monkeypatch.setattr(servicekit.launcher, "_started", starts)
     program: Any = ServiceDefinition("chat_bridge", SomeSettings, None, Erases("nothing"))  # type: ignore[arg-type]
     with pytest.raises(KeyError):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await _start(program)

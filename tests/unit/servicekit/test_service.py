@@ -6,6 +6,7 @@ import asyncio
 
 from servicekit.service import Periodic, Service, ServiceContext
 from tests.support.unit_handlers import NoWork
+from tests.support.waits import PATIENCE_SECONDS
 
 
 async def test_dead_letters_have_a_producer_of_their_own() -> None:
@@ -22,6 +23,6 @@ async def test_woken_work_does_not_wait_for_its_interval() -> None:
     task = asyncio.create_task(service._run(Periodic("announce", 3_600, lambda: runs.put(None))))
     await runs.get()
     service.wake("announce")
-    await asyncio.wait_for(runs.get(), 5)
+    await asyncio.wait_for(runs.get(), PATIENCE_SECONDS)
     assert runs.empty()
     task.cancel()

@@ -21,6 +21,7 @@ from servicekit.log.settings import SESSION_TIMEOUT_MS
 from servicekit.log.subscriber import Subscription
 from tests.support.hand_clock import HandClock
 from tests.support.logs import NOW, RecordingLog, example
+from tests.support.waits import PATIENCE_SECONDS
 
 TOPIC = "chat.message.ingested"
 FIRST, SECOND = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
@@ -124,7 +125,7 @@ class Given(Subscription):
         return self._given
 
     async def take(self, *records: Fetched) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await self._on_batch(list(records))
 
 
