@@ -245,6 +245,7 @@ create index feedbacks_rated on feedbacks (tenant, project, occurred_at) where r
 create index feedbacks_slot on feedbacks (slot, occurred_at, feedback_id) where feedback_type = 'explicit' or reaction is not null;
 create index feedbacks_suspect on feedbacks (tenant, project, occurred_at desc) where suspect is not null;
 create index feedbacks_tags on feedbacks using gin (tags) where tags <> '{}';
+create index feedbacks_terms on feedbacks using gin (search_terms(tenant, project, (coalesce(text, '') || ' ') || coalesce(correction, ''))) where text is not null or correction is not null;
 create index feedbacks_time on feedbacks (tenant, project, occurred_at desc, conversation_id) where reaction is not null;
 create index feedbacks_turn on feedbacks (conversation_id, turn_id, origin) where reaction is not null;
 create index feedbacks_user on feedbacks (tenant, project, user_id, occurred_at desc) where reaction is not null;
@@ -391,6 +392,10 @@ create table issues (
     resolution integer not null default 0,
     -- Time of the last resolution
     resolved_at bigint,
+    well_received_conversations text[] not null default '{}',
+    -- Turns on the topic whose answers were accepted, nearest first, as of the last daily count; with their
+    -- conversations
+    well_received_turns text[] not null default '{}',
     primary key (id),
     foreign key (merged_into) references issues(id)
 );
@@ -457,6 +462,7 @@ create index messages_answers on messages (tenant, project, occurred_at) where s
 create index messages_conversation on messages (conversation_id, tenant, project, occurred_at, sequence);
 create index messages_of_thread on messages (conversation_id, tenant, project, hashtextextended(thread, 0::bigint), occurred_at, sequence);
 create index messages_person on messages (sender_id, tenant, project) where sender_type = 'human';
+create index messages_terms on messages using gin (search_terms(tenant, project, content));
 create index messages_thread on messages (tenant, project, conversation_id, reply_to) where reply_to is not null;
 create index messages_turn on messages (tenant, project, conversation_id, turn_id);
 -- After delete, insert, update: mark_stale_dimensions()
@@ -524,6 +530,7 @@ create table replies (
 create index replies_agent on replies (tenant, project, agent_id, occurred_at desc) where value is not null;
 create index replies_conversation on replies (tenant, project, conversation_id, occurred_at, feedback_id);
 create index replies_rated on replies (tenant, project, occurred_at) where rating is not null;
+create index replies_terms on replies using gin (search_terms(tenant, project, coalesce(text, ''))) where text is not null;
 create index replies_time on replies (tenant, project, occurred_at desc, feedback_id desc) where value is not null;
 create index replies_user on replies (tenant, project, user_id, occurred_at desc) where value is not null;
 create index replies_version on replies (tenant, project, agent_version, occurred_at desc) where value is not null and agent_version is not null;
@@ -656,6 +663,7 @@ create table suspect_decisions (
 -- view suspected: migrations/0019_suspects.sql
 -- Suspect reactions that would count
 -- view turn_log_artifacts: migrations/0001_schema.sql
+-- function feedback_about: migrations/0020_search.sql
 -- function mark_rejections: migrations/0011_issues.sql
 -- function mark_stale_dimensions: migrations/0018_dimensions.sql
 -- function mark_stale_hours: migrations/0002_reviews.sql
@@ -663,3 +671,5 @@ create table suspect_decisions (
 -- function mark_suspect_changes: migrations/0019_suspects.sql
 -- function mark_suspect_updates: migrations/0019_suspects.sql
 -- function rfc3339: migrations/0001_schema.sql
+-- function search_pairs: migrations/0020_search.sql
+-- function search_terms: migrations/0020_search.sql

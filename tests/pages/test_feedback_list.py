@@ -34,17 +34,18 @@ def links(page: str, text: str) -> list[str]:
     return [html.unescape(found) for found in re.findall(rf'href="([^"]*)"[^>]*>\s*{re.escape(text)}', page)]
 
 
-async def test_a_text_that_is_far_back_is_found_by_going_on(
+async def test_frequent_words_are_found_by_going_on(
     read_models: asyncpg.Pool, take: Take, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reporting.queries.search.SCANNED_LIMIT", 3)
+    monkeypatch.setattr("reporting.queries.search._SCANNED_WITH_MESSAGES", 3)
+    monkeypatch.setattr("reporting.queries.said.MOST", 1)
     await take(*(feedback(f"n{at}", turn=f"t{at}", text="hay" if at else "needle", at=at) for at in range(8)))
     async with visitor(read_models) as http:
         pages = [(await http.get("/dashboard/feedback?q=needle")).text]
         while older := links(pages[-1], "Older"):
             pages.append((await http.get(older[0])).text)
     told = [re.findall(r"No match among the \w+ [\d,]+", page) for page in pages]
-    assert told == [["No match among the newest 10,000"], ["No match among the next 10,000"], []]
+    assert told == [["No match among the newest 3"], ["No match among the next 3"], []]
     assert texts(pages[-1]) == ["needle"]
 
 
@@ -75,6 +76,7 @@ async def some(take: Take) -> None:
         ("reason=rephrased", ["three"]),
         ("origin=machine&confidence=0.9", []),
         ("q=TWO", ["two"]),
+        ("q=cheaper", ["one"]),
         ("user=bob", ["three"]),
         ("conversation=c2", ["three"]),
         ("from=2026-09-21T14:13&to=2026-09-21T14:13", ["three", "two", "one"]),

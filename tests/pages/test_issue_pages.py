@@ -19,7 +19,7 @@ from tests.support.chromium import expect, launched, needs_chromium, opened
 from tests.support.issue_turns import NOW, TOPICS, issue_job, rejected_turn, rejected_turns
 from tests.support.perceivable import faint_texts
 from tests.support.reporting_client import application, client
-from tests.support.reporting_events import Take
+from tests.support.reporting_events import Event, Take, feedback
 from tests.support.served import served
 
 LIST, ISSUE = "/dashboard/issues", "/dashboard/issue"
@@ -30,6 +30,57 @@ HOSTILE = "<script>alert(1)</script>{{ 7*7 }}"
 def visitor(pool: asyncpg.Pool, token: str = "all") -> httpx.AsyncClient:
     clock = FixedClock(NOW)
     return client([pages_router(pool, clock, None), issues_router(pool, pool, clock)], token)
+
+
+async def test_well_received_answers_on_the_topic_are_shown_beside_the_rejected_ones(
+    read_models: asyncpg.Pool, take: Take
+) -> None:
+    """Only accepted ones: without any rejection, and on the topic of this issue."""
+
+    def judged(number: int, topic: str, *given: str, trace: str | None = None) -> list[Event]:
+        question, answer, _ = rejected_turn(number, topic, about=f"How does {number} work,")
+        about: dict[str, Any] = {
+            "turn": f"t{number}",
+            "conversation": f"c{number}",
+            "agent": "bot",
+            "at": 10 * number + 5,
+        }
+        made = [
+            feedback(f"j{number}{user}", kind="explicit", reaction=reaction, user=user, **about)
+            for user, reaction in zip("vw", given, strict=False)
+        ]
+        return [question, answer.model_copy(update={"trace_id": trace}), *made]
+
+    await take(
+        *rejected_turns(0, 15),
+        *judged(100, TOPICS[0], "ok", trace="tr/1"),
+        *judged(101, TOPICS[0], "ok", "not_ok"),
+        *judged(102, TOPICS[1], "ok"),
+        *judged(103, TOPICS[0]),
+    )
+    await issue_job(read_models).catch_up()
+    issue = await read_models.fetchval("select issue_id from issue_turns where turn_id = 't0'")
+    clock = FixedClock(NOW)
+    pages = [pages_router(read_models, clock, None, "https://traces.example/{trace_id}")]
+    async with client([*pages, issues_router(read_models, read_models, clock)]) as http:
+        text = (await http.get(ISSUE, params={**HERE, "issue": issue})).text
+        shown = text[text.index("Well-received answers") :]
+        assert re.findall(r"How does (\d+) work", shown) == ["100"]
+        assert 'href="https://traces.example/tr%2F1"' in shown
+        path = f"/conversations/acme/support/issues/{issue}"
+        found = (await http.get(path)).json()
+        assert [one["turn_id"] for one in found["well_received"]] == ["t100"]
+        # A later rejection takes it away at once.
+        await take(feedback("late", kind="explicit", reaction="not_ok", user="x", turn="t100", conversation="c100"))
+        assert (await http.get(path)).json()["well_received"] == []
+
+
+async def test_three_examples_are_shown_first(read_models: asyncpg.Pool, refund: int) -> None:
+    async with visitor(read_models) as http:
+        text = (await http.get(ISSUE, params={**HERE, "issue": refund})).text
+        first, _, rest = text.partition('<details class="rest">')
+        assert (first.count("<b>Rejected:</b>"), rest.count("<b>Rejected:</b>")) == (3, 2)
+        assert "Show 2 more" in rest
 
 
 @pytest.fixture

@@ -577,7 +577,7 @@ export interface FoundFeedback {
   ts: string;
 }
 
-/** One page of feedback records, newest first, at most 2 MiB of text. With the filter `text`, a page scans at most 10,000 records: it may be empty and still have a `next_cursor`. */
+/** One page of feedback records, newest first, at most 2 MiB of text. With the filter `text`, a page scans at most 10,000 records, and with `words` that more than 3,000 texts contain at most 1,000: it may be empty and still have a `next_cursor`. */
 export interface FoundFeedbacks {
   /** Feedback records, newest first. */
   items: FoundFeedback[];
@@ -659,6 +659,8 @@ export interface IssueDetail {
   resolution: ResolutionFigures | null;
   /** At most 100, most typical first. */
   turns: IssueTurnItem[];
+  /** Up to three accepted answers on the topic, as of the last daily count. */
+  well_received: WellReceivedItem[];
 }
 
 export interface IssueId {
@@ -731,6 +733,8 @@ export interface IssueTurnItem {
   answer: string | null;
   /** The text of the rejection. */
   complaint: string | null;
+  /** The answer's trace. */
+  trace_id: string | null;
 }
 
 /** The outcome of one record of the log. */
@@ -1395,6 +1399,8 @@ export interface SearchBody {
   min_confidence?: number | null;
   /** Part of the text or of the correction; case is ignored. */
   text?: string | null;
+  /** Words, at most 10, that are all in the question, in the answer, or in the feedback's text and correction; case is ignored. A word matches at the beginning of a longer one. */
+  words?: string | null;
   /** The person who gave the verdict, or whose message the machine judged. */
   user_id?: string | null;
   /** Only this conversation. */
@@ -1745,6 +1751,22 @@ export interface WebhookStatus {
 export interface WebhookStatuses {
   /** One for each endpoint of the tenant, in the file's order. */
   endpoints: WebhookStatus[];
+}
+
+/** Accepted turn on the topic of an issue, with the beginnings of its texts. */
+export interface WellReceivedItem {
+  /** The conversation, also called thread. */
+  conversation_id: string;
+  /** The turn: a person's question and the agent's answer to it. */
+  turn_id: string;
+  /** The agent's version. */
+  agent_version: string | null;
+  /** The answer's trace. */
+  trace_id: string | null;
+  /** The person's question. */
+  question: string;
+  /** The agent's answer. */
+  answer: string;
 }
 
 /** A service's records of an event or a message, without content. */
@@ -2130,6 +2152,8 @@ export interface Operations {
       min_confidence?: number | null;
       /** Part of the text or of the correction; case is ignored. */
       text?: string | null;
+      /** Words, at most 10, that are all in the question, in the answer, or in the feedback's text and correction; case is ignored. A word matches at the beginning of a longer one. */
+      words?: string | null;
       /** The person who gave the verdict, or whose message the machine judged. */
       user_id?: string | null;
       /** Only this conversation. */

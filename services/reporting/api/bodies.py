@@ -139,6 +139,11 @@ class FilterBody(RequestBody):
     text: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")] | None = Field(
         default=None, description="Part of the text or of the correction; case is ignored."
     )
+    words: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")] | None = Field(
+        default=None,
+        description="Words, at most 10, that are all in the question, in the answer, or in the feedback's text and"
+        " correction; case is ignored. A word matches at the beginning of a longer one.",
+    )
     user_id: Id | None = Field(
         default=None, description="The person who gave the verdict, or whose message the machine judged."
     )
@@ -188,6 +193,7 @@ class FilterBody(RequestBody):
             reason=self.tag,
             min_confidence=self.min_confidence,
             text=self.text,
+            words=self.words,
             user_id=self.user_id,
             conversation_id=self.conversation_id,
             detector=self.detector,

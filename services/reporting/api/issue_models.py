@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
@@ -98,6 +99,18 @@ class IssueTurnItem(ResponseModel):
     question: Annotated[str | None, Field(description="The person's question.")]
     answer: Annotated[str | None, Field(description="The agent's answer.")]
     complaint: Annotated[str | None, Field(description="The text of the rejection.")]
+    trace_id: Annotated[str | None, Field(description="The answer's trace.")]
+
+
+class WellReceivedItem(ResponseModel):
+    """Accepted turn on the topic of an issue, with the beginnings of its texts."""
+
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    agent_version: Annotated[str | None, Field(description="The agent's version.")]
+    trace_id: Annotated[str | None, Field(description="The answer's trace.")]
+    question: Annotated[str, Field(description="The person's question.")]
+    answer: Annotated[str, Field(description="The agent's answer.")]
 
 
 class ResolutionFigures(ResponseModel):
@@ -114,6 +127,10 @@ class IssueDetail(ResponseModel):
     issue: Annotated[IssueItem, Field(description="The issue.")]
     resolution: Annotated[ResolutionFigures | None, Field(description="Null unless resolved or regressed.")]
     turns: Annotated[list[IssueTurnItem], Field(description="At most 100, most typical first.")]
+    well_received: Annotated[
+        list[WellReceivedItem],
+        Field(description="Up to three accepted answers on the topic, as of the last daily count."),
+    ]
 
 
 class IssueId(ResponseModel):
@@ -175,7 +192,9 @@ def detail_of(page: IssuePage) -> IssueDetail:
                 question=one.question,
                 answer=one.answer,
                 complaint=one.complaint,
+                trace_id=one.trace_id,
             )
             for one in page.turns
         ],
+        well_received=[WellReceivedItem(**asdict(one)) for one in page.well_received],
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import asyncpg
@@ -10,10 +11,10 @@ import asyncpg
 from contracts.scopes import REVIEW
 from reporting.api.exports import EXPORT
 from reporting.api.issues import ISSUE
-from reporting.dashboard.reading import path_of
+from reporting.dashboard.reading import path_of, trace_url
 from reporting.dashboard.view import View
 from reporting.issues.job import is_available
-from reporting.issues.reading import Issue, find_issue, list_issues, waiting
+from reporting.issues.reading import EXAMPLES, Issue, find_issue, list_issues, waiting
 from reporting.issues.store import IssueState
 from reporting.queries.projects import agent_ids
 from reporting.queries.selection import Project
@@ -34,7 +35,9 @@ async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int) -
     }
 
 
-async def issue_values(pool: asyncpg.Pool, at: Project, issue: int, now: int, caller: Caller) -> dict[str, Any] | None:
+async def issue_values(
+    pool: asyncpg.Pool, at: Project, issue: int, now: int, caller: Caller, trace_url_template: str | None
+) -> dict[str, Any] | None:
     """Read the data of one issue, or None if the project has no such issue. `now` is in microseconds."""
     found = await find_issue(pool, at, issue, now)
     if found is None:
@@ -44,6 +47,9 @@ async def issue_values(pool: asyncpg.Pool, at: Project, issue: int, now: int, ca
     return {
         "i": found.issue,
         "turns": found.turns,
+        "examples": EXAMPLES,
+        "well_received": found.well_received,
+        "trace": partial(trace_url, trace_url_template),
         "versions": found.versions,
         "proof": found.resolution,
         "reviewer": reviewer,

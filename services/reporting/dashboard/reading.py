@@ -92,9 +92,12 @@ class ConversationPage:
 
     def trace(self, trace_id: str | None) -> str | None:
         """Return the trace's URL; None if no template is set."""
-        if self.trace_url_template is None or not trace_id:
-            return None
-        return self.trace_url_template.replace("{trace_id}", quote(trace_id, safe=""))
+        return trace_url(self.trace_url_template, trace_id)
+
+
+def trace_url(template: str | None, trace_id: str | None) -> str | None:
+    """Return a trace's URL; None if no template is set or the trace is unknown."""
+    return None if template is None or not trace_id else template.replace("{trace_id}", quote(trace_id, safe=""))
 
 
 def path_of(template: str, at: Project) -> str:
@@ -136,7 +139,7 @@ async def conversation(
     newer = older = None
     if came_from is not None and not view.queue:
         place = (came_from["occurred_at"], came_from["feedback_id"])
-        newer, older = await neighbours(pool, at, span, view.filters, place)
+        newer, older = await neighbours(pool, at, span, view.listed, place)
     return ConversationPage(where, shown, newer, older, reviewer, trace_url_template, counts, came_from)
 
 

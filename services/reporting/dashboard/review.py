@@ -50,8 +50,8 @@ class ReviewQueue:
 
 
 def waiting(view: View) -> Filters:
-    """Return the filters of the verdicts that wait for a review. A text does not count: it has no index."""
-    return replace(view.filters, unreviewed=True, feedback_type=view.type or "verdict", text=None)
+    """Return the filters of the verdicts that wait for a review. Searched words do not count."""
+    return replace(view.filters, unreviewed=True, feedback_type=view.type or "verdict")
 
 
 async def left(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> int:

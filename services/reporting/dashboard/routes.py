@@ -43,7 +43,7 @@ from reporting.queries.cursor import BadCursor
 from reporting.queries.dimension_votes import filter_choices
 from reporting.queries.found_counts import count_found
 from reporting.queries.projects import agent_ids, first_reaction, projects
-from reporting.queries.search import SCANNED_LIMIT, every, found, with_answers
+from reporting.queries.search import every, found, scanned_by, with_answers
 from reporting.queries.selection import ALWAYS, Project, TimeSpan
 from reporting.queries.sessions import RatingsOfLength, session_ratings
 from servicekit import Caller, Clock
@@ -213,7 +213,7 @@ def pages_router(
             agent_names=await agent_ids(pool, visit.at),
             choices=await filter_choices(pool, visit.at, span, visit.view.agent),
             total=await count_found(pool, visit.at, span, visit.view.listed),
-            looked_through=SCANNED_LIMIT,
+            looked_through=scanned_by(visit.view.listed),
             span=span,
             path=reading.path_of(PROJECT, visit.at),
             reviewer=REVIEW in visit.caller.scopes,
@@ -285,7 +285,11 @@ def pages_router(
 
     async def show_issue(visit: Visit) -> Response:
         issue = visit.view.issue
-        found = None if issue is None else await issue_values(pool, visit.at, issue, clock.now(), visit.caller)
+        found = (
+            None
+            if issue is None
+            else await issue_values(pool, visit.at, issue, clock.now(), visit.caller, trace_url_template)
+        )
         if found is None:
             return error_page(404, "There is no such issue", "It does not exist, or all its turns are gone.")
         return visit.page("issue.html", **found)

@@ -94,7 +94,7 @@ class View(BaseModel):
     state: Annotated[Literal["all", "open", "resolved", "muted", "regressed"] | None, Empty] = None
     """Issues in this state; None for those that are open or regressed."""
     q: Annotated[Annotated[str, Field(max_length=200, pattern=r"^[^\x00]+$")] | None, Empty] = None
-    """Part of a text or correction to search for."""
+    """List: words to search for in questions, answers and feedback."""
     user: Annotated[Id | None, Empty] = None
     issue: Annotated[Annotated[int, Field(ge=1, lt=2**63)] | None, Empty] = None
     """Only verdicts on the turns of this issue; its page: the issue."""
@@ -161,7 +161,6 @@ class View(BaseModel):
             feedback_type=self.type,
             reason=self.reason,
             min_confidence=self.confidence,
-            text=self.q,
             user_id=self.user,
             conversation_id=self.conversation,
             given_by=self.by,
@@ -179,8 +178,8 @@ class View(BaseModel):
 
     @property
     def listed(self) -> Filters:
-        """Return the filters of the list, which alone shows suspect verdicts."""
-        return replace(self.filters, suspect=self.suspect)
+        """Return the filters of the list, which alone searches for words and shows suspect verdicts."""
+        return replace(self.filters, suspect=self.suspect, words=self.q)
 
     @property
     def _origins(self) -> tuple[Origin, ...] | None:

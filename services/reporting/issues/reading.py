@@ -63,9 +63,22 @@ class IssueTurn:
     by_person: bool
     occurred_at: int
     agent_version: str | None
+    trace_id: str | None
     question: str | None
     answer: str | None
     complaint: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WellReceived:
+    """Accepted turn on an issue's topic, with the beginnings of its texts."""
+
+    conversation_id: str
+    turn_id: str
+    agent_version: str | None
+    trace_id: str | None
+    question: str
+    answer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +90,8 @@ class IssuePage:
     versions: Sequence[str]
     """All versions of the agent, by their first answer."""
     resolution: Resolution | None
+    well_received: Sequence[WellReceived]
+    """At most EXAMPLES, nearest to the topic's centre first."""
 
 
 async def list_issues(
@@ -118,6 +133,7 @@ async def find_issue(
         resolution(counts, found.resolved_in, found.state_at, first_seen)
         if found.state in ("resolved", "regressed")
         else None,
+        [WellReceived(**one) for one in await pool.fetch(*SQL.well_received_in_issue(**of, id=issue, limit=EXAMPLES))],
     )
 
 

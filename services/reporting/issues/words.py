@@ -10,27 +10,17 @@ from typing import Final
 
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+from reporting.queries.function_words import FUNCTION_WORDS
+
 MOST_WORDS: Final = 40
 """Maximum number of words that are stored for a turn."""
 _TITLE: Final = 4
 _WORD: Final = re.compile(r"[^\W\d_]{3,30}")
-_STOP: Final = ENGLISH_STOP_WORDS | {
-    "don",
-    "didn",
-    "doesn",
-    "isn",
-    "wasn",
-    "won",
-    "can",
-    "please",
-    "want",
-    "does",
-    "did",
-}
+_STOP: Final = ENGLISH_STOP_WORDS | FUNCTION_WORDS
 
 
 def words_of(question: str, complaint: str) -> list[str]:
-    """Return the distinct words of a turn in order, without English stop words, at most MOST_WORDS.
+    """Return the distinct words of a turn in order, without stop words, at most MOST_WORDS.
 
     The complaint's words count only if the question is unknown.
     """

@@ -28,6 +28,8 @@ _ANSWERS: Final = 2_000
 """Maximum number of an agent's newest answers that are compared with its issues once a day."""
 _COUNTED_DAYS: Final = 90
 _PLACED_AT_ONCE: Final = 5_000
+_WELL_RECEIVED: Final = 12
+"""Maximum number of accepted turns that are noted for an issue: some may be rejected before the next count."""
 _TEXT: Final = 1_000
 """Maximum length of an encoded text in characters: the beginning of a message, the end of an answer."""
 log = logger("reporting")
@@ -180,12 +182,35 @@ class IssueWorker:
         for row, number in zip(answers, near, strict=True):
             if number is not None and (row["conversation_id"], row["turn_id"]) not in placed:
                 turns[known[number]["id"], row["agent_version"], row["occurred_at"] // DAY * DAY] += 1
+        received = await self._well_received(agent, answers, questions, near, known)
         versions = [(agent.agent_id, row["agent_version"], row["occurred_at"]) for row in answers]
         counts = [(*key, count, rejected[key]) for key, count in turns.items()]
         async with self._pool.acquire() as connection, connection.transaction():
             await connection.execute(*SQL.note_versions.bulk(versions, **agent.at._asdict()))
             await connection.execute(*SQL.delete_counts(**of))
             await connection.execute(*SQL.insert_counts.bulk(counts, **agent.at._asdict()))
+            await connection.execute(*SQL.note_well_received.bulk(received, **of))
+
+    async def _well_received(
+        self,
+        agent: AgentScope,
+        answers: Sequence[asyncpg.Record],
+        questions: Vectors,
+        near: Sequence[int | None],
+        known: Sequence[asyncpg.Record],
+    ) -> list[tuple[int, int, str, str]]:
+        """Return the rows of `note_well_received`: the accepted turns nearest to each topic."""
+        turns = [(row["conversation_id"], row["turn_id"]) for row in answers]
+        asked = [turn for turn, number in zip(turns, near, strict=True) if number is not None]
+        rows = await self._pool.fetch(*SQL.accepted_among.bulk(asked, **agent.at._asdict())) if asked else []
+        accepted = {(row["conversation_id"], row["turn_id"]) for row in rows}
+        found: list[tuple[int, int, str, str]] = []
+        for number, issue in enumerate(known):
+            here = [row for row, topic in enumerate(near) if topic == number and turns[row] in accepted]
+            likeness = questions[here] @ unpacked([issue["topic"]])[0]
+            best = sorted(zip(-likeness, here, strict=True))[:_WELL_RECEIVED]
+            found += [(issue["id"], rank, *turns[row]) for rank, (_, row) in enumerate(best)]
+        return found
 
     async def describe_changed(self) -> None:
         """Describe the issues whose turns an erasure or a person changed."""

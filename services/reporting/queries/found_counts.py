@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import asyncpg
 
 from reporting.queries.rollup_counts import is_rolled, votes
+from reporting.queries.said import looked_up
 from reporting.queries.search import sources_of
 from reporting.queries.selection import Filters, Project, TimeSpan, where
 from reporting.sql import SQL
@@ -24,8 +25,9 @@ class FoundCount(NamedTuple):
 
 
 async def count_found(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> FoundCount | None:
-    """Count the matching records, by roll-ups if possible, otherwise up to 1,000; None for a search in texts."""
-    if filters.text is not None:
+    """Count the matching records, by roll-ups if possible, otherwise up to 1,000; None for a search that scans them."""
+    filters = await looked_up(pool, at, filters)
+    if filters.scans:
         return None
     verdicts, views, plain = 0, sources_of(filters), replace(filters, feedback_type=None)
     if "feedbacks" in views and filters.feedback_type in (None, "verdict") and is_rolled(plain):

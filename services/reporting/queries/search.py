@@ -16,7 +16,9 @@ from contracts.instants import format_instant
 from reporting.queries.answers import ResponseModel, Time
 from reporting.queries.cursor import Moment, decode, encode, question
 from reporting.queries.paging import OVERHEAD, page_of
-from reporting.queries.selection import Filters, Project, SuspectReason, TimeSpan, substring, where
+from reporting.queries.said import looked_up
+from reporting.queries.selection import SAID, Filters, Project, SuspectReason, TimeSpan, substring, where
+from reporting.queries.words import patterns
 from reporting.read_models.store_postgres import IS_LIVE, FeedbackTable
 from reporting.sql import SQL
 
@@ -88,7 +90,8 @@ class FoundFeedback(ResponseModel):
 class FoundFeedbacks(ResponseModel):
     """One page of feedback records, newest first, at most 2 MiB of text.
 
-    With the filter `text`, a page scans at most 10,000 records: it may be empty and still have a `next_cursor`.
+    With the filter `text`, a page scans at most 10,000 records, and with `words` that more than 3,000 texts contain at
+    most 1,000: it may be empty and still have a `next_cursor`.
     """
 
     items: Annotated[list[FoundFeedback], Field(description="Feedback records, newest first.")]
@@ -98,6 +101,9 @@ class FoundFeedbacks(ResponseModel):
 _POSITION: Final = TypeAdapter(tuple[Moment, UUID])
 SCANNED_LIMIT: Final = 10_000
 """Maximum number of records that one page scans for a text, which has no index. The cursor continues after the scan."""
+_SCANNED_WITH_MESSAGES: Final = 1_000
+"""That number if question and answer of each record are read as well."""
+_CONTAINS: Final = "e.text ilike :pattern or e.correction ilike :pattern"
 _AT_ONCE: Final = 10
 _OLDER: Final = " and e.occurred_at <= :after and (e.occurred_at, e.feedback_id) < (:after, :after_id)"
 _NEWER: Final = " and e.occurred_at >= :after and (e.occurred_at, e.feedback_id) > (:after, :after_id)"
@@ -122,9 +128,10 @@ async def found(
     """
     asked = question("search", *at, *span, asdict(filters))
     after = None if cursor is None else decode(cursor, asked, _POSITION)
+    filters = await looked_up(pool, at, filters)
     rows = await pool.fetch(*_statement(at, span, filters, limit + 1, after))
     # The row at which a text scan stopped before the end of all records.
-    ended_at = rows.pop() if filters.text is not None and rows and rows[-1]["ended_here"] else None
+    ended_at = rows.pop() if filters.scans and rows and rows[-1]["ended_here"] else None
     sizes = (OVERHEAD + len(row["text"] or "") + len(row["correction"] or "") for row in rows)
     page, more = page_of(rows, sizes, limit)
     last = page[-1] if more else ended_at
@@ -146,6 +153,7 @@ async def neighbours(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, place: Place
 ) -> tuple[asyncpg.Record | None, asyncpg.Record | None]:
     """Return the next newer and the next older feedback record in the list; None at an end."""
+    filters = await looked_up(pool, at, filters)
     newer = await pool.fetchrow(*_statement(at, span, filters, 1, place, newer=True))
     older = await pool.fetchrow(*_statement(at, span, filters, 1, place))
     return _match(newer), _match(older)
@@ -165,6 +173,7 @@ async def following(
 
     `turn` is a conversation id and a turn id. Without a place the list begins with the newest record.
     """
+    filters = await looked_up(pool, at, filters)
     while True:
         rows = await pool.fetch(*_statement(at, span, filters, _AT_ONCE, place, newer=newer))
         for row in rows:
@@ -197,22 +206,25 @@ def _statement(
     sources = sources_of(filters)
     if not sources:
         return SQL.search_nothing()
-    condition, values = where(at, span, replace(filters, text=None))
+    condition, values = where(at, span, replace(filters, text=None, words=None))
     values["limit"] = limit
     if after is not None:
         condition += _NEWER if newer else _OLDER
         values |= {"after": after[0], "after_id": after[1]}
     suspect = "e.suspect" if filters.suspect else "null::text"
     order = "occurred_at, feedback_id" if newer else "occurred_at desc, feedback_id desc"
-    if filters.text is None:
+    if not filters.scans:
         parts = [
             SQL.part("found_in", view=view, suspect=suspect, where=condition, order=order) for view in sources.values()
         ]
         return SQL.search.filled(rows=_joined(parts, order, "limit"))(**values)
+    holds = [_CONTAINS] if filters.text is not None else []
+    holds += [SAID] if filters.words is not None else []
     scanned = [
         SQL.part(
             "scanned_in",
             table=table,
+            holds=" and ".join(f"({one})" for one in holds),
             is_live=IS_LIVE[table],
             is_reply=str(table == "replies"),
             where=condition,
@@ -226,7 +238,16 @@ def _statement(
         rows=" union all ".join(SQL.part("listed_in", table=table, suspect=suspect) for table in sources),
         order=order,
     )
-    return statement(**values, pattern=substring(filters.text), scanned=SCANNED_LIMIT)
+    if filters.text is not None:
+        values["pattern"] = substring(filters.text)
+    if filters.words is not None:
+        values["words"] = patterns(filters.words)
+    return statement(**values, scanned=scanned_by(filters))
+
+
+def scanned_by(filters: Filters) -> int:
+    """Return the maximum number of records that one page scans."""
+    return SCANNED_LIMIT if filters.words is None else _SCANNED_WITH_MESSAGES
 
 
 def _joined(parts: Sequence[str], order: str, limit: str) -> str:

@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, get_args
+from uuid import UUID
 
 from contracts.base import NO_VERDICTS, CorrectionType, DecidedBy, FeedbackType, Origin, Reaction
 from contracts.instants import DAY, MINUTE
 from contracts.sources import FeedbackSource
 from reporting.queries.dimensions import ATTRIBUTES
+from reporting.queries.words import patterns
 
 
 class Project(NamedTuple):
@@ -58,7 +60,8 @@ class Filters:
     verdict of a person or reviewer. `issue` selects the verdicts on the turns of an issue.
     `unreviewed` selects the verdicts on turns without a review. `suspect` selects suspect verdicts, which count
     nowhere, instead of those that count.
-    `source` is the record's own (`contracts/sources.py`).
+    `source` is the record's own (`contracts/sources.py`). `words` must all be in the record's text and correction, in
+    the question or in the answer (`queries/said.py`); `among` has the ids of the only records that may match.
     """
 
     agent_id: str | None = None
@@ -88,6 +91,8 @@ class Filters:
     attributes: tuple[tuple[str, str], ...] | None = None
     judged: Reaction | None = None
     suspect: bool = False
+    words: str | None = None
+    among: tuple[UUID, ...] | None = None
 
     @property
     def of_dimension(self) -> tuple[str, str, str] | None:
@@ -104,6 +109,11 @@ class Filters:
         if self.suspect:
             return "suspected"
         return "effective_or_overruled" if self.overruled or self.judged else "effective"
+
+    @property
+    def scans(self) -> bool:
+        """Return True if records must be read to find those that match: there is no index."""
+        return self.text is not None or self.words is not None
 
     @property
     def has_verdicts(self) -> bool:
@@ -143,6 +153,16 @@ _ANSWER: Final = """exists (
             limit 1
         ) a where {condition})"""
 """Condition on the answer that a row is about, chosen as by `answer_of_row` in sql/rollups.sql."""
+SAID: Final = """((coalesce(e.text, '') || ' ' || coalesce(e.correction, '')) ~* all(:words::text[]) or exists (
+        select from messages m
+        where m.conversation_id = e.conversation_id and m.tenant = e.tenant and m.project = e.project
+          and (m.turn_id = e.turn_id or m.turn_id is null) and m.content ~* all(:words::text[])
+          and e.turn_id = coalesce(m.turn_id, (
+            select a.turn_id from messages a
+            where a.conversation_id = m.conversation_id and a.tenant = m.tenant and a.project = m.project
+              and a.sender_type = 'agent' and (a.occurred_at, a.sequence) >= (m.occurred_at, m.sequence)
+            order by a.occurred_at, a.sequence limit 1))))"""
+"""Condition that all words are in the text of a row, in its question or in its answer."""
 _CLAUSES: Final = {
     "agent_id": "e.agent_id = :agent_id",
     "agent_version": "e.agent_version = :agent_version",
@@ -153,6 +173,8 @@ _CLAUSES: Final = {
     "reason": "e.tags <> '{}' and e.tags @> array[:reason::text]",
     "min_confidence": "e.confidence >= :min_confidence",
     "text": "(e.text ilike :text or e.correction ilike :text)",
+    "words": SAID,
+    "among": "e.feedback_id = any(:among::uuid[])",
     "user_id": "e.user_id = :user_id",
     "conversation_id": "e.conversation_id = :conversation_id",
     "detector": "e.detector = :detector",
@@ -199,7 +221,7 @@ def _as_json(pairs: tuple[tuple[str, str], ...]) -> str:
     return json.dumps(dict(pairs))
 
 
-_AS_VALUES: Final[dict[str, Callable[[Any], Any]]] = {"text": substring, "attributes": _as_json}
+_AS_VALUES: Final[dict[str, Callable[[Any], Any]]] = {"text": substring, "attributes": _as_json, "words": patterns}
 """Conversions of filters to the values of their clauses."""
 _CORRECTION: Final = "(e.tags <> '{}' and e.tags @> array[:reason::text] or e.correction_type = :reason::text)"
 _CORRECTIONS: Final = frozenset(get_args(CorrectionType))

@@ -230,6 +230,44 @@ from (
 ) a
 {request_of_answer} and r.content not in ('', {deleted})
 
+-- name: accepted_among
+-- Without any rejection.
+select n.conversation_id, n.turn_id
+from unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id)
+join effective e on e.conversation_id = n.conversation_id and e.turn_id = n.turn_id
+    and e.tenant = :tenant and e.project = :project
+group by n.conversation_id, n.turn_id having bool_and(e.reaction = 'ok')
+
+-- name: note_well_received
+-- Of all issues of an agent: those that are not given have none.
+update issues i set well_received_conversations = coalesce(g.conversations, '{}'), well_received_turns = coalesce(g.turns, '{}')
+from issues held
+left join (
+    select issue_id, array_agg(conversation_id order by rank) as conversations, array_agg(turn_id order by rank) as turns
+    from unnest(:issue_id::bigint[], :rank::int[], :conversation_id::text[], :turn_id::text[])
+        as w (issue_id, rank, conversation_id, turn_id)
+    group by issue_id
+) g on g.issue_id = held.id
+where i.id = held.id and i.tenant = :tenant and i.project = :project and i.agent_id = :agent_id
+
+-- name: well_received_in_issue
+-- Those that are still accepted.
+select a.conversation_id, a.turn_id, a.agent_version, a.trace_id, left(r.content, 1000) as question, left(a.content, 400) as answer
+from issues i
+cross join lateral unnest(i.well_received_conversations, i.well_received_turns) with ordinality
+    as w (conversation_id, turn_id, rank)
+cross join lateral (
+    select m.* from messages m
+    where m.tenant = :tenant and m.project = :project and m.conversation_id = w.conversation_id
+      and m.turn_id = w.turn_id and m.sender_type = 'agent'
+    order by m.occurred_at desc, m.sequence desc limit 1
+) a
+{request_of_answer}
+  and i.id = :id and i.tenant = :tenant and i.project = :project and (
+    select bool_and(e.reaction = 'ok') from effective e
+    where e.conversation_id = w.conversation_id and e.turn_id = w.turn_id and e.tenant = :tenant and e.project = :project)
+order by w.rank limit :limit
+
 -- name: placed_turns
 select conversation_id, turn_id, agent_version, occurred_at, issue_id from issue_turns
 where tenant = :tenant and project = :project and agent_id = :agent_id and issue_id is not null
@@ -296,18 +334,20 @@ where tenant = :tenant and project = :project and agent_id = :agent_id order by 
 
 -- name: turns_in_issue
 -- Nearest to the issue's centre first, each with its rejection, question and answer.
-select t.conversation_id, t.turn_id, t.user_id, t.by_person, t.occurred_at, t.agent_version, {question_of(t)} as question, (
-    select left(m.content, 400) from messages m
-    where m.tenant = :tenant and m.project = :project and m.conversation_id = t.conversation_id
-      and m.turn_id = t.turn_id and m.sender_type = 'agent'
-    order by m.occurred_at desc, m.sequence desc limit 1
-) as answer, (
+select t.conversation_id, t.turn_id, t.user_id, t.by_person, t.occurred_at, t.agent_version, a.trace_id,
+    {question_of(t)} as question, a.answer, (
     select left(e.text, 1000) from effective e
     where e.conversation_id = t.conversation_id and e.turn_id = t.turn_id and e.tenant = :tenant
       and e.project = :project and e.reaction = 'not_ok'
     order by e.origin = 'machine', e.occurred_at desc limit 1
 ) as complaint
 from issue_turns t
+left join lateral (
+    select left(m.content, 400) as answer, m.trace_id from messages m
+    where m.tenant = :tenant and m.project = :project and m.conversation_id = t.conversation_id
+      and m.turn_id = t.turn_id and m.sender_type = 'agent'
+    order by m.occurred_at desc, m.sequence desc limit 1
+) a on true
 where t.issue_id = :id and t.tenant = :tenant and t.project = :project
 order by t.nearness desc nulls last, t.occurred_at desc, t.conversation_id, t.turn_id
 limit :limit

@@ -13,9 +13,9 @@ select where false
 -- name: search(rows)
 {rows}
 
--- fragment: scanned_in(table, is_live, is_reply, where, order)
+-- fragment: scanned_in(table, is_live, is_reply, holds, where, order)
 (
-    select e.feedback_id, e.occurred_at, e.text ilike :pattern or e.correction ilike :pattern as holds,
+    select e.feedback_id, e.occurred_at, {holds} as holds,
            {is_reply} as is_reply
     from {table} e
     where {where} and e.{is_live}
@@ -81,3 +81,6 @@ from (select feedback_id, tenant, project, conversation_id, turn_id, agent_messa
       union all
       select feedback_id, tenant, project, conversation_id, turn_id, agent_message_id from replies) f
 where f.tenant = :tenant and f.project = :project and f.feedback_id = any(:ids::uuid[])
+
+-- name: feedback_about
+select texts, ids from feedback_about(:tenant, :project, :words, :patterns::text[], :most)

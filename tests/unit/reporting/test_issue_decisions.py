@@ -80,6 +80,9 @@ def test_titles_have_distinctive_words_that_several_turns_share() -> None:
 def test_words_leave_out_stop_words_and_the_complaint_beside_a_question() -> None:
     assert words_of("Where is the Refund? refund!", "wrong") == ["refund"]
     assert words_of("", "Wrong again, WRONG") == ["wrong"]
+    assert words_of("Wo ist die Garantie für den Toaster, und avec des enfants à Arles?", "") == [
+        *("garantie", "toaster", "enfants", "arles")
+    ]
 
 
 FIRST_SEEN = {"1": 0, "2": 5 * DAY, "3": 9 * DAY}

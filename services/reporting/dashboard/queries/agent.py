@@ -11,6 +11,7 @@ from typing import Final
 
 import asyncpg
 
+from reporting.queries.function_words import FUNCTION_WORDS
 from reporting.queries.selection import Filters, Project, TimeSpan, where
 from reporting.sql import SQL
 
@@ -48,14 +49,6 @@ class TypicalWord:
 
 _WORD: Final = re.compile(r"[^\W\d_]{3,30}")
 _SURE: Final = 1.96
-_FUNCTION_WORDS: Final = re.compile(
-    "about|after|all|also|and|any|are|but|can|could|did|does|doing|done|for|from|get|got|had|has|have|her|him|his|how"
-    "|into|its|just|let|make|may|might|more|most|much|must|not|now|off|our|out|please|shall|she|should|some|such|than"
-    "|that|the|their|them|then|there|these|they|this|those|too|use|want|was|were|what|when|where|which|who|why|will"
-    "|with|would|you|your|der|die|das|den|dem|des|ein|eine|einen|einem|einer|und|oder|aber|ist|sind|war|ich|mir|mich"
-    "|wir|uns|sie|ihr|was|wie|wer|wann|warum|nicht|mit|von|für|auf|aus|bei|nach|zum|zur|kann|bitte"
-)
-"""Words of English and German questions that say nothing about their topic."""
 
 
 async def worst_conversations(
@@ -99,4 +92,4 @@ def typical_words(rejected: Iterable[str], others: Iterable[str], most: int = 12
 
 def _words(text: str) -> frozenset[str]:
     words = frozenset(word.lower() for word in _WORD.findall(text))
-    return frozenset(word for word in words if not _FUNCTION_WORDS.fullmatch(word))
+    return words - FUNCTION_WORDS

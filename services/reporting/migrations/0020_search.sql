@@ -1,0 +1,83 @@
+-- compatible_from: 0001
+-- Search for words in questions, answers and feedback. Building the indexes reads all texts once.
+
+-- Letters of scripts without spaces (Thai to Khmer, kana, Han): their runs are indexed by pairs of letters, as
+-- pg_trgm, which would do it by three, is not everywhere installed.
+create function search_pairs(content text) returns tsvector language sql immutable parallel safe
+return array_to_tsvector(array(
+    select distinct substr(run.letters[1], n, 2)
+    from regexp_matches(content, '[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+', 'g')
+        as run (letters),
+        generate_series(1, length(run.letters[1])) as n
+));
+
+-- The words and pairs of the first 10,000 characters, and a word that names the project: each search is for it as well.
+create function search_terms(tenant text, project text, content text) returns tsvector
+language sql immutable parallel safe
+return case when octet_length(content) = length(content) then
+    to_tsvector('simple', 'of' || md5(tenant || '/' || project) || ' '
+        || translate(left(content, 10000), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', repeat(' ', 32)))
+else
+    to_tsvector('simple', 'of' || md5(tenant || '/' || project) || ' '
+        || translate(regexp_replace(left(content, 10000),
+            '[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+', ' ', 'g'),
+            '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', repeat(' ', 32)))
+    || search_pairs(left(content, 10000))
+end;
+
+create index messages_terms on messages using gin (search_terms(tenant, project, content));
+create index feedbacks_terms on feedbacks
+    using gin (search_terms(tenant, project, coalesce(text, '') || ' ' || coalesce(correction, '')))
+    where text is not null or correction is not null;
+create index replies_terms on replies using gin (search_terms(tenant, project, coalesce(text, ''))) where text is not null;
+
+-- PostgreSQL does not use these indexes under row level security, because the operator is not leakproof. This function
+-- runs as their owner and applies the rule of the policies itself: a reader sees only its own tenant.
+-- It returns the feedback whose own text, question or answer matches all patterns, and the number of matching texts,
+-- at most `most` of each table: if it is `most`, there may be more.
+create function feedback_about(in of_tenant text, in of_project text, in words text, in patterns text[], in most int,
+    out texts int, out ids uuid[])
+language sql stable security definer set search_path = reporting, pg_temp set enable_seqscan = off as $$
+    with wanted as materialized (
+        select string_agg('''' || lexeme || '''' || case when lexeme ~ '^of[0-9a-f]{32}$' then '' else ':*' end, ' & ')::tsquery as terms
+        from unnest(search_terms(of_tenant, of_project, words))
+        where current_setting('role') = 'none' or of_tenant = current_setting('agent_feedback.tenant', true)
+    ), said as materialized (
+        select m.conversation_id, m.turn_id, m.occurred_at, m.sequence
+        from wanted, messages m
+        where search_terms(m.tenant, m.project, m.content) @@ wanted.terms
+          and m.tenant = of_tenant and m.project = of_project and m.content ~* all(patterns)
+        limit most
+    ), own as materialized (
+        (select f.feedback_id from wanted, feedbacks f
+         where search_terms(f.tenant, f.project, coalesce(f.text, '') || ' ' || coalesce(f.correction, '')) @@ wanted.terms
+           and (f.text is not null or f.correction is not null) and f.tenant = of_tenant and f.project = of_project
+           and (coalesce(f.text, '') || ' ' || coalesce(f.correction, '')) ~* all(patterns)
+         limit most)
+        union all
+        (select r.feedback_id from wanted, replies r
+         where search_terms(r.tenant, r.project, coalesce(r.text, '')) @@ wanted.terms
+           and r.text is not null and r.tenant = of_tenant and r.project = of_project and r.text ~* all(patterns)
+         limit most)
+    ), turns as materialized (
+        -- A person's message without a turn belongs to the answer that follows it.
+        select distinct s.conversation_id, coalesce(s.turn_id, (
+            select a.turn_id from messages a
+            where a.conversation_id = s.conversation_id and a.tenant = of_tenant and a.project = of_project
+              and a.sender_type = 'agent' and (a.occurred_at, a.sequence) >= (s.occurred_at, s.sequence)
+            order by a.occurred_at, a.sequence limit 1
+        )) as turn_id
+        from said s
+    )
+    select greatest((select count(*) from said), (select count(*) from own))::int, array(
+        select feedback_id from own
+        union
+        select f.feedback_id from turns t
+        join feedbacks f on f.tenant = of_tenant and f.project = of_project and f.conversation_id = t.conversation_id
+            and f.turn_id = t.turn_id
+        union
+        select r.feedback_id from turns t
+        join replies r on r.tenant = of_tenant and r.project = of_project and r.conversation_id = t.conversation_id
+            and r.turn_id = t.turn_id
+    )
+$$;
