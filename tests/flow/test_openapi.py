@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,6 +14,7 @@ import httpx
 import hypothesis
 import pytest
 import schemathesis
+from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -21,19 +23,23 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from docgen.http_page import openapi
+from reporting.queries.selection import Filters
 from servicekit.web.server import HttpServer
 from tests.support.running_stack import RunningStack, exchange
 
 schemathesis.serializer.alias("application/x-ndjson", "text/plain")
 EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", "10"))
-"""Number of requests per route and kind, valid and invalid."""
+"""Number of requests per route and kind, valid and invalid; an intake gets five times as many."""
 CHECKS = [not_a_server_error, content_type_conformance, status_code_conformance, response_schema_conformance]
 AUTHORIZED = {"Authorization": "Bearer all"}
 INTAKE = (
     "/conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/feedback",
     "/ingest/{tenant}/{project}/events",
 )
-PLACES = {"{tenant}": "acme", "{project}": "support", "{conversation_id}": "c-42", "{turn_id}": "t-7"}
+KNOWN = {"tenant": "acme", "project": "support", "conversation_id": "c-42", "turn_id": "t-7"}
+PLACES = {f"{{{name}}}": value for name, value in KNOWN.items()}
+SEARCH = "/conversations/{tenant}/{project}/feedback/search"
+LATEST = "/conversations/{tenant}/{project}/{conversation_id}/feedback/latest"
 HOSTILE_BODIES = {
     "nothing": b"",
     "no JSON": b"{",
@@ -84,7 +90,11 @@ async def described(stack: RunningStack) -> dict[str, Any]:
 
 
 def fuzz(description: dict[str, Any], url: str) -> tuple[int, list[str]]:
-    """Return the number of routes tried and the errors found."""
+    """Return the number of routes tried and the errors found.
+
+    Valid requests, and every second invalid one, name the turn that exists: routes reject an unknown turn before they
+    do anything.
+    """
     schema = schemathesis.openapi.from_dict(description)
     tried, faults = 0, list[str]()
     operations: Any = schema.get_all_operations()
@@ -93,7 +103,8 @@ def fuzz(description: dict[str, Any], url: str) -> tuple[int, list[str]]:
         tried += 1
         for mode in schemathesis.GenerationMode:
             try:
-                _try(operation, operation.as_strategy(generation_mode=mode), url)
+                is_known = st.just(True) if mode is schemathesis.GenerationMode.POSITIVE else st.booleans()
+                _try(operation, st.tuples(operation.as_strategy(generation_mode=mode), is_known), url)
             except hypothesis.errors.Unsatisfiable:
                 continue
             except BaseException as error:
@@ -103,7 +114,7 @@ def fuzz(description: dict[str, Any], url: str) -> tuple[int, list[str]]:
 
 def _try(operation: Any, strategy: Any, url: str) -> None:
     @hypothesis.settings(
-        max_examples=EXAMPLES,
+        max_examples=EXAMPLES * (5 if operation.path in INTAKE else 1),
         deadline=None,
         database=None,
         derandomize=True,
@@ -111,7 +122,10 @@ def _try(operation: Any, strategy: Any, url: str) -> None:
         suppress_health_check=list(hypothesis.HealthCheck),
     )
     @hypothesis.given(strategy)
-    def inner(case: Any) -> None:
+    def inner(tried: tuple[Any, bool]) -> None:
+        case, is_known = tried
+        if is_known:
+            case.path_parameters |= {name: KNOWN[name] for name in case.path_parameters if name in KNOWN}
         response = case.call(base_url=url, headers=AUTHORIZED, timeout=20)
         if response.status_code == 431:  # the server's own, before any route
             return
@@ -119,6 +133,42 @@ def _try(operation: Any, strategy: Any, url: str) -> None:
             case.validate_response(response, checks=CHECKS)
 
     inner()
+
+
+class Planted(Exception):
+    """A bug that a test plants."""
+
+
+@pytest.mark.parametrize(
+    ("path", "place", "condition"),
+    [
+        (INTAKE[0], "feedback.submission.explicit_event", lambda key, answer, judgement, *_: judgement.text),
+        (SEARCH, "reporting.api.conversations.search", lambda pool, at, span, filters, *_: filters != Filters()),
+        (LATEST, "reporting.api.conversations.latest", lambda _, at, asked: at.conversation_id == "c-42"),
+    ],
+    ids=["a text", "a filter", "a known conversation"],
+)
+async def test_a_planted_bug_is_found_within_the_budget(
+    stack: RunningStack, monkeypatch: pytest.MonkeyPatch, path: str, place: str, condition: Callable[..., bool]
+) -> None:
+    """Behind the checks of the body and of the turn."""
+    module, _, name = place.rpartition(".")
+    real = getattr(importlib.import_module(module), name)
+
+    def broken(*arguments: Any) -> Any:
+        if condition(*arguments):
+            raise Planted
+        return real(*arguments)
+
+    await stack.publish(*exchange("c-42", "t-7"))
+    await stack.quiet()
+    description = await described(stack)
+    description["paths"] = {path: {"post": description["paths"][path]["post"]}}
+    monkeypatch.setattr(importlib.import_module(module), name, broken)
+    async with served(stack) as url:
+        tried, faults = await asyncio.to_thread(fuzz, description, url)
+    assert tried == 1
+    assert any("Server error" in fault for fault in faults), faults
 
 
 async def test_fuzzed(stack: RunningStack) -> None:
