@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
-import pytest
 
 from contracts.erasure import Person
 from contracts.topics import TOPICS
@@ -197,11 +196,11 @@ def test_every_table_that_names_a_person_is_held() -> None:
     assert found - {"feedback.feedback"} <= held, "the feedback store is read through its port"
 
 
-@pytest.mark.parametrize("user", ["nobody", "' or 1=1 --", "person"])
-async def test_a_stranger_gets_nothing(postgres_url: str, tmp_path: Path, user: str) -> None:
+async def test_a_stranger_gets_nothing(postgres_url: str, tmp_path: Path) -> None:
     async with stack_with_everything(postgres_url, tmp_path) as stack:
         await stack.publish(message("q", "c1", senderId="person-a", content="zanzibar"))
         await settled(stack)
-        held = await archive(stack, user)
-        assert not any(held["tables"].values())
-        assert (held["feedback_store"], held["log"], held["objects"]) == ([], {}, [])
+        for user in ("nobody", "' or 1=1 --", "person"):
+            held = await archive(stack, user)
+            assert not any(held["tables"].values()), user
+            assert (held["feedback_store"], held["log"], held["objects"]) == ([], {}, []), user

@@ -1,4 +1,4 @@
-"""Token buckets in PostgreSQL: ten thousand people, several processes, time, erasure."""
+"""Token buckets in PostgreSQL: a thousand people, several processes, time, erasure."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ async def later(pool: Database, seconds: float) -> None:
     await pool.execute("update buckets set full_at = full_at - make_interval(secs => $1)", float(seconds))
 
 
-async def test_of_ten_thousand_people_those_above_the_limit_are_refused_and_nobody_else(pool: Database) -> None:
+async def test_of_a_thousand_people_those_above_the_limit_are_refused_and_nobody_else(pool: Database) -> None:
     """With a limit of one judgement a minute no token flows in during the test."""
     choose = random.Random(1)
-    attempts = {Person(choose.choice(["acme", "globex"]), f"p{n}"): choose.choice([1, 1, 1, 2]) for n in range(10_000)}
+    attempts = {Person(choose.choice(["acme", "globex"]), f"p{n}"): choose.choice([1, 1, 1, 2]) for n in range(1_000)}
     limit = PersonLimit(pool, 1)
     waiting = list(attempts)
     accepted: dict[Person, int] = {}
@@ -56,8 +56,8 @@ async def test_of_ten_thousand_people_those_above_the_limit_are_refused_and_nobo
     async with asyncio.timeout(55):
         await asyncio.gather(*(work() for _ in range(8)))
     assert set(accepted.values()) == {1}
-    assert 2_000 < sum(one > 1 for one in attempts.values()) < 3_000
-    assert await pool.fetchval("select count(*) from buckets") == 10_000
+    assert 200 < sum(one > 1 for one in attempts.values()) < 300
+    assert await pool.fetchval("select count(*) from buckets") == 1_000
     await later(pool, 60)
     await limit.purge()
     assert await pool.fetchval("select count(*) from buckets") == 0, "full buckets need no row"

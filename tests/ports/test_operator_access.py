@@ -269,3 +269,46 @@ async def test_the_last_use_of_a_key_is_known_to_the_minute(ann: Ann) -> None:
     assert await keys.authenticate(other)
     for wrong in (key[:-1], key + "x", "afs_" + key[4:], key.upper()):
         assert await keys.authenticate(wrong) is None
+
+
+@pytest.mark.parametrize("kind", ["session", "key"])
+async def test_what_ends_in_another_process_ends_here_within_two_seconds(ann: Ann, kind: str) -> None:
+    """docs/access.md: accounts and keys stop working within seconds."""
+    here: Any = AccountSessions(ann.pool, ann.clock, 7, quick()) if kind == "session" else ApiKeys(ann.pool, ann.clock)
+    secret = (
+        ann.valid["here"] if kind == "session" else await here.add("n", ["read"], ["acme/support"], "1", SUPPORT, "t")
+    )
+    assert await here.authenticate(secret)
+    if kind == "session":
+        await ann.accounts.disable("ann", SUPPORT)
+    else:
+        await ApiKeys(ann.pool, ann.clock).revoke(str((await here.list(SUPPORT))[0].id), SUPPORT)
+    ann.clock.forward(1.999)
+    assert await here.authenticate(secret), "a lookup per request would be a query per request"
+    ann.clock.forward(0.001)
+    assert await here.authenticate(secret) is None
+    ann.clock.forward(-1)
+    assert await here.authenticate(secret) is None, "it is not remembered any more"
+
+
+@pytest.mark.parametrize(
+    ("password", "is_accepted"),
+    [
+        ("x" * 7, False), ("x" * 8, True), ("é" * 7, False), ("x" * 1_024, True), ("x" * 1_025, False),
+        ("é" * 512, True), ("é" * 512 + "x", False), ("👍" * 8, True), ("👍" * 257, False),
+    ],
+)  # fmt: skip
+async def test_passwords_have_eight_characters_and_1024_bytes_at_most(password: str, is_accepted: bool) -> None:
+    if is_accepted:
+        stored = await quick().hashed(password)
+        assert password not in stored
+        assert await quick().matches(stored, password)
+        assert not await quick().matches(stored, password + "x")
+        assert not await quick().matches(stored, password[:-1])
+        assert not await quick().matches(None, password)
+        assert not await quick().matches("", password)
+        assert not await quick().matches("broken", password)
+    else:
+        with pytest.raises(RequestRefused) as refused:
+            await quick().hashed(password)
+        assert refused.value.status == 422

@@ -52,9 +52,7 @@ def burst(user: str = "sam", count: int = 30, at: float = 0, name: str = "", **m
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-async def test_of_ten_thousand_people_exactly_the_spammers_are_marked(
-    read_models: Database, take: Take, seed: int
-) -> None:
+async def test_of_a_crowd_exactly_the_spammers_are_marked(read_models: Database, take: Take, seed: int) -> None:
     said, spam = crowd(seed)
     choose = random.Random(seed)
     order = choose.sample(said, len(said))
