@@ -22,6 +22,7 @@ from tests.support.aggregate_recount import Raw, announced, recounted
 from tests.support.databases import empty_schema
 from tests.support.logs import RecordingLog
 from tests.support.reporting_events import START, batch, feedback, feedback_id
+from tests.support.waits import PATIENCE_SECONDS
 
 NEVER = 10**6
 """Number of changes, or of quiet seconds, that no test reaches."""
@@ -130,6 +131,26 @@ async def test_a_turn_is_announced_once_it_is_quiet(aggregates: PostgresAggregat
     assert log.messages == []
     await announcer(aggregates, log, after=NEVER, quiet=0).sweep()
     assert len(log.messages) == 1
+
+
+async def test_each_verdict_begins_the_quiet_time_anew(aggregates: PostgresAggregates) -> None:
+    """docs/aggregates.md: once none has changed for the seconds."""
+    pool = aggregates._pool
+    await take(aggregates, feedback("a", user="ann"))
+    await pool.execute("update aggregated_turns set changed_at = changed_at - interval '100 seconds'")
+    await take(aggregates, feedback("b", user="bob"))
+    assert await aggregates.recount(NEVER, 90) == 0
+    await pool.execute("update aggregated_turns set changed_at = changed_at - interval '100 seconds'")
+    assert await aggregates.recount(NEVER, 90) == 1
+
+
+async def test_a_turn_that_another_process_sums_up_holds_nobody(aggregates: PostgresAggregates) -> None:
+    await take(aggregates, feedback("a"), feedback("o", turn="other"))
+    async with aggregates._pool.acquire() as other, other.transaction():
+        await other.execute("select from aggregated_turns where turn_id = 't1' for update")
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert await aggregates.recount(1, 0) == 1
+    assert await aggregates.recount(1, 0) == 1
 
 
 async def test_a_retraction_clears_and_a_new_verdict_restores(aggregates: PostgresAggregates) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from contracts.erasure import Erasure, Person
+from contracts.erasure import ERASURE_MARGIN, Erasure, Person
 from contracts.instants import DAY, MINUTE, SECOND, format_instant
 from reporting.issues.notices import ResolutionAnnouncer
 from reporting.issues.store import IssueChange, IssueState, change, merge
@@ -187,6 +187,19 @@ async def test_an_erased_person_is_not_told(read_models: asyncpg.Pool, take: Tak
     await erase(read_models, "bob", START + DAY)
     left = await read_models.fetch("select user_id from resolution_notices")
     assert [row["user_id"] for row in left] == ["back"]
+
+
+@pytest.mark.parametrize(("moment", "is_told"), [(ERASURE_MARGIN, False), (ERASURE_MARGIN + 1, True)])
+async def test_who_rejects_again_after_the_margin_of_an_erasure_is_told(
+    read_models: asyncpg.Pool, take: Take, moment: int, is_told: bool
+) -> None:
+    issue = await issue_with(read_models, ["t1"])
+    await ErasureLedger(read_models).note([Erasure(Person("acme", "eve"), "r", START)])
+    await take(no("eve").model_copy(update={"occurred_at": START + moment}))
+    await set_state(read_models, issue, "resolved")
+    log = RecordingLog()
+    await announcer(read_models, log).sweep()
+    assert told(log) == (["eve"] if is_told else [])
 
 
 async def test_an_erasure_between_note_and_announcement_keeps_the_event_back(

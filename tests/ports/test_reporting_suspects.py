@@ -270,3 +270,41 @@ async def test_marks_that_could_not_be_written_are_written_later(read_models: as
     await read_models.execute("alter table away rename to suspect_decisions")
     assert await work.catch_up() == 30
     assert set(await marked(read_models)) == {event.feedback_id for event in said}
+
+
+async def test_that_a_verdict_is_spam_is_decided_for_it_alone_and_the_last_decision_is_kept(
+    read_models: asyncpg.Pool, take: Take
+) -> None:
+    said = burst()
+    await take(*said)
+    await job(read_models).catch_up()
+    one = said[0].feedback_id
+    for by, now, suspect in (("rita", NOW, False), ("rob", NOW + 1, True)):
+        assert await decide(read_models, AT, one, by, now, suspect=suspect, whole_person=suspect) == 1
+    rows = await read_models.fetch("select feedback_id, suspect, decided_by, decided_at from suspect_decisions")
+    assert [tuple(row) for row in rows] == [(one, True, "rob", NOW + 1)]
+
+
+async def test_a_reader_with_a_watermark_learns_of_marks_and_decisions(read_models: asyncpg.Pool, take: Take) -> None:
+    """They change what counts, although no event arrives."""
+    said = burst()
+    await take(*said)
+    watermark = ""
+    async with api(read_models) as http:
+
+        async def changed() -> dict[str, str | None]:
+            nonlocal watermark
+            asked = {"watermark": watermark} if watermark else {}
+            answer = (await http.post(f"{PROJECT}/c0/feedback/latest", json=asked)).json()
+            watermark = answer["watermark"]
+            return {one["turn_id"]: one["reaction"] for one in answer["items"]}
+
+        turns = {f"samt{n}" for n in range(0, 30, 9)}
+        assert await changed() == dict.fromkeys(turns, "not_ok")
+        assert await changed() == {}
+        await job(read_models).catch_up()
+        assert await changed() == dict.fromkeys(turns)
+        await decide(read_models, AT, said[0].feedback_id, "rita", NOW, suspect=False, whole_person=False)
+        assert await changed() == {"samt0": "not_ok"}
+        await decide(read_models, AT, said[0].feedback_id, "rita", NOW, suspect=True, whole_person=False)
+        assert await changed() == {"samt0": None}

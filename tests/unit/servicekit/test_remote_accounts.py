@@ -94,6 +94,13 @@ async def test_an_answer_holds_for_two_seconds_for_its_token_only() -> None:
     assert reporting.asked == [SESSION, KEY, SESSION, SESSION], "refusals are not remembered"
 
 
+async def test_a_closed_one_asks_nobody() -> None:
+    reporting = Reporting(known)
+    await reporting.remote.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        await reporting.remote.authenticate(SESSION)
+
+
 async def test_an_answer_does_not_outlive_an_outage() -> None:
     reporting = Reporting(known)
     assert await reporting.remote.authenticate(SESSION) == HELD
