@@ -43,11 +43,12 @@ def events(phase: str) -> Iterator[bytes]:
             at = {"occurredAt": f"2026-01-01T10:00:{moment:02}Z", "eventId": f"{place['conversationId']}-{moment}"}
             return json.dumps({"topic": f"chat.message.{topic}", **at, **place, **fields}).encode()
 
-        ann: dict[str, Any] = {"senderId": "ann", "senderType": "human", "userType": "human"}
+        person = f"person-{phase}-{number}"  # one person who rates all alike would be suspect
+        ann: dict[str, Any] = {"senderId": person, "senderType": "human", "userType": "human"}
         bot: dict[str, Any] = {"senderId": "bot", "senderType": "agent", "agentId": "bot"}
         yield event("ingested", 1, messageId="1", content="When does it open?", **ann)
         yield event("ingested", 2, messageId="2", content="It opens at nine.", **bot)
-        yield event("reaction.ingested", 3, messageId="2", userId="ann", userType="human", emoji="👍", action="added")
+        yield event("reaction.ingested", 3, messageId="2", userId=person, userType="human", emoji="👍", action="added")
         yield event("reply.ingested", 4, messageId="3", originalMessageId="2", content="Thanks, that helps.", **ann)
 
 
