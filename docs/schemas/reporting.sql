@@ -1,6 +1,29 @@
 -- Tables of reporting after all migrations, made by `make docs`. The service applies services/reporting/migrations.
 -- The table `migrations` has the applied files.
 
+-- Who read transcripts, exported, erased, or changed alert rules or access. One row for all readings of a
+-- conversation by one caller in an hour
+create table access_log (
+    id bigint not null generated always as identity,
+    -- Time in microseconds
+    at bigint not null,
+    tenant text not null,
+    -- Null: the whole tenant
+    project text,
+    -- Subject of the token, account or key
+    actor text not null,
+    action text not null,
+    -- The conversation, the format of an export, the id of an erasure request, the name of a rule, or what was
+    -- changed in the access
+    about text not null,
+    primary key (id),
+    check (action = any (array['read', 'exported', 'erased', 'changed rule', 'changed access']))
+);
+create index access_log_at on access_log (at);
+create unique index access_log_erased on access_log (tenant, about) where action = 'erased';
+create unique index access_log_read on access_log (actor, about, tenant, project, (at / '3600000000'::bigint)) where action = 'read';
+create index access_log_tenant on access_log (tenant, at desc);
+
 -- Argon2 hash of each password, and SHA-256 of the unused link to set one
 create table account_secrets (
     name text not null,

@@ -184,6 +184,8 @@ class FeedbackErasureRequested(Envelope):
     """The person."""
     request_id: Id
     """The id of the erasure request, for the operator's records."""
+    requested_by: Id | None = None
+    """The subject of the token with which the erasure was requested; null if it is unknown."""
 
 
 FeedbackKeeper = Literal["chat_bridge", "feedback", "inference", "reporting"]

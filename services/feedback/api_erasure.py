@@ -11,7 +11,7 @@ from contracts.feedback import FeedbackErasureRequested, FeedbackKeeper
 from contracts.instants import format_instant
 from contracts.topics import ERASURE_REQUESTED
 from feedback.erasure_status import ErasureStatuses
-from servicekit import Clock, Message, Producer, RequestRefused, Routes
+from servicekit import Caller, Clock, Message, Producer, RequestRefused, Routes
 
 PERSON = "/tenants/{tenant}/users/{user_id:segment}"
 ERASURE = "/tenants/{tenant}/erasures/{request_id:segment}"
@@ -65,6 +65,7 @@ def erasure_router(log: Producer, statuses: ErasureStatuses, clock: Clock) -> Ro
     async def erase(
         tenant: Name,
         user_id: Id,
+        caller: Caller,
     ) -> AcceptedErasure:
         """Erase everything that a person has said up to now, in all projects of the tenant.
 
@@ -73,7 +74,12 @@ def erasure_router(log: Producer, statuses: ErasureStatuses, clock: Clock) -> Ro
         """
         request_id = str(uuid4())
         event = FeedbackErasureRequested(
-            event_id=request_id, occurred_at=clock.now(), tenant=tenant, user_id=user_id, request_id=request_id
+            event_id=request_id,
+            occurred_at=clock.now(),
+            tenant=tenant,
+            user_id=user_id,
+            request_id=request_id,
+            requested_by=caller.subject,
         )
         await log.send([Message.of(ERASURE_REQUESTED, event)])
         url = f"/tenants/{tenant}/erasures/{request_id}"

@@ -12,6 +12,7 @@ import asyncpg
 from contracts.where import FeedbackState
 from reporting.access.accounts import Accounts
 from reporting.access.keys import ApiKeys
+from reporting.access.log import AccessLog
 from reporting.access.sessions import AccountSessions
 from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.evaluation import AlertEvaluator
@@ -77,11 +78,15 @@ class ReportingParts:
         return Accounts(self.pool, self.service.context.clock)
 
     @property
+    def access_log(self) -> AccessLog:
+        return AccessLog(self.pool, self.service.context.clock)
+
+    @property
     def alert_administration(self) -> AlertAdministration:
         return AlertAdministration(self.reads, self.pool, self.alerts, self.alert_courier, self.service.context.clock)
 
     def projection_handler(self) -> ProjectionHandler:
-        return ProjectionHandler(self.store, self.settings.compared_attributes)
+        return ProjectionHandler(self.store, self.settings.compared_attributes, self.access_log)
 
     def webhook_handler(self) -> WebhookHandler:
         return WebhookHandler(self.endpoints, self.deliveries, self.service.context.clock)

@@ -19,6 +19,7 @@ from reporting.dashboard.routes import FILES, PAGES, pages_router
 from reporting.dashboard.sign_in import LINK, PASSWORD, password_router
 from reporting.egress.webhooks.handlers import ErasureRequestHandler
 from reporting.parts import ReportingParts, open_parts
+from reporting.read_models.erasure_log import ErasureLogHandler
 from reporting.read_models.where import feedback_of, is_noted
 from reporting.settings import ReportingSettings
 from reporting.sql import SQL
@@ -40,7 +41,8 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     ReportingSettings,
     open_parts,
     reads=[
-        Reads("reporting", ReportingParts.projection_handler, is_noted),
+        # Who asked for an erasure is logged as well.
+        Reads("reporting", ReportingParts.projection_handler, is_noted, around=ErasureLogHandler),
         Reads(
             *("webhooks", ReportingParts.webhook_handler, "dead letters"),
             # Receivers have the person's text too, so the request goes to them as well.
@@ -51,7 +53,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     serves=[
         Serves(
             lambda parts: conversations_router(
-                parts.reads, parts.service.context.clock, parts.settings.artifact_store_url
+                parts.reads, parts.service.context.clock, parts.settings.artifact_store_url, parts.access_log
             ),
             {
                 ("POST", PROJECT + "/feedback/conversations-in-period"): needs(READ),
@@ -73,7 +75,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 ("GET", PROJECT + "/feedback/reasons"): needs(READ),
             },
         ),
-        Serves(lambda parts: exports_router(parts.reads), {("GET", EXPORTS): needs(EXPORT)}),
+        Serves(lambda parts: exports_router(parts.reads, parts.access_log), {("GET", EXPORTS): needs(EXPORT)}),
         Serves(
             lambda parts: audit_router(parts.reads, parts.pool, parts.service.context.clock),
             {("GET", AUDIT): needs(READ), ("GET", DRAWS): needs(REVIEW), ("POST", DRAWS): needs(REVIEW)},
@@ -113,6 +115,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 parts.settings.trace_url_template,
                 parts.where,
                 parts.alert_administration,
+                parts.access_log,
             ),
             {("GET", path): needs(READ) for path in PAGES}
             | {("GET", path): needs(EXPORT) for path in FILES}
@@ -121,7 +124,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         ),
         Serves(lambda _: callers_router(), {("GET", OWN_CALLER): needs()}),
         Serves(
-            lambda parts: access_router(parts.sessions, parts.accounts, parts.keys, parts.reads),
+            lambda parts: access_router(parts.sessions, parts.accounts, parts.keys, parts.reads, parts.access_log),
             {
                 ("GET", ACCESS): needs(READ),
                 ("POST", ACCESS): needs(READ),
@@ -165,6 +168,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("alert_digests", "alert_days", "period_end", "microseconds"),
         Keeps("journal", "journal_days", "noted_at"),
         Keeps("account_sessions", "session_days", "created_at", "microseconds"),
+        Keeps("access_log", "access_log_days", "at", "microseconds"),
         Keeps("sign_in_attempts", "session_days", "since", "microseconds"),
         # Rows of `forgotten` stop older announcements from restoring erased feedback. They are not needed once the
         # topics' retention has removed those announcements. Revisions are log times in milliseconds.

@@ -55,6 +55,8 @@ class ReportingSettings(ReadSettings):
     """Days after a resolution within which people are told, and retention of the notes that they were."""
     session_days: float = Field(default=7, gt=0)
     """Time after which a person who signed in with a password must sign in again, in days."""
+    access_log_days: float = Field(default=365, ge=0)
+    """Retention of the access log (docs/access.md), in days; 0 keeps all."""
     person_limit: int = Field(default=60, ge=0, le=1_000_000)
     """Emoji that count in a person's minute; more are marked as suspect. 0: no limit."""
     burst_turns: int = Field(default=20, ge=0, le=1_000_000)

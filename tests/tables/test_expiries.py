@@ -105,6 +105,7 @@ LIMITS = [
     Limit("reporting", "journal", "noted_at", 7),
     Limit("reporting", "account_sessions", "created_at", 7, "microseconds", {"name": "ann"}),
     Limit("reporting", "sign_in_attempts", "since", 7, "microseconds"),
+    Limit("reporting", "access_log", "at", 365, "microseconds", {"action": "exported"}),
     Limit("reporting", "forgotten", "revision", 30, "milliseconds"),
 ]
 

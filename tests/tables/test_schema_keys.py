@@ -48,6 +48,7 @@ KEYS: Mapping[str, list[set[str]]] = {
     "inference.messages": [MESSAGE],
     "inference.turns": [TURN],
     "inference.verdicts": [MESSAGE],
+    "reporting.access_log": [{"id"}, {"tenant", "about"}, {"tenant", "project", "actor", "action", "about", "at"}],
     "reporting.alert_digests": [{"tenant", "project", "period_end"}],
     "reporting.alert_rules": [{"tenant", "project", "name"}],
     "reporting.alerts": [{"id"}, {"tenant", "project", "rule", "kind", "agent", "version", "issue", "over_at"}],

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import asyncpg
 
+from reporting.access.log import AccessLog
 from reporting.alerts.messages import Announcement
 from reporting.alerts.rules import AlertRule, ProjectRule
 from reporting.alerts.sending import AlertCourier
@@ -65,6 +66,7 @@ class AlertAdministration:
         self._settings = settings
         self._courier = courier
         self._clock = clock
+        self._log = AccessLog(writes, clock)
 
     async def overview(self, at: Project | None) -> AlertOverview:
         """Return the alerts, rules and channels of a project, or of the platform (None)."""
@@ -81,8 +83,11 @@ class AlertAdministration:
         ]
         return AlertOverview(await alert_rows(self._reads, at), rules, channels)
 
-    async def set_rule(self, at: Project, rule: ProjectRule) -> None:
-        """Store a rule. Raises RequestRefused if the file has a rule of this name, or if a channel is unknown."""
+    async def set_rule(self, at: Project, rule: ProjectRule, by: str) -> None:
+        """Store a rule in the name of `by`.
+
+        Raises RequestRefused if the file has a rule of this name, or if a channel is unknown.
+        """
         if any(one.name == rule.name for one in self._settings.rules.get(at, ())):
             raise RequestRefused(409, "The file has a rule of this name: change it there, or choose another name.")
         known = {one.settings.name for one in self._settings.channels_of(at)}
@@ -90,11 +95,13 @@ class AlertAdministration:
             raise RequestRefused(422, "channels: must be names of channels of this project.")
         if not await set_rule(self._writes, at, rule, self._clock.now()):
             raise RequestRefused(409, f"A project has at most {MOST_RULES} rules of this kind: remove one first.")
+        await self._log.note(by, *at, "changed rule", rule.name)
 
-    async def remove_rule(self, at: Project, name: str) -> None:
+    async def remove_rule(self, at: Project, name: str, by: str) -> None:
         """Delete a stored rule; its alerts end at the next evaluation. Raises RequestRefused if there is none."""
         if not await delete_rule(self._writes, at, name):
             raise RequestRefused(404, "There is no rule of that name, or it is in the file.")
+        await self._log.note(by, *at, "changed rule", name)
 
     async def test(self, at: Project, channel: str) -> AttemptResult:
         """Send a test message. Raises RequestRefused if the project has no such channel."""

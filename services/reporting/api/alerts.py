@@ -15,7 +15,7 @@ from reporting.alerts.store import AlertRow
 from reporting.api.conversations import FAILURES, PROJECT
 from reporting.queries.answers import ResponseModel, Time
 from reporting.queries.selection import Project
-from servicekit import Routes
+from servicekit import Caller, Routes
 
 ALERTS: Final = PROJECT + "/alerts"
 RULES, REMOVALS, TESTS = ALERTS + "/rules", ALERTS + "/removals", ALERTS + "/tests"
@@ -127,16 +127,16 @@ def alerts_router(administration: AlertAdministration) -> Routes:
         refuses={409: "The file has a rule of this name, or there are too many rules."},
     )
     async def set_rule(
-        tenant: Name, project: Name, body: Annotated[ProjectRule, Body(discriminator="kind")]
+        tenant: Name, project: Name, body: Annotated[ProjectRule, Body(discriminator="kind")], caller: Caller
     ) -> ChangedRule:
         """Store a rule, in place of one of the same name that was set here."""
-        await administration.set_rule(Project(tenant, project), body)
+        await administration.set_rule(Project(tenant, project), body, caller.subject)
         return ChangedRule(name=body.name, state="stored")
 
     @router.at("POST", REMOVALS, summary="Remove an alert rule", refuses={404: "No rule of that name was set here."})
-    async def remove(tenant: Name, project: Name, body: RuleName) -> ChangedRule:
+    async def remove(tenant: Name, project: Name, body: RuleName, caller: Caller) -> ChangedRule:
         """Remove a rule that was set here. Its open alerts end within a minute."""
-        await administration.remove_rule(Project(tenant, project), body.name)
+        await administration.remove_rule(Project(tenant, project), body.name, caller.subject)
         return ChangedRule(name=body.name, state="removed")
 
     @router.at("POST", TESTS, summary="Test an alert channel", refuses={404: "The project has no such channel."})

@@ -9,6 +9,7 @@ from fastapi import Query
 
 from contracts.base import Id, Name
 from contracts.instants import DAY
+from reporting.access.log import AccessLog
 from reporting.api.bodies import ArtifactsBody, LatestBody, PeriodBody, SearchBody, TurnsBody
 from reporting.api.queries.artifacts import Artifacts, artifacts
 from reporting.api.queries.conversations import ConversationsInPeriod, conversations_in_period
@@ -31,8 +32,13 @@ FAILURES = {
 """Error responses that every route may return."""
 
 
-def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: str | None = None) -> Routes:
-    """Return the routes that query conversations, turns and their feedback."""
+def conversations_router(
+    pool: asyncpg.Pool,
+    clock: Clock,
+    artifact_store_url: str | None = None,
+    access_log: AccessLog | None = None,
+) -> Routes:
+    """Return the routes that query conversations, turns and their feedback; `access_log` notes who read turns."""
     router = Routes("reporting", FAILURES)
 
     @router.at("POST", PROJECT + "/feedback/conversations-in-period")
@@ -68,12 +74,17 @@ def conversations_router(pool: asyncpg.Pool, clock: Clock, artifact_store_url: s
         )
 
     @router.at("POST", CONVERSATION + "/turns-with-feedbacks")
-    async def turns(tenant: Name, project: Name, conversation_id: Id, body: TurnsBody) -> TurnsWithFeedbacks:
+    async def turns(
+        tenant: Name, project: Name, conversation_id: Id, body: TurnsBody, caller: Caller
+    ) -> TurnsWithFeedbacks:
         """List the conversation's turns in time order, with their texts and effective reactions."""
         since = max(0, clock.now() - body.days * DAY)
         at = ConversationScope(tenant, project, conversation_id)
         async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
-            return await turns_with_feedbacks(connection, at, body.turn_ids, since, body.limit, body.cursor)
+            found = await turns_with_feedbacks(connection, at, body.turn_ids, since, body.limit, body.cursor)
+        if access_log is not None and found.turns:
+            await access_log.note(caller.subject, tenant, project, "read", conversation_id)
+        return found
 
     @router.at("POST", CONVERSATION + "/feedback/latest")
     async def latest_feedback(tenant: Name, project: Name, conversation_id: Id, body: LatestBody) -> Latest:

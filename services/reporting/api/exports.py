@@ -12,6 +12,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from contracts.base import Name
+from reporting.access.log import AccessLog
 from reporting.api.bodies import FilterBody
 from reporting.api.conversations import FAILURES, PROJECT
 from reporting.egress.exports.cases import cases
@@ -27,7 +28,7 @@ from reporting.egress.exports.files import (
 )
 from reporting.queries.projects import is_known
 from reporting.queries.selection import Filters, Project
-from servicekit import RequestRefused, Routes
+from servicekit import Caller, RequestRefused, Routes
 
 EXPORT = PROJECT + "/exports/{wanted:segment}"
 
@@ -50,8 +51,8 @@ class ExportQuestion(FilterBody):
         return found if wanted == "events" or found.feedback_type else replace(found, feedback_type="verdict")
 
 
-def exports_router(pool: asyncpg.Pool) -> Routes:
-    """Return the route that streams exports."""
+def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> Routes:
+    """Return the route that streams exports. Without an `access_log` nothing is noted."""
     router = Routes("exports", FAILURES)
 
     @router.at(
@@ -66,6 +67,7 @@ def exports_router(pool: asyncpg.Pool) -> Routes:
         project: Name,
         wanted: Format,
         question: Annotated[ExportQuestion, Query()],
+        caller: Caller,
     ) -> StreamingResponse:
         """Stream the matching feedback as training examples, newest first, in TRL's conversational columns.
 
@@ -82,6 +84,8 @@ def exports_router(pool: asyncpg.Pool) -> Routes:
             ) from None
         if not await is_known(pool, Project(tenant, project)):
             raise RequestRefused(404, f"The project {project} of the tenant {tenant} has no messages and no feedback.")
+        if access_log is not None:
+            await access_log.note(caller.subject, tenant, project, "exported", wanted)
         rows = examples(cases(pool, Project(tenant, project), question.span, question.filters_for(wanted)), wanted)
         stream = as_jsonl(rows) if question.file == "jsonl" else as_parquet(rows, wanted)
         # Make the first chunk before the response starts, so that an unavailable database gives a 503.

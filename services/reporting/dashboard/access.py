@@ -12,6 +12,7 @@ from fastapi import APIRouter, Request, Response
 from contracts.scopes import ALL_SCOPES
 from reporting.access.accounts import LINK_DAYS, Accounts
 from reporting.access.keys import DEFAULT_DAYS, MOST_DAYS, ApiKeys
+from reporting.access.log import MOST_ENTRIES, AccessLog
 from reporting.access.passwords import LONGEST, SHORTEST
 from reporting.access.roles import ALL, MEANINGS, ROLES, ProjectSet, account_name, managed_by, may_give_access
 from reporting.access.sessions import SUBJECT, AccountSessions
@@ -28,7 +29,9 @@ KEYS: Final = ACCESS + "/keys"
 COOKIE: Final = "agent_feedback_token"
 
 
-def access_router(sessions: AccountSessions, accounts: Accounts, keys: ApiKeys, reads: asyncpg.Pool) -> APIRouter:
+def access_router(
+    sessions: AccountSessions, accounts: Accounts, keys: ApiKeys, reads: asyncpg.Pool, log: AccessLog
+) -> APIRouter:
     """Return the routes of the page of access."""
     router = APIRouter(include_in_schema=False)
 
@@ -49,6 +52,8 @@ def access_router(sessions: AccountSessions, accounts: Accounts, keys: ApiKeys, 
             accounts=await accounts.list(access) if admin else [],
             keys=await keys.list(access) if admin else [],
             new_key=key,
+            log=await log.newest(access) if admin else [],
+            most_entries=MOST_ENTRIES,
             all_scopes=sorted(ALL_SCOPES),
             default_days=DEFAULT_DAYS,
             most_days=MOST_DAYS,
@@ -88,7 +93,8 @@ def access_router(sessions: AccountSessions, accounts: Accounts, keys: ApiKeys, 
         caller: Caller = request.state.caller
         try:
             form = await read_form(request)
-            said, secret = await _carry_out(accounts, form, caller)
+            said, secret, changed = await _carry_out(accounts, form, caller)
+            await log.note(caller.subject, managed_by(caller).tenant, None, "changed access", changed)
         except RequestRefused as refusal:
             return await shown(request, FormOutcome(str(refusal), failed=True), status=refusal.status)
         sessions.forget()
@@ -101,11 +107,14 @@ def access_router(sessions: AccountSessions, accounts: Accounts, keys: ApiKeys, 
         try:
             within, form = managed_by(caller), await read_form(request)
             if "revoke" in form:
-                said = f"The key {await keys.revoke(field(form, 'revoke'), within)} was revoked."
+                key = await keys.revoke(field(form, "revoke"), within)
+                said, changed = f"The key {key} was revoked.", f"key {key}: revoked"
             else:
                 named, scopes, days = field(form, "name"), form.get("scope", []), field(form, "days")
                 secret = await keys.add(named, scopes, _places(form), days, within, caller.subject)
                 said = "Copy this key: it is not stored and cannot be shown again."
+                changed = f"key {named.strip()}: created"
+            await log.note(caller.subject, within.tenant, None, "changed access", changed)
         except RequestRefused as refusal:
             return await shown(request, FormOutcome(str(refusal), failed=True), status=refusal.status)
         return await shown(request, FormOutcome(said), key=secret)
@@ -122,8 +131,8 @@ def password_link(base: str, secret: str) -> str:
     return f"{base.rstrip('/')}{LINK}?{urlencode({'link': secret})}"
 
 
-async def _carry_out(accounts: Accounts, form: Mapping[str, list[str]], caller: Caller) -> tuple[str, str]:
-    """Execute a form about accounts. Return a sentence, and the secret of a new link or the empty string."""
+async def _carry_out(accounts: Accounts, form: Mapping[str, list[str]], caller: Caller) -> tuple[str, str, str]:
+    """Execute a form about accounts. Return a sentence, the secret of a new link if any, and an entry of the log."""
     within = managed_by(caller)
     for action in ("link", "disable", "enable", "remove"):
         if action in form:
@@ -132,18 +141,21 @@ async def _carry_out(accounts: Accounts, form: Mapping[str, list[str]], caller: 
                 raise RequestRefused(409, "Another administrator must do this: it is your own account.")
             if action == "link":
                 secret = await accounts.link(name, within)
-                return f"{name} sets a password with this link. It works once, for {LINK_DAYS} days.", secret
+                said = f"{name} sets a password with this link. It works once, for {LINK_DAYS} days."
+                return said, secret, f"account {name}: link"
             await getattr(accounts, action)(name, within)
-            return f"The account {name} was {action.removesuffix('e')}ed.", ""
+            done = f"{action.removesuffix('e')}ed"
+            return f"The account {name} was {done}.", "", f"account {name}: {done}"
     places = _places(form)
     name, role = field(form, "name"), field(form, "role")
     if "change" in form:
         await accounts.change(field(form, "change"), role, places, within)
-        return f"The account {field(form, 'change')} was changed.", ""
+        return f"The account {field(form, 'change')} was changed.", "", f"account {field(form, 'change')}: {role}"
     secret = await accounts.add(name, role, places, within, caller.subject)
     return (
         f"{name.strip().lower()} was added. Send this link; it sets the password, once, within {LINK_DAYS} days.",
         secret,
+        f"account {name.strip().lower()}: added as {role}",
     )
 
 

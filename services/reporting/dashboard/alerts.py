@@ -44,7 +44,7 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
     try:
         said = parse_qs((await request.body())[:_MOST_BYTES].decode("ascii"), max_num_fields=_MOST_FIELDS)
         if "remove" in said:
-            await administration.remove_rule(at, said["remove"][0])
+            await administration.remove_rule(at, said["remove"][0], request.state.caller.subject)
             return FormOutcome(f"The rule {said['remove'][0]} was removed.")
         if "test" in said:
             result = await administration.test(at, said["test"][0])
@@ -52,7 +52,7 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
                 return FormOutcome(f"The channel {said['test'][0]} accepted the test message.")
             return FormOutcome(f"The test message was not delivered: {result.what}.", failed=True)
         rule = PROJECT_RULE.validate_python(_rule_of(said))
-        await administration.set_rule(at, rule)
+        await administration.set_rule(at, rule, request.state.caller.subject)
     except RequestRefused as refusal:
         return FormOutcome(str(refusal), failed=True)
     except ValidationError as error:

@@ -13,6 +13,7 @@ from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
 from contracts.scopes import ADMIN, EXPORT, OPERATE, REVIEW
+from reporting.access.log import AccessAction, AccessLog
 from reporting.alerts.administration import AlertAdministration
 from reporting.api.audit.routes import DRAWS, figures
 from reporting.api.audit.routes import PAGE as AUDIT
@@ -144,13 +145,18 @@ def pages_router(
     trace_url_template: str | None = None,
     where: Where | None = None,
     alert_administration: AlertAdministration | None = None,
+    access_log: AccessLog | None = None,
 ) -> APIRouter:
     """Return the routes of all pages and assets. Each of them requires a token.
 
-    Without a `alert_administration` there is no page of alerts.
+    Without an `alert_administration` there is no page of alerts, and without an `access_log` nothing is noted.
     """
     router = APIRouter(include_in_schema=False, route_class=PageRoute)
     shared = SharedHealth(health, clock)
+
+    async def note(visit: Visit, action: AccessAction, about: str) -> None:
+        if access_log is not None:
+            await access_log.note(visit.caller.subject, *visit.at, action, about)
 
     async def health_for(caller: Caller) -> HealthFacts | None:
         # Health covers the whole platform, so only a caller for all tenants and projects sees it.
@@ -349,6 +355,7 @@ def pages_router(
         shown = await reading.conversation(pool, visit.at, view, span, reviewer, trace_url_template)
         if shown is None:
             return error_page(404, "No such conversation", "This project has no messages and no feedback of it.")
+        await note(visit, "read", view.id)
         if reviewer and view.audit is not None:
             shown = replace(shown, queue=await audit_at(pool, visit.at, view, visit.link))
         elif reviewer and view.queue and shown.came_from is not None:
@@ -359,9 +366,11 @@ def pages_router(
         return every(pool, visit.at, span, visit.view.listed)
 
     async def as_csv(visit: Visit) -> Response:
+        await note(visit, "exported", "csv")
         return _file(exports.as_csv(rows_of(visit, await span_of(visit))), "text/csv; charset=utf-8", "feedback.csv")
 
     async def as_jsonl(visit: Visit) -> Response:
+        await note(visit, "exported", "jsonl")
         lines = exports.as_jsonl(rows_of(visit, await span_of(visit)))
         return _file(lines, "application/x-ndjson", "feedback.jsonl")
 

@@ -7,6 +7,7 @@ from typing import Any, Final, get_args
 
 from contracts.feedback import FeedbackCreated, FeedbackSessionCreated
 from contracts.versions import MessageEvent
+from reporting.access.log import AccessLog
 from reporting.read_models.projection import (
     feedback_outcomes,
     feedback_row,
@@ -26,9 +27,15 @@ _MESSAGES: Final = frozenset(get_args(MessageEvent))
 class ProjectionHandler(Handler, tombstones=True):
     """Handler of the consumer group `reporting`."""
 
-    def __init__(self, store: ReadModelStore, attributes: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        store: ReadModelStore,
+        attributes: frozenset[str] = frozenset(),
+        access_log: AccessLog | None = None,
+    ) -> None:
         self._store = store
         self._attributes = attributes
+        self.access_log = access_log
 
     async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
         """Write the batch to the read models. Return each record's outcome, in the batch's order.

@@ -1,0 +1,25 @@
+"""Handler that logs who asked for erasures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from contracts.feedback import FeedbackErasureRequested
+from reporting.read_models.handlers import ProjectionHandler
+from servicekit import Handler, Outcome, Received, Tombstone
+
+
+class ErasureLogHandler(Handler, tombstones=True):
+    """Handler that adds requests for erasures to the access log, around the handler `inner` that carries them out."""
+
+    def __init__(self, inner: Handler, projection: ProjectionHandler) -> None:
+        self._inner = inner
+        self._log = projection.access_log
+
+    async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
+        outcomes = await self._inner.handle(batch)
+        for one in batch:
+            if self._log is not None and isinstance(one, Received) and isinstance(one.event, FeedbackErasureRequested):
+                await self._log.note_erasure(one.event)
+        return outcomes

@@ -1,0 +1,84 @@
+"""The log of who read transcripts, exported, erased, or changed alert rules or access."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest_asyncio
+
+from tests.support.running_stack import RunningStack, exchange, running_stack
+
+PLACE = "/conversations/acme/support"
+TRANSCRIPT = "/dashboard/conversation?at=acme/support&id=c1"
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
+    async with running_stack(postgres_url) as running:
+        await running.publish(*exchange("c1", "t1"))
+        await running.publish(*({**event, "tenant": "globex"} for event in exchange("c1", "t1")))
+        await running.quiet()
+        yield running
+
+
+async def entries(stack: RunningStack) -> list[tuple[str | None, ...]]:
+    connection = await asyncpg.connect(stack.database_url)
+    try:
+        rows = await connection.fetch(
+            "select actor, action, about, tenant, project from reporting.access_log order by id"
+        )
+    finally:
+        await connection.close()
+    return [tuple(row.values()) for row in rows]
+
+
+async def test_each_access_to_texts_is_logged_with_who_did_it(stack: RunningStack) -> None:
+    async with stack.client("acme") as acme, stack.client("reviewer") as rita, stack.client("all") as local:
+        for client in (rita, rita, acme):
+            assert (await client.get(TRANSCRIPT)).status_code == 200
+        turns = await rita.post(f"{PLACE}/c1/turns-with-feedbacks", json={})
+        assert turns.status_code == 200
+        assert (await rita.get("/dashboard/conversation?at=acme/support&id=unknown")).status_code == 404
+        assert (await rita.get("/dashboard/feedback?at=acme/support")).status_code == 200
+        for path in ("/dashboard/feedback.csv", "/dashboard/feedback.jsonl", f"{PLACE}/exports/kto"):
+            assert (await acme.get(path, params={"at": "acme/support"} if "dash" in path else {})).status_code == 200
+            assert (await rita.get(path)).status_code == 403
+        rule = {"name": "few", "kind": "silence"}
+        assert (await acme.post(f"{PLACE}/alerts/rules", json=rule)).status_code == 200
+        assert (await acme.post(f"{PLACE}/alerts/removals", json={"name": "few"})).status_code == 200
+        added = {"name": "bo", "role": "reader", "place": "acme/support"}
+        assert (await acme.post("/dashboard/access/accounts", data=added)).status_code == 200
+        refused = {**added, "place": "globex/support"}
+        assert (await acme.post("/dashboard/access/accounts", data=refused)).status_code == 403
+        gone = await local.delete("/tenants/acme/users/someone")
+        assert gone.status_code == 202
+        await stack.quiet()
+    place = ("acme", "support")
+    assert [one for one in await entries(stack) if one[2] != "few"] == [
+        ("rita", "read", "c1", *place),
+        ("ann", "read", "c1", *place),
+        ("ann", "exported", "csv", *place),
+        ("ann", "exported", "jsonl", *place),
+        ("ann", "exported", "kto", *place),
+        ("ann", "changed access", "account bo: added as reader", "acme", None),
+        ("local", "erased", gone.json()["request_id"], "acme", None),
+    ]
+    assert ("ann", "changed rule", "few", *place) in await entries(stack)
+
+
+async def test_administrators_see_the_entries_of_their_projects_alone(stack: RunningStack) -> None:
+    async with stack.client("all") as local, stack.client("acme") as acme, stack.client("reviewer") as rita:
+        assert (await local.get(TRANSCRIPT)).status_code == 200
+        assert (await local.get(TRANSCRIPT.replace("acme", "globex"))).status_code == 200
+
+        def links(page: str) -> list[str]:
+            return [html.unescape(one) for one in re.findall(r'href="(/dashboard/conversation[^"]*)"', page)]
+
+        assert len(links((await local.get("/dashboard/access")).text)) == 2
+        (own,) = links((await acme.get("/dashboard/access")).text)
+        assert "acme" in own
+        assert (await acme.get(own)).status_code == 200
+        assert "Log of access" not in (await rita.get("/dashboard/access")).text
