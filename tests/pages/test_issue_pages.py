@@ -164,6 +164,10 @@ async def test_a_resolution_is_shown_with_its_proof(read_models: asyncpg.Pool, t
         text = (await http.get(ISSUE, params={**HERE, "issue": refund})).text
         assert "resolved in version 2" in text
         assert "The resolution is proved." in text
+        await read_models.execute("update issues set state = 'regressed' where id = $1", refund)
+        text = (await http.get(ISSUE, params={**HERE, "issue": refund})).text
+        assert "The resolution is proved." not in text
+        assert "but the issue came back" in text
         await http.post(change, json={"state": "resolved", "resolved_in": "3"})
         assert "No answers after the resolution" in (await http.get(ISSUE, params={**HERE, "issue": refund})).text
 
