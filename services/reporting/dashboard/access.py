@@ -105,7 +105,7 @@ def access_router(
         caller: Caller = request.state.caller
         secret = ""
         try:
-            within, form = managed_by(caller), await read_form(request)
+            form, within = await read_form(request), managed_by(caller)
             if "revoke" in form:
                 key = await keys.revoke(field(form, "revoke"), within)
                 said, changed = f"The key {key} was revoked.", f"key {key}: revoked"
