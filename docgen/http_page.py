@@ -18,7 +18,6 @@ from feedback.api_erasure import erasure_router
 from feedback.api_reviews import reviews_router
 from feedback.api_sessions import sessions_router
 from inference.api import inference_router
-from reporting.api.access import callers_router
 from reporting.api.alerts import alerts_router
 from reporting.api.audit.routes import audit_router
 from reporting.api.conversations import conversations_router
@@ -27,6 +26,7 @@ from reporting.api.figures import figures_router
 from reporting.api.issues import issues_router
 from reporting.api.suspects import suspects_router
 from reporting.api.webhooks import webhooks_router
+from servicekit.web.account_pages import callers_router
 from servicekit.web.application import application
 from servicekit.web.journal import where_router
 from servicekit.web.reference import as_markdown

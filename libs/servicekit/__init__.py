@@ -30,11 +30,10 @@ PUBLIC_NAMES: Final = {
         "settings": "ReadSettings Settings read_toml secret_of",
         "web.auth": "Caller",
         "web.bodies": "read_body",
+        "web.forms": "Form",
         "web.journal": "Where",
         "web.permissions": "needs",
-        "web.remote_accounts": "CallerFacts OWN_CALLER facts_of",
         "web.routes": "Routes",
-        "web.sign_in": "sign_in_page signed_in_answer signed_out_answer small_page",
     }.items()
     for name in names.split()
 }
@@ -59,11 +58,10 @@ if TYPE_CHECKING:
     from servicekit.settings import ReadSettings, Settings, read_toml, secret_of
     from servicekit.web.auth import Caller
     from servicekit.web.bodies import read_body
+    from servicekit.web.forms import Form
     from servicekit.web.journal import Where
     from servicekit.web.permissions import needs
-    from servicekit.web.remote_accounts import OWN_CALLER, CallerFacts, facts_of
     from servicekit.web.routes import Routes
-    from servicekit.web.sign_in import sign_in_page, signed_in_answer, signed_out_answer, small_page
 else:
 
     def __getattr__(name: str) -> Any:

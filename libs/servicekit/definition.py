@@ -25,6 +25,7 @@ from servicekit.log.messages import Producer
 from servicekit.log.outcome import Outcome
 from servicekit.personal_data import Holds
 from servicekit.service import Periodic, Service, ServiceContext
+from servicekit.web.account_pages import ACCOUNT_ROUTES, SIGN_OUT, AccountPort, account_pages_router, callers_router
 from servicekit.web.application import Surface
 from servicekit.web.journal import Where, where_router
 from servicekit.web.permissions import PUBLIC, Permissions, merged, needs
@@ -143,6 +144,8 @@ class ServiceDefinition(Generic[P]):
     keeps: Sequence[Keeps] = ()
     holds: Sequence[Holds] = ()
     where: Where[P] | None = None
+    accounts: Callable[[P], AccountPort] | None = None
+    """Accounts that the service keeps. The platform serves their sign-in, and describes the holders of tokens."""
     body_limits: Mapping[str, int] = field(default_factory=dict)
     """Limits of bodies in bytes by path prefix, where a prefix takes more than the usual body."""
 
@@ -151,7 +154,8 @@ class ServiceDefinition(Generic[P]):
         """The permissions of all routes."""
         where: Permissions = {} if self.where is None else {("GET", self.where.path): needs(READ)}
         sign_in: Permissions = {("POST", SIGN_IN): PUBLIC} if self._has_pages else {}
-        return merged(*(one.routes for one in self.serves), sign_in, where)
+        accounts: Permissions = {} if self.accounts is None else ACCOUNT_ROUTES
+        return merged(*(one.routes for one in self.serves), accounts, sign_in, where)
 
     @property
     def _has_pages(self) -> bool:
@@ -161,6 +165,8 @@ class ServiceDefinition(Generic[P]):
     def surface(self) -> Surface:
         """The parts of the routes that the HTTP application uses."""
         pages = {path: refused_page for one in self.serves if one.pages for _, path in one.routes}
+        if self.accounts is not None:
+            pages[SIGN_OUT] = refused_page
         return Surface(self.permissions, self.body_limits, pages)
 
     def expiries(self, settings: Any, pool: str = "pool") -> list[Expiry]:
@@ -190,6 +196,8 @@ class ServiceDefinition(Generic[P]):
         service.routers += [one.router(parts) for one in self.serves]
         if self._has_pages:
             service.routers.append(sign_in_router())
+        if self.accounts is not None:
+            service.routers += [callers_router(), account_pages_router(self.accounts(parts))]
         if self.where is not None:
             lookup = service.lookups[f"where {self.where.name}"] = self.where.lookup(parts)
             service.routers.append(where_router(self.where, lookup))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Final
 from urllib.parse import parse_qs
 from uuid import UUID
@@ -92,7 +91,7 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
         The review is feedback of origin `reviewer` with the source `review`. It replaces the machine's verdicts on the
         turn, which are announced as cleared with `overruledBy`. If a turn has several reviews, the newest counts.
         """
-        readers: Readers = {JSON: _json, FORM: partial(_form, request)}
+        readers: Readers = {JSON: _json, FORM: _form}
         body, page = await read_body(request, readers)
         key = TurnKey(tenant, project, conversation_id, turn_id)
         reviewed = turn_id if body.verdict is None else str(body.verdict)
@@ -124,14 +123,8 @@ def _json(body: bytes) -> tuple[GivenReview, None]:
     return GivenReview.model_validate_json(body), None
 
 
-def _form(request: Request, body: bytes) -> tuple[GivenReview, str]:
-    """Return a form's review, blank fields as null, and the page to go back to.
-
-    Raises 403 for a form that a browser sent from another site's page. A browser sends no cookie from another site
-    (SameSite=Strict), but counts sibling domains as the same site.
-    """
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise RequestRefused(403, "Only the transcript page may send a review as a form.")
+def _form(body: bytes) -> tuple[GivenReview, str]:
+    """Return a form's review, blank fields as null, and the page to go back to."""
     try:
         said = {name: one[-1] for name, one in parse_qs(body.decode(), max_num_fields=10).items()}
     except ValueError:

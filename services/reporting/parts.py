@@ -39,7 +39,7 @@ from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.read_models.where import states_of
 from reporting.settings import ReportingSettings
 from reporting.suspects.job import SuspectJob
-from servicekit import Database, Producer, Service
+from servicekit import Clock, Database, Producer, Service
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -74,8 +74,12 @@ class ReportingParts:
     where: Where | None
 
     @property
+    def clock(self) -> Clock:
+        return self.service.context.clock
+
+    @property
     def accounts(self) -> Accounts:
-        return Accounts(self.pool, self.service.context.clock)
+        return Accounts(self.pool, self.clock)
 
     @property
     def access_log(self) -> AccessLog:
@@ -83,13 +87,13 @@ class ReportingParts:
 
     @property
     def alert_administration(self) -> AlertAdministration:
-        return AlertAdministration(self.reads, self.pool, self.alerts, self.alert_courier, self.service.context.clock)
+        return AlertAdministration(self.reads, self.pool, self.alerts, self.alert_courier, self.clock)
 
     def projection_handler(self) -> ProjectionHandler:
         return ProjectionHandler(self.store, self.settings.compared_attributes, self.access_log)
 
     def webhook_handler(self) -> WebhookHandler:
-        return WebhookHandler(self.endpoints, self.deliveries, self.service.context.clock)
+        return WebhookHandler(self.endpoints, self.deliveries, self.clock)
 
     def evaluate_alerts(self) -> Callable[[], Awaitable[object]]:
         context = self.service.context
@@ -115,7 +119,7 @@ class ReportingParts:
 
     def couriers(self) -> Mapping[str, Callable[[], Awaitable[object]]]:
         """Return the delivery to each webhook endpoint by the endpoint's name."""
-        couriers = {one.name: Courier(one, self.deliveries, self.service.context.clock) for one in self.endpoints}
+        couriers = {one.name: Courier(one, self.deliveries, self.clock) for one in self.endpoints}
         for courier in couriers.values():
             self.service.resources.push_async_callback(courier.close)
         return {name: courier.deliver for name, courier in couriers.items()}

@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from contracts.scopes import ADMIN, DETECT, EXPORT, OPERATE, READ, REVIEW
-from reporting.api.access import callers_router
-from reporting.api.alerts import ALERTS, REMOVALS, RULES, TESTS, alerts_router
-from reporting.api.audit.routes import AUDIT, DRAWS, audit_router
-from reporting.api.conversations import CONVERSATION, PROJECT, conversations_router
-from reporting.api.exports import EXPORT as EXPORTS
-from reporting.api.exports import exports_router
-from reporting.api.figures import SESSIONS, figures_router
-from reporting.api.issues import CHANGE, ISSUE, ISSUES, MERGE, SPLIT, issues_router
-from reporting.api.suspects import SUSPICION, suspects_router
-from reporting.api.webhooks import REPLAY, WEBHOOKS, webhooks_router
+from reporting.api import routes as api
 from reporting.dashboard.access import ACCESS, ACCOUNTS, KEYS, access_router
 from reporting.dashboard.routes import ALERTS as ALERTS_PAGE
 from reporting.dashboard.routes import FILES, PAGES, pages_router
-from reporting.dashboard.sign_in import LINK, PASSWORD, password_router
 from reporting.egress.webhooks.handlers import ErasureRequestHandler
 from reporting.parts import ReportingParts, open_parts
 from reporting.read_models.erasure_log import ErasureLogHandler
@@ -24,7 +14,6 @@ from reporting.read_models.where import feedback_of, is_noted
 from reporting.settings import ReportingSettings
 from reporting.sql import SQL
 from servicekit import (
-    OWN_CALLER,
     Erases,
     Every,
     Holds,
@@ -52,65 +41,65 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     ],
     serves=[
         Serves(
-            lambda parts: conversations_router(
-                parts.reads, parts.service.context.clock, parts.settings.artifact_store_url, parts.access_log
+            lambda parts: api.conversations_router(
+                parts.reads, parts.clock, parts.settings.artifact_store_url, parts.access_log
             ),
             {
-                ("POST", PROJECT + "/feedback/conversations-in-period"): needs(READ),
-                ("POST", PROJECT + "/feedback/search"): needs(READ),
-                ("POST", PROJECT + "/feedback/artifacts"): needs(READ),
-                ("POST", CONVERSATION + "/turns-with-feedbacks"): needs(READ),
-                ("POST", CONVERSATION + "/feedback/latest"): needs(READ, DETECT),
-                ("GET", CONVERSATION + "/turns/{turn_id:segment}/feedback"): needs(),
+                ("POST", api.PROJECT + "/feedback/conversations-in-period"): needs(READ),
+                ("POST", api.PROJECT + "/feedback/search"): needs(READ),
+                ("POST", api.PROJECT + "/feedback/artifacts"): needs(READ),
+                ("POST", api.CONVERSATION + "/turns-with-feedbacks"): needs(READ),
+                ("POST", api.CONVERSATION + "/feedback/latest"): needs(READ, DETECT),
+                ("GET", api.CONVERSATION + "/turns/{turn_id:segment}/feedback"): needs(),
             },
         ),
         Serves(
-            lambda parts: figures_router(parts.reads, parts.service.context.clock),
+            lambda parts: api.figures_router(parts.reads, parts.clock),
             {
-                ("POST", SESSIONS): needs(READ),
-                ("GET", PROJECT + "/feedback/summary"): needs(READ),
-                ("GET", PROJECT + "/feedback/agents"): needs(READ),
-                ("GET", PROJECT + "/feedback/compare"): needs(READ),
-                ("GET", PROJECT + "/feedback/calibration"): needs(READ),
-                ("GET", PROJECT + "/feedback/reasons"): needs(READ),
+                ("POST", api.SESSIONS): needs(READ),
+                ("GET", api.PROJECT + "/feedback/summary"): needs(READ),
+                ("GET", api.PROJECT + "/feedback/agents"): needs(READ),
+                ("GET", api.PROJECT + "/feedback/compare"): needs(READ),
+                ("GET", api.PROJECT + "/feedback/calibration"): needs(READ),
+                ("GET", api.PROJECT + "/feedback/reasons"): needs(READ),
             },
         ),
-        Serves(lambda parts: exports_router(parts.reads, parts.access_log), {("GET", EXPORTS): needs(EXPORT)}),
+        Serves(lambda parts: api.exports_router(parts.reads, parts.access_log), {("GET", api.EXPORT): needs(EXPORT)}),
         Serves(
-            lambda parts: audit_router(parts.reads, parts.pool, parts.service.context.clock),
-            {("GET", AUDIT): needs(READ), ("GET", DRAWS): needs(REVIEW), ("POST", DRAWS): needs(REVIEW)},
+            lambda parts: api.audit_router(parts.reads, parts.pool, parts.clock),
+            {("GET", api.AUDIT): needs(READ), ("GET", api.DRAWS): needs(REVIEW), ("POST", api.DRAWS): needs(REVIEW)},
         ),
         Serves(
-            lambda parts: issues_router(parts.reads, parts.pool, parts.service.context.clock),
+            lambda parts: api.issues_router(parts.reads, parts.pool, parts.clock),
             {
-                ("GET", ISSUES): needs(READ),
-                ("GET", ISSUE): needs(READ),
-                ("POST", CHANGE): needs(REVIEW),
-                ("POST", MERGE): needs(REVIEW),
-                ("POST", SPLIT): needs(REVIEW),
+                ("GET", api.ISSUES): needs(READ),
+                ("GET", api.ISSUE): needs(READ),
+                ("POST", api.CHANGE): needs(REVIEW),
+                ("POST", api.MERGE): needs(REVIEW),
+                ("POST", api.SPLIT): needs(REVIEW),
             },
         ),
         Serves(
-            lambda parts: suspects_router(parts.pool, parts.service.context.clock),
-            {("POST", SUSPICION): needs(REVIEW)},
+            lambda parts: api.suspects_router(parts.pool, parts.clock),
+            {("POST", api.SUSPICION): needs(REVIEW)},
         ),
         Serves(
-            lambda parts: webhooks_router(parts.endpoints, parts.deliveries, parts.service.context.clock),
-            {("GET", WEBHOOKS): needs(ADMIN), ("POST", REPLAY): needs(ADMIN)},
+            lambda parts: api.webhooks_router(parts.endpoints, parts.deliveries, parts.clock),
+            {("GET", api.WEBHOOKS): needs(ADMIN), ("POST", api.REPLAY): needs(ADMIN)},
         ),
         Serves(
-            lambda parts: alerts_router(parts.alert_administration),
+            lambda parts: api.alerts_router(parts.alert_administration),
             {
-                ("GET", ALERTS): needs(READ),
-                ("POST", RULES): needs(OPERATE, ADMIN),
-                ("POST", REMOVALS): needs(OPERATE, ADMIN),
-                ("POST", TESTS): needs(OPERATE, ADMIN),
+                ("GET", api.ALERTS): needs(READ),
+                ("POST", api.RULES): needs(OPERATE, ADMIN),
+                ("POST", api.REMOVALS): needs(OPERATE, ADMIN),
+                ("POST", api.TESTS): needs(OPERATE, ADMIN),
             },
         ),
         Serves(
             lambda parts: pages_router(
                 parts.reads,
-                parts.service.context.clock,
+                parts.clock,
                 parts.health,
                 parts.settings.trace_url_template,
                 parts.where,
@@ -122,7 +111,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             | {("POST", ALERTS_PAGE): needs(OPERATE, ADMIN)},
             pages=True,
         ),
-        Serves(lambda _: callers_router(), {("GET", OWN_CALLER): needs()}),
         Serves(
             lambda parts: access_router(parts.sessions, parts.accounts, parts.keys, parts.reads, parts.access_log),
             {
@@ -132,14 +120,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 ("POST", KEYS): needs(ADMIN),
             },
             pages=True,
-        ),
-        Serves(
-            lambda parts: password_router(parts.sessions),
-            {
-                ("POST", PASSWORD): needs(token=False),
-                ("GET", LINK): needs(token=False),
-                ("POST", LINK): needs(token=False),
-            },
         ),
     ],
     every=[
@@ -174,6 +154,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         # topics' retention has removed those announcements. Revisions are log times in milliseconds.
         Keeps("forgotten", "tombstone_days", "revision", "milliseconds"),
     ],
+    accounts=lambda parts: parts.sessions,
     where=Where("reports", "reporting", feedback_of=feedback_of, states=ReportingParts.states),
     holds=[
         Holds("messages", SQL.held_messages),

@@ -188,7 +188,7 @@ async def test_another_password_ends_other_sessions(stack: RunningStack) -> None
         assert (await there.get("/access/caller")).status_code == 401
         assert (await there.post("/sign-in/password", data=form)).status_code == 422
         assert (await there.post("/sign-in/password", data=form | {"password": "another horse"})).status_code == 303
-        assert (await there.post("/dashboard/access", data={"sign_out": "1"})).status_code == 303
+        assert (await there.post("/sign-out")).status_code == 303
         assert (await there.get("/access/caller")).status_code == 401
 
 
@@ -223,8 +223,8 @@ async def test_forms_of_other_sites_are_refused(stack: RunningStack) -> None:
         assert (await http.post("/sign-in/password", data={"name": "a", "password": PASSWORD})).status_code == 403
         assert (await http.post("/set-password", data={"link": "x"})).status_code == 403
         headers = {"Authorization": "Bearer all"}
-        for path in ("/dashboard/access", "/dashboard/access/accounts"):
-            assert (await http.post(path, data={"sign_out": "1"}, headers=headers)).status_code == 403
+        for path in ("/sign-out", "/dashboard/access", "/dashboard/access/accounts"):
+            assert (await http.post(path, data={"name": "x"}, headers=headers)).status_code == 403
         hostile = b"name=%00&password=%ff\xff"
         assert (await http.post("/sign-in/password", content=hostile, headers=FORM)).status_code == 403
     async with browser(stack) as http:

@@ -103,6 +103,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("POST", "/conversations/{tenant}/sessions"): frozenset({"read"}),
     ("POST", "/sign-in"): PUBLIC,
     ("POST", "/sign-in/password"): PUBLIC,
+    ("POST", "/sign-out"): ANY,
     ("GET", "/set-password"): PUBLIC,
     ("POST", "/set-password"): PUBLIC,
     ("GET", "/access/caller"): ANY,

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from servicekit.errors import RequestRefused
 from servicekit.validation_errors import error_summary
+from servicekit.web.forms import FORM, media_type_of, refuse_foreign_form
 
 T = TypeVar("T")
 
@@ -18,9 +19,12 @@ async def read_body(request: Request, readers: Mapping[str, Callable[[bytes], T]
     """Return the body as the reader of its media type returns it, such as a model's `model_validate_json`.
 
     A foreign page can send forms and plain text with a person's cookie, so these pass only if they have a reader.
-    Raises RequestRefused: 415 for another media type or a compressed body, 422 if the reader raises ValueError.
+    Raises RequestRefused: 415 for another media type or a compressed body, 403 for a form of another site's page, 422
+    if the reader raises ValueError.
     """
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    media_type = media_type_of(request)
+    if media_type == FORM:
+        refuse_foreign_form(request)
     if media_type not in readers:
         raise RequestRefused(415, f"Send the body as {' or '.join(readers)}.")
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":

@@ -9,7 +9,7 @@ import asyncpg
 
 from contracts.instants import DAY
 from reporting.access.attempts import SignInAttempts
-from reporting.access.passwords import Passwords
+from reporting.access.passwords import LONGEST, SHORTEST, Passwords
 from reporting.access.roles import SCOPES, ProjectSet, is_account_name
 from reporting.access.secret_values import LINK, SESSION, digest, is_secret, new_secret
 from reporting.sql import SQL
@@ -30,9 +30,15 @@ class SignedIn:
     session: str | None
     wait: int = 0
 
+    @property
+    def wait_in_words(self) -> str:
+        return minutes(self.wait)
+
 
 class AccountSessions:
-    """AccountSessions of accounts. A session ends with its account, its password, or after `days`."""
+    """Sessions of accounts. A session ends with its account, its password, or after `days`."""
+
+    password_length = (SHORTEST, LONGEST)
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, days: float, passwords: Passwords | None = None) -> None:
         self._pool = pool

@@ -110,9 +110,6 @@ def _body(model: type[BaseModel]) -> dict[str, Any]:
 
 async def _read(request: Request, model: type[Body], form: Callable[[bytes], Body]) -> Body:
     """Return the body, JSON or the form of our own page. Raises RequestRefused."""
-    is_form = _is_form(request)
-    if is_form and request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise RequestRefused(403, "Issues are changed from their own page.")
     return await read_body(request, {JSON: model.model_validate_json, FORM: form})
 
 

@@ -52,9 +52,6 @@ def suspects_router(writes: asyncpg.Pool, clock: Clock) -> Routes:
         tenant: Name, project: Name, feedback_id: _Feedback, caller: Caller, request: Request
     ) -> Decided | Response:
         """Decide that a person's verdict is spam, or is not. The figures follow within seconds."""
-        is_form = request.headers.get("content-type", "").lower().startswith(FORM)
-        if is_form and request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            raise RequestRefused(403, "Verdicts are decided from their own page.")
         readers: Mapping[str, Callable[[bytes], SuspicionBody]] = {JSON: SuspicionBody.model_validate_json, FORM: _form}
         body = await read_body(request, readers)
         decided = await decide(
@@ -64,7 +61,7 @@ def suspects_router(writes: asyncpg.Pool, clock: Clock) -> Routes:
         )
         if decided is None:
             raise RequestRefused(404, "There is no such verdict of a person in this project.")
-        if is_form:
+        if request.headers["content-type"].lower().startswith(FORM):
             at = f"{quote(tenant, safe='')}/{quote(project, safe='')}"
             return RedirectResponse(f"{PAGE}?at={at}&suspect=true&period=all", 303)
         return Decided(decided=decided)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlencode
 
 import asyncpg
 from fastapi import APIRouter, Request, Response
 
+from contracts.access import password_link
 from contracts.scopes import ALL_SCOPES
 from reporting.access.accounts import LINK_DAYS, Accounts
 from reporting.access.keys import DEFAULT_DAYS, MOST_DAYS, ApiKeys
@@ -17,11 +16,9 @@ from reporting.access.passwords import LONGEST, SHORTEST
 from reporting.access.roles import ALL, MEANINGS, ROLES, ProjectSet, account_name, managed_by, may_give_access
 from reporting.access.sessions import SUBJECT, AccountSessions
 from reporting.dashboard.alerts import FormOutcome
-from reporting.dashboard.forms import field, read_form
 from reporting.dashboard.rendering import page
-from reporting.dashboard.sign_in import LINK, address_of
 from reporting.queries.projects import projects
-from servicekit import Caller, RequestRefused, signed_out_answer
+from servicekit import Caller, Form, RequestRefused
 
 ACCESS: Final = "/dashboard/access"
 ACCOUNTS: Final = ACCESS + "/accounts"
@@ -74,17 +71,15 @@ def access_router(
     async def change_own(request: Request) -> Response:
         caller, session = request.state.caller, request.cookies.get(COOKIE, "")
         try:
-            form = await read_form(request)
-            if "sign_out" in form:
-                await sessions.end(session)
-                return signed_out_answer()
+            form = await Form.read(request)
             if not caller.subject.startswith(SUBJECT):
                 raise RequestRefused(409, "Only an account has a password.")
-            if field(form, "password") != field(form, "again"):
+            if form.field("password") != form.field("again"):
                 raise RequestRefused(422, "The two new passwords differ.")
             name = caller.subject.removeprefix(SUBJECT)
-            before, password = field(form, "current"), field(form, "password")
-            await sessions.change_password(session, name, before, password, address_of(request))
+            before, password = form.field("current"), form.field("password")
+            address = request.client.host if request.client else "unknown"
+            await sessions.change_password(session, name, before, password, address)
         except RequestRefused as refusal:
             return await shown(request, FormOutcome(str(refusal), failed=True), status=refusal.status)
         return await shown(request, FormOutcome("The password was changed. Other browsers are signed out."))
@@ -92,7 +87,7 @@ def access_router(
     async def change_accounts(request: Request) -> Response:
         caller: Caller = request.state.caller
         try:
-            form = await read_form(request)
+            form = await Form.read(request)
             said, secret, changed = await _carry_out(accounts, form, caller)
             await log.note(caller.subject, managed_by(caller).tenant, None, "changed access", changed)
         except RequestRefused as refusal:
@@ -105,12 +100,12 @@ def access_router(
         caller: Caller = request.state.caller
         secret = ""
         try:
-            form, within = await read_form(request), managed_by(caller)
+            form, within = await Form.read(request), managed_by(caller)
             if "revoke" in form:
-                key = await keys.revoke(field(form, "revoke"), within)
+                key = await keys.revoke(form.field("revoke"), within)
                 said, changed = f"The key {key} was revoked.", f"key {key}: revoked"
             else:
-                named, scopes, days = field(form, "name"), form.get("scope", []), field(form, "days")
+                named, scopes, days = form.field("name"), form.get("scope", []), form.field("days")
                 secret = await keys.add(named, scopes, _places(form), days, within, caller.subject)
                 said = "Copy this key: it is not stored and cannot be shown again."
                 changed = f"key {named.strip()}: created"
@@ -126,17 +121,12 @@ def access_router(
     return router
 
 
-def password_link(base: str, secret: str) -> str:
-    """Return the URL of the page that sets a password."""
-    return f"{base.rstrip('/')}{LINK}?{urlencode({'link': secret})}"
-
-
-async def _carry_out(accounts: Accounts, form: Mapping[str, list[str]], caller: Caller) -> tuple[str, str, str]:
-    """Execute a form about accounts. Return a sentence, the secret of a new link if any, and an entry of the log."""
+async def _carry_out(accounts: Accounts, form: Form, caller: Caller) -> tuple[str, str, str]:
+    """Carry out a form about accounts. Return a sentence, the secret of a new link if any, and an entry of the log."""
     within = managed_by(caller)
     for action in ("link", "disable", "enable", "remove"):
         if action in form:
-            name = field(form, action)
+            name = form.field(action)
             if action != "link" and caller.subject == SUBJECT + account_name(name):
                 raise RequestRefused(409, "Another administrator must do this: it is your own account.")
             if action == "link":
@@ -147,10 +137,10 @@ async def _carry_out(accounts: Accounts, form: Mapping[str, list[str]], caller: 
             done = f"{action.removesuffix('e')}ed"
             return f"The account {name} was {done}.", "", f"account {name}: {done}"
     places = _places(form)
-    name, role = field(form, "name"), field(form, "role")
+    name, role = form.field("name"), form.field("role")
     if "change" in form:
-        await accounts.change(field(form, "change"), role, places, within)
-        return f"The account {field(form, 'change')} was changed.", "", f"account {field(form, 'change')}: {role}"
+        await accounts.change(form.field("change"), role, places, within)
+        return f"The account {form.field('change')} was changed.", "", f"account {form.field('change')}: {role}"
     secret = await accounts.add(name, role, places, within, caller.subject)
     return (
         f"{name.strip().lower()} was added. Send this link; it sets the password, once, within {LINK_DAYS} days.",
@@ -159,6 +149,6 @@ async def _carry_out(accounts: Accounts, form: Mapping[str, list[str]], caller: 
     )
 
 
-def _places(form: Mapping[str, list[str]]) -> list[str]:
+def _places(form: Form) -> list[str]:
     """Return the projects that are selected or typed in a form."""
-    return [one for one in [*form.get("place", []), *field(form, "places").replace(",", " ").split()] if one]
+    return [one for one in [*form.get("place", []), *form.field("places").replace(",", " ").split()] if one]

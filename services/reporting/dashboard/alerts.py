@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
-from urllib.parse import parse_qs
+from typing import Any
 
 from fastapi import Request
 from pydantic import ValidationError
@@ -23,10 +22,7 @@ from reporting.alerts.rules import (
     Silence,
 )
 from reporting.queries.selection import Project
-from servicekit import RequestRefused
-
-_MOST_BYTES: Final = 16_384
-_MOST_FIELDS: Final = 50
+from servicekit import Form, RequestRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +35,8 @@ class FormOutcome:
 
 async def carry_out(administration: AlertAdministration, at: Project, request: Request) -> FormOutcome:
     """Execute the request of a form. A refusal is returned, not raised."""
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        return FormOutcome("Rules are changed on their own page.", failed=True)
     try:
-        said = parse_qs((await request.body())[:_MOST_BYTES].decode("ascii"), max_num_fields=_MOST_FIELDS)
+        said = await Form.read(request)
         if "remove" in said:
             await administration.remove_rule(at, said["remove"][0], request.state.caller.subject)
             return FormOutcome(f"The rule {said['remove'][0]} was removed.")
@@ -64,8 +58,8 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
 
 
 def _rule_of(said: dict[str, list[str]]) -> dict[str, Any]:
-    """Return the rule in a form, which has levels as percentages."""
-    rule: dict[str, Any] = {name: values[0] for name, values in said.items() if name != "channels"}
+    """Return the rule in a form, which has levels as percentages. An empty field counts as missing."""
+    rule: dict[str, Any] = {name: values[0] for name, values in said.items() if name != "channels" and values[0]}
     if "below" in rule:
         rule["below"] = float(rule["below"]) / 100
     return {**rule, "channels": said.get("channels", [])}

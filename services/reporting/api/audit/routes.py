@@ -21,7 +21,7 @@ from reporting.api.query_parameters import WindowQuestion
 from reporting.queries.answers import ResponseModel, Time
 from reporting.queries.satisfaction import window_of
 from reporting.queries.selection import Project, TimeSpan
-from servicekit import Clock, RequestRefused, Routes, read_body
+from servicekit import Clock, Routes, read_body
 
 AUDIT: Final = PROJECT + "/audit"
 DRAWS: Final = AUDIT + "/draws"
@@ -95,12 +95,9 @@ def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Rou
     async def draw_more(tenant: Name, project: Name, request: Request) -> Drawn | Response:
         """Draw answers at random for review: two thirds of them without a verdict, the rest rejections and praise."""
         body = await read_body(request, {JSON: DrawBody.model_validate_json, FORM: lambda _: DrawBody()})
-        is_form = request.headers["content-type"].lower().startswith(FORM)
-        if is_form and request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            raise RequestRefused(403, "Answers are drawn from the audit's own page.")
         at, now = Project(tenant, project), clock.now()
         drawn = await draw(writes, at, body.span(now), body.count, now)
-        if is_form:
+        if request.headers["content-type"].lower().startswith(FORM):
             return RedirectResponse(f"{PAGE}?at={quote(tenant, safe='')}/{quote(project, safe='')}", 303)
         return Drawn(drawn=drawn, pending=await pending_count(reads, at))
 

@@ -1,0 +1,160 @@
+"""Sign-in with a password, sign-out, and the page on which a person sets a password with a link."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Final, Protocol
+
+from fastapi import Request, Response
+
+from contracts.access import OWN_CALLER, SET_PASSWORD, CallerFacts
+from servicekit.errors import RequestRefused
+from servicekit.web.auth import COOKIE, Caller
+from servicekit.web.forms import Form, refuse_foreign_form
+from servicekit.web.permissions import PUBLIC, Permissions, needs
+from servicekit.web.routes import Routes
+from servicekit.web.sign_in import PASSWORD_SIGN_IN, sign_in_page, signed_in_answer, signed_out_answer, small_page
+
+SIGN_OUT: Final = "/sign-out"
+ACCOUNT_ROUTES: Final[Permissions] = {
+    ("GET", OWN_CALLER): needs(),
+    ("POST", SIGN_OUT): needs(),
+    ("POST", PASSWORD_SIGN_IN): PUBLIC,
+    ("GET", SET_PASSWORD): PUBLIC,
+    ("POST", SET_PASSWORD): PUBLIC,
+}
+"""Routes of a service that keeps accounts, with the permission of each."""
+_REFUSES: Final = {
+    401: "No valid access token.",
+    503: "The database is unavailable; retry after Retry-After.",
+}
+_WRONG: Final = "The name or the password is wrong."
+_USED: Final = "It has expired or was used. Ask whoever sent it for a new one (agent-feedback users link NAME)."
+_FORM: Final = """<form method="post" action="{action}"><input type="hidden" name="link" value="{link}">
+<input type="hidden" name="name" value="{name}" autocomplete="username">
+<label for="password">Password</label><input id="password" name="password" type="password" required autofocus
+minlength="{shortest}" maxlength="{longest}" autocomplete="new-password">
+<label for="again">The same password again</label><input id="again" name="again" type="password" required
+minlength="{shortest}" maxlength="{longest}" autocomplete="new-password"><button>Set the password</button></form>"""
+
+
+class SignIn(Protocol):
+    """Outcome of a sign-in: the session's secret, or None, and the seconds to wait after too many attempts."""
+
+    @property
+    def session(self) -> str | None: ...
+
+    @property
+    def wait(self) -> int: ...
+
+    @property
+    def wait_in_words(self) -> str: ...
+
+
+class AccountPort(Protocol):
+    """Accounts of a service."""
+
+    @property
+    def password_length(self) -> tuple[int, int]:
+        """The minimum and maximum length of a password."""
+        ...
+
+    async def sign_in(self, name: str, password: str, address: str) -> SignIn:
+        """Check a name and a password sent from `address`."""
+        ...
+
+    async def end(self, session: str) -> None:
+        """End a session. Does nothing if it has ended."""
+        ...
+
+    async def account_of_link(self, link: str) -> str | None:
+        """Return the name of the account that may set a password with this link; None if the link does not work."""
+        ...
+
+    async def use_link(self, link: str, password: str) -> str:
+        """Set a password with a link and return the secret of a new session. Raises RequestRefused."""
+        ...
+
+
+def callers_router() -> Routes:
+    """Return the route on which the holder of a token learns whose it is and what it allows."""
+    router = Routes("access", _REFUSES)
+
+    @router.at("GET", OWN_CALLER, summary="Holder of the token")
+    async def own_caller(caller: Caller) -> CallerFacts:
+        """Return the subject, tenant, projects and scopes of the token that the request is sent with."""
+        return CallerFacts(
+            subject=caller.subject,
+            tenant=caller.tenant,
+            projects=caller.projects,
+            scopes=sorted(caller.scopes),
+            is_person=caller.is_person,
+        )
+
+    return router
+
+
+def account_pages_router(accounts: AccountPort) -> Routes:
+    """Return the routes of sign-in with a password, of links, and of sign-out."""
+    router = Routes("access", token=False, hidden=True)
+
+    async def sign_in(request: Request) -> Response:
+        try:
+            form = await Form.read(request)
+        except RequestRefused as refusal:
+            return sign_in_page("/", status=refusal.status, why=str(refusal))
+        target = form.field("next") or "/"
+        address = request.client.host if request.client else "unknown"
+        done = await accounts.sign_in(form.field("name"), form.field("password"), address)
+        if done.session is not None:
+            return signed_in_answer(request, done.session, target)
+        if done.wait:
+            why = f"There were too many attempts. Wait {done.wait_in_words}, or ask an administrator for a new link."
+            answer = sign_in_page(target, status=429, why=why)
+            answer.headers["Retry-After"] = str(done.wait)
+            return answer
+        return sign_in_page(target, status=422, why=_WRONG)
+
+    async def sign_out(request: Request) -> Response:
+        try:
+            refuse_foreign_form(request)
+        except RequestRefused as refusal:
+            return small_page(refusal.status, "This did not work", str(refusal))
+        await accounts.end(request.cookies.get(COOKIE, ""))
+        return signed_out_answer()
+
+    async def show_link(request: Request) -> Response:
+        return await _link_page(request.query_params.get("link", ""))
+
+    async def _link_page(link: str, why: str = "", status: int = 200) -> Response:
+        name = await accounts.account_of_link(link)
+        if name is None:
+            return small_page(410, "This link does not work", _USED)
+        shortest, longest = accounts.password_length
+        said = f'<p role="alert">{escape(why)}</p>' if why else ""
+        form = _FORM.format(
+            action=SET_PASSWORD, link=escape(link), name=escape(name), shortest=shortest, longest=longest
+        )
+        return small_page(status, f"Set a password for {name}", f"At least {shortest} characters.", said + form)
+
+    async def use_link(request: Request) -> Response:
+        try:
+            form = await Form.read(request)
+        except RequestRefused as refusal:
+            return small_page(refusal.status, "This did not work", str(refusal))
+        link, password = form.field("link"), form.field("password")
+        if password != form.field("again"):
+            return await _link_page(link, "The two passwords differ.", 422)
+        try:
+            return signed_in_answer(request, await accounts.use_link(link, password), "/")
+        except RequestRefused as refusal:
+            return await _link_page(link, str(refusal), refusal.status)
+
+    for method, path, handler in (
+        ("POST", PASSWORD_SIGN_IN, sign_in),
+        ("POST", SIGN_OUT, sign_out),
+        ("GET", SET_PASSWORD, show_link),
+        ("POST", SET_PASSWORD, use_link),
+    ):
+        router.add_api_route(path, handler, methods=[method], response_model=None)
+    return router

@@ -1,0 +1,48 @@
+"""Forms of our own pages."""
+
+from __future__ import annotations
+
+from typing import Final, Self
+from urllib.parse import parse_qs
+
+from fastapi import Request
+
+from servicekit.errors import RequestRefused
+
+FORM: Final = "application/x-www-form-urlencoded"
+_MOST_BYTES: Final = 16_384
+_MOST_FIELDS: Final = 80
+
+
+class Form(dict[str, list[str]]):
+    """Fields of a form, each with its values in order."""
+
+    @classmethod
+    async def read(cls, request: Request) -> Self:
+        """Return a request's form. Raises RequestRefused: 403 for another site's form, 422 for an unreadable one."""
+        refuse_foreign_form(request)
+        body = await request.body()
+        if media_type_of(request) != FORM or len(body) > _MOST_BYTES:
+            raise RequestRefused(422, "The form could not be read.")
+        try:
+            return cls(parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+        except ValueError:
+            raise RequestRefused(422, "The form could not be read.") from None
+
+    def field(self, name: str) -> str:
+        """Return the first value of a field, or the empty string."""
+        return self.get(name, [""])[0]
+
+
+def refuse_foreign_form(request: Request) -> None:
+    """Raise RequestRefused (403) if a browser sent the request from another site's page.
+
+    Browsers send no cookie with such a request (SameSite=Strict), but count sibling domains as the same site.
+    """
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise RequestRefused(403, "This form was not sent from its own page.")
+
+
+def media_type_of(request: Request) -> str:
+    """Return the media type of the body without its parameters, in lower case."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
