@@ -1,8 +1,8 @@
-"""Events that forums and other services with posts send: posts, comments and reactions, and the chat events they are.
+"""Events of forums and other services with posts: posts, comments, reactions, and their translation to chat events.
 
-A post and its comments are a conversation of their own. The post's message id is `post:` and its id, like that of the
-conversation; a comment's is `comment:` and its id. So a post and a comment with equal ids are two messages, and no chat
-has either.
+A post and its comments are a conversation of their own. The message id of a post, and the id of its conversation, is
+`post:` followed by the post's id; that of a comment is `comment:` followed by the comment's id. So a post and a comment
+with equal ids are two messages, and no chat has either.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ About = ChatMessageReplyIngested | ChatMessageReactionIngested
 
 
 def about_in(event: Any) -> About | None:
-    """Return the reply or reaction that `event` is; None for a message or a post."""
+    """Return `event` as a reply or a reaction; None for a message or a post."""
     if isinstance(event, ChatMessageReplyIngested | ChatMessageReactionIngested):
         return event
     if isinstance(event, PostCommented):

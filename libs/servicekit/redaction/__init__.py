@@ -1,1 +1,1 @@
-"""Redaction at intake: recognisers of card numbers and the like, applied to JSON before anything is stored."""
+"""Redaction at intake: recognisers of numbers, keys and patterns, applied to JSON before it is stored."""

@@ -62,7 +62,7 @@ def is_iban(text: str) -> bool:
 
 
 def cards(text: str) -> Iterator[MaskedSpan]:
-    """Find payment card numbers, whose digits may be grouped. Of several from one digit, the longest counts."""
+    """Find payment card numbers, also with separators. Of several that begin at one digit, the longest counts."""
     for run in _RUN.finditer(text):
         places = [at for at in range(run.start(), run.end()) if text[at].isdecimal()]
         values = [int(text[at]) for at in places]
@@ -92,7 +92,7 @@ def _luhn_sums(values: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 def ibans(text: str) -> Iterator[MaskedSpan]:
-    """Find IBANs, whose characters may be grouped, in either case."""
+    """Find IBANs in upper or lower case, also with separators."""
     for head in _COUNTRY.finditer(text):
         said, end, length = head[0], head.end(), IBAN_LENGTHS.get(head[1].upper(), 0)
         while len(said) < length and (following := _NEXT.match(text, end)):

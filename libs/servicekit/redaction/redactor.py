@@ -50,7 +50,7 @@ _ESCAPED: Final = r"\\[u/]"
 
 
 class Redactor:
-    """Redaction by the settings. The result for an event depends on nothing else, and a repetition changes nothing.
+    """Redaction by the settings. The result depends on the event and the settings alone. Redacting it changes nothing.
 
     Raises StartError if Presidio is wanted and not installed.
     """
@@ -93,7 +93,7 @@ class Redactor:
         return result
 
     def _recognisers_of(self, place: str) -> tuple[Any, Sequence[Recogniser]]:
-        """Return the recognisers of a project, and a pattern without which they find nothing; None: always look.
+        """Return the recognisers of a project, and a pattern that every text with a match contains, or None.
 
         With an empty `place`, return those of all projects.
         """

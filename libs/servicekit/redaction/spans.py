@@ -12,7 +12,7 @@ WHOLE: Final = "text"
 
 
 class MaskedSpan(NamedTuple):
-    """Place in a text, from `start` up to `end`, with the kind of what it holds, such as `card`."""
+    """Part of a text from `start` up to `end`, with the kind of its content, such as `card`."""
 
     start: int
     end: int
@@ -30,7 +30,7 @@ def mask(kind: str, length: int) -> str:
 
 
 def joined(found: Iterable[MaskedSpan]) -> list[MaskedSpan]:
-    """Return the spans in order, overlapping ones as one; its kind is that of the first, of equal starts the longer."""
+    """Return the spans in order, overlapping ones merged. The kind is that of the first, or longest first, span."""
     result: list[MaskedSpan] = []
     for span in sorted(found, key=lambda one: (one.start, -one.end, one.kind)):
         if span.end <= span.start:
@@ -45,8 +45,8 @@ def joined(found: Iterable[MaskedSpan]) -> list[MaskedSpan]:
 def redacted(text: str, recognisers: Sequence[Recogniser], once: Sequence[Recogniser] = ()) -> tuple[str, Counter[str]]:
     """Return `text` with masks in place of what the recognisers find, and the number of masks by kind.
 
-    A mask may reveal a further match next to it, so they look again until nothing is found; a text in which there is
-    more after ROUNDS_LIMIT rounds is masked as a whole. Those in `once` look in the first round only.
+    A mask may cause a further match next to it, so this repeats until there is none. A text that still has matches
+    after ROUNDS_LIMIT rounds is masked as a whole. The recognisers in `once` run in the first round only.
     """
     counts: Counter[str] = Counter()
     looking = [*recognisers, *once]

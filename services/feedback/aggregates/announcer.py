@@ -12,7 +12,7 @@ _AT_ONCE: Final = 500
 
 
 class AggregateAnnouncer:
-    """Sums up the turns that are due and publishes each sum, then marks it: at least once, always the same event.
+    """Publisher of the sums of turns that are due. It publishes each sum at least once, always as the same event.
 
     A turn is due after `after` changed verdicts, or once none has changed for `quiet` seconds.
     """

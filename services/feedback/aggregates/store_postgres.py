@@ -24,7 +24,7 @@ class PostgresAggregates:
     async def take(self, verdicts: Sequence[CountedVerdict]) -> set[UUID]:
         """Store the verdicts, at most one per record and sorted by id, and mark the turns that they change.
 
-        Returns the ids that were written; the store had a revision as high of the others.
+        Returns the ids that were written: not those of records whose stored revision is as high.
         """
         if not verdicts:
             return set()
@@ -41,7 +41,7 @@ class PostgresAggregates:
         return written
 
     async def recount(self, after: int, quiet: float) -> int:
-        """Sum up the turns that had `after` changes, or none for `quiet` seconds. Returns the number of turns.
+        """Sum up the turns with `after` changed verdicts, or unchanged for `quiet` seconds. Return their number.
 
         At most 500 turns in one transaction, so call it until it returns 0. Turns that another process is summing up,
         or whose verdicts are being written, are left to the next call.
@@ -72,8 +72,8 @@ class PostgresAggregates:
     async def mark(self, aggregates: Iterable[Aggregate]) -> None:
         """Mark aggregates as announced.
 
-        One that has another revision by now is marked as not announced: a compacted topic keeps the last record, which
-        may be ours.
+        An aggregate whose revision has changed is marked as not announced, because compaction may keep the older
+        record, which was written last.
         """
         rows = [(one.aggregate_id, one.revision) for one in aggregates]
         await self._pool.execute(*SQL.mark_aggregates_announced.bulk(rows))

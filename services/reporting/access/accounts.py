@@ -24,7 +24,7 @@ _UNKNOWN: Final = "There is no such account, or it is not within your projects."
 
 @dataclass(frozen=True, slots=True)
 class OperatorAccount:
-    """OperatorAccount of an operator. Times are in microseconds."""
+    """Account of an operator. Times are in microseconds."""
 
     name: str
     role: Role

@@ -43,7 +43,7 @@ class ApiKey:
 
 
 class ApiKeys:
-    """Administration of keys, and the authenticator of requests that bring one."""
+    """Administration of keys, and their authenticator."""
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock) -> None:
         self._pool = pool

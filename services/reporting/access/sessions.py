@@ -133,7 +133,7 @@ class AccountSessions:
         await self._pool.execute(*SQL.end_session(session_hash=digest(session)))
 
     def forget(self) -> None:
-        """Look all sessions up again: an account has changed."""
+        """Forget the remembered sessions, because an account has changed."""
         self._remembered.clear()
 
     async def _begin(self, connection: Any, name: str, stored: str) -> str | None:
@@ -144,6 +144,6 @@ class AccountSessions:
 
 
 def minutes(seconds: int) -> str:
-    """Return a wait in words."""
+    """Return a number of seconds as minutes, in words."""
     count = -(-seconds // 60)
     return "a minute" if count == 1 else f"{count} minutes"

@@ -63,11 +63,11 @@ Counts = Mapping[tuple[JudgedBy, Subject], Daily]
 
 @dataclass(frozen=True, slots=True)
 class AlertEvidence:
-    """Facts from which the rules of a project or of the platform are decided. `now` is in microseconds.
+    """Evidence for the rules of a project or of the platform. `now` is in microseconds.
 
-    `silent` has, by the name of each silence rule, the numbers of verdicts in its hours and in the same hours a week
-    before. `lag` is the number of waiting records; `lagging_since` has the time since when each lag rule's limit is
-    exceeded, by the rule's name.
+    `silent` maps the name of a silence rule to the numbers of verdicts in its hours, and in the same hours a week
+    before. `lag` is the number of waiting records. `lagging_since` maps the name of a lag rule to the time since which
+    its limit is exceeded.
     """
 
     now: int
@@ -193,7 +193,7 @@ def _by_weekday(daily: Daily, end: int) -> dict[int, Votes]:
 
 
 def find_silence(rule: Silence, evidence: AlertEvidence, states: AlertStates) -> Iterator[AlertFinding]:
-    """Yield a finding if nobody judged anything in the rule's hours."""
+    """Yield a finding if there is no verdict in the rule's hours."""
     subject = Subject(rule.agent)
     now, week_before = evidence.silent.get(rule.name, (1, 0))
     is_open = states.get(subject, _NEVER).open is not None

@@ -26,7 +26,7 @@ def period_end(every: Every, now: int) -> int:
 
 
 def digest_of(at: Project, every: Every, end: int, counts: Counts, address: str) -> Announcement | None:
-    """Return the digest of the period before `end`; None if nobody judged anything in it."""
+    """Return the digest of the period before `end`; None if it has no verdicts."""
     last, days = end // DAY, DAYS[every]
     now = {key: _sum(daily, last - days, last) for key, daily in counts.items()}
     before = {key: _sum(daily, last - 2 * days, last - days) for key, daily in counts.items()}

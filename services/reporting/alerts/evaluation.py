@@ -67,7 +67,7 @@ class AlertEvaluator:
             await self._digest(at, digest, now)
 
     async def _project_rules(self) -> Mapping[Project, Sequence[ProjectRule]]:
-        """Return the rules by project; those of the file first, which take precedence. Includes open alerts' places."""
+        """Return the rules of each project with rules or open alerts. Those of the file take precedence."""
         found: dict[Project, dict[str, Any]] = {
             Project(row["tenant"], row["project"]): {}
             for row in await self._pool.fetch(*SQL.list_alert_places())

@@ -45,7 +45,7 @@ class ShareTest:
         return self.bound < 0
 
     def could_show(self, difference: float) -> bool:
-        """Return True if there are enough verdicts to find a `difference` of this size at a single look."""
+        """Return True if there are enough verdicts to detect a `difference` of this size in a single test."""
         return abs(difference) >= _ENOUGH * self.error
 
 

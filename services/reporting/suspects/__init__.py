@@ -1,1 +1,1 @@
-"""Verdicts that are probably spam, or exceed a person's limit: marked, counted nowhere, decided by reviewers."""
+"""Suspect verdicts: probable spam, or more than a person's limit. Figures leave them out; reviewers decide on them."""

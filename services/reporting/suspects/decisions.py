@@ -1,4 +1,4 @@
-"""Decisions of reviewers on suspect verdicts, which stand against the rules."""
+"""Decisions of reviewers on suspect verdicts, which override the rules."""
 
 from __future__ import annotations
 

@@ -38,9 +38,9 @@ class SuspectJob:
         self._began = False
 
     async def catch_up(self) -> int:
-        """Look at everything that has changed. Return the number of changed marks.
+        """Apply the rules to the verdicts around all changes. Return the number of changed marks.
 
-        Returns 0 if another process is at work. The first call looks at all marked verdicts again, because the settings
+        Returns 0 if another process is at work. The first call also checks all marked verdicts, because the settings
         may have changed.
         """
         async with self._pool.acquire() as connection:
@@ -70,7 +70,7 @@ class SuspectJob:
         return marked
 
     async def _mark(self, giver: Giver, span: MinuteSpan) -> int:
-        """Mark the verdicts of a person in a span of minutes as the rules say. Return the number of changed marks."""
+        """Apply the rules to a person's verdicts in a span of minutes. Return the number of changed marks."""
         is_shared = giver.user_id in self._shared
         of = {**giver._asdict(), "start_minute": span.start, "end_minute": span.end, "around": AROUND}
         windows = await self._pool.fetch(*SQL.verdict_windows(**of))

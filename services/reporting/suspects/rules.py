@@ -1,7 +1,7 @@
-"""Rule for bursts: one person judges many turns within seconds, all alike. Pure.
+"""Rule for bursts: one person gives many turns equal verdicts within seconds. Pure.
 
 It depends only on the times and contents of the person's verdicts in a project, so any order of arrival gives the same
-marks. A wrong mark loses a real verdict, so the rule abstains in doubt.
+marks. A wrong mark loses a real verdict, so the rule marks clear cases only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CONTEXT_WINDOWS: Final = CONTEXT // WINDOW
 class VerdictWindow(NamedTuple):
     """A person's verdicts in a window of 10 s. `number` is its start divided by WINDOW.
 
-    `first` and `last` are the smallest and the greatest digest of the verdicts' contents: equal if all are alike.
+    `first` and `last` are the smallest and the greatest digest of a verdict's content: equal if all verdicts are.
     """
 
     number: int
@@ -40,7 +40,7 @@ class VerdictWindow(NamedTuple):
         return self.first == self.last
 
     def is_burst(self, turns: int) -> bool:
-        """Return True if at least `turns` turns of several conversations were judged, all alike."""
+        """Return True if at least `turns` turns of several conversations have equal verdicts."""
         enough = self.turns >= turns and self.conversations >= CONVERSATIONS and self.instants >= INSTANTS
         return enough and self.is_alike
 
@@ -48,8 +48,8 @@ class VerdictWindow(NamedTuple):
 def bursts(windows: Iterable[VerdictWindow], turns: int) -> list[int]:
     """Return the numbers of the windows whose verdicts are suspect, in order; none if `turns` is 0.
 
-    A window is a burst, or is next to one and all alike with it. Windows of a person who judged differently within five
-    minutes are not suspect.
+    They are the bursts, and the windows next to one with equal verdicts. A window is not suspect if the person gave a
+    different verdict within five minutes of it.
     """
     known = {one.number: one for one in windows}
     if not turns:
@@ -83,7 +83,7 @@ _LONGEST: Final = 60
 def spans(minutes: Iterable[int]) -> list[MinuteSpan]:
     """Return the spans of minutes whose marks may change, for verdicts that changed in `minutes`.
 
-    Spans that touch are one, up to an hour or so, so that no query reads without bound.
+    Adjacent spans are merged up to about an hour, which bounds the rows that a query reads.
     """
     found: list[MinuteSpan] = []
     for minute in sorted(set(minutes)):

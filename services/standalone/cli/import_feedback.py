@@ -68,8 +68,8 @@ def import_feedback(
     A row becomes an explicit judgement of one answer, without texts of the conversation. A value without a --verdict is
     never guessed: its row is rejected. Scores by models are left out; annotations by a tool's own users become reviews.
 
-    Safe to repeat: the same rows change nothing. A killed import goes on where it stopped. The exit code is 1 if rows
-    were rejected; the other rows are imported nevertheless.
+    Safe to repeat: the same rows change nothing. A killed import continues where it stopped. The exit code is 1 if rows
+    were rejected; all other rows are imported.
     """
     from servicekit.clock import SystemClock
     from standalone.data_import.position import PositionFile

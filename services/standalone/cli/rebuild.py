@@ -27,8 +27,8 @@ def rebuild(
 ) -> None:
     """Rebuild the reports' counts from the feedback store while the current ones keep serving, then switch atomically.
 
-    Services may keep running. An interrupted rebuild leaves the reports unchanged. Chat messages are not rebuilt:
-    no other service stores them that long.
+    Services may keep running. An interrupted rebuild leaves the reports unchanged. Chat messages are not rebuilt,
+    because no other service keeps them as long.
     """
     from feedback.settings import FeedbackSettings
     from reporting.settings import ReportingSettings

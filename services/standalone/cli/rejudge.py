@@ -47,7 +47,7 @@ def rejudge(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Judge stored messages again with the present detector, and retract what no longer holds.
+    """Judge stored messages again with the present detector, and announce changed and withdrawn verdicts.
 
     Increments the epoch, so the new verdicts take precedence over all earlier ones, but not over reviews. Services may
     keep running. Ctrl-C stops the command; without --since it continues where it stopped.

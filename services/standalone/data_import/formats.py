@@ -1,4 +1,4 @@
-"""Columns of the export files of other tools, and of the rows there that people gave. Pure.
+"""Columns of the export files of other tools, and the columns that tell which rows are from people. Pure.
 
 Sources, looked up in November 2026:
 

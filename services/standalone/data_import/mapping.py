@@ -47,8 +47,8 @@ class RejectedRow:
 class ImportMapping:
     """Mapping of rows to judgements in one project.
 
-    `columns` precede those of `format`; `constants` replace missing values. `name` selects the scores of that name.
-    `zone` is the time zone of times without an offset.
+    `columns` take precedence over those of `format`; `constants` replace missing values. `name` selects the scores of
+    that name. `zone` is the time zone of times without an offset.
     """
 
     tenant: str
@@ -99,10 +99,10 @@ class ImportMapping:
         return (own,) if own is not None else self.format.columns.get(column, ())
 
     def event_of(self, row: Cells, now: int) -> FeedbackExplicitReceived | SkippedRow | RejectedRow:
-        """Return the judgement that a row means. `now` in microseconds limits its time.
+        """Return the judgement of a row, whose time is at most `now` (microseconds), or why it has none.
 
-        The same row always gives the same event, so that a repeated import changes nothing. Of several states of one
-        row the one modified last counts, at the row's own time.
+        The same row always gives the same event, so that a repeated import changes nothing. Of several versions of a
+        row the last one counts, at the row's own time.
         """
         if self.name is not None and self._text(row, Fact.name) != self.name:
             return SkippedRow("another score's name")
@@ -162,7 +162,7 @@ class ImportMapping:
         )
 
     def _giver(self, row: Cells) -> Giver | None:
-        """Return the author of a row, or None if its columns name an unknown one, or none at all."""
+        """Return the author of a row; None if its columns name none, or an unknown one."""
         if not self.format.givers:
             return "reviewer" if self._text(row, Fact.reviewer) and not self._text(row, Fact.person) else "user"
         named = {column: text for column in self.format.givers if (text := text_at(row, column)) is not None}
@@ -173,7 +173,7 @@ class ImportMapping:
         return bool(self.names_of(column)) or column in self.constants
 
     def _text(self, row: Cells, column: Fact) -> str | None:
-        """Return the first text in the columns of a fact, else its constant."""
+        """Return the first text in the columns of `fact`, otherwise the constant of the fact."""
         found = (text for name in self.names_of(column) if (text := text_at(row, name)) is not None)
         return next(found, None) or self.constants.get(column)
 

@@ -8,7 +8,7 @@ from standalone.data_import.formats import Fact
 
 
 class MappingFile(BaseModel):
-    """Contents of the TOML file of `import --map`. Options of the command line precede it."""
+    """Contents of the TOML file of `import --map`. Options of the command line take precedence."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 

@@ -1,4 +1,4 @@
-"""Position that an import has reached, in a file next to the imported one, so that a killed import goes on from there.
+"""Position that an import has reached, in a file next to the imported one, from which a killed import continues.
 
 Losing the file is harmless: rows that are imported again change nothing.
 """
@@ -17,7 +17,7 @@ from typing import Any, Self
 
 @dataclass
 class ImportProgress:
-    """Rows that an import has read, by their fate; `rejected` has the line and reason of the first ones.
+    """Rows that an import has read, by outcome; `rejected` has the line and reason of the first ones.
 
     `sent` are in the log, by verdict. `skipped` are left out on purpose, by reason.
     """

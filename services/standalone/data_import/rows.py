@@ -1,6 +1,6 @@
 """Rows of CSV, JSON Lines and JSON files with their line numbers, read with bounded memory.
 
-A broken row does not hide the ones after it: reading goes on at the next line.
+After a broken row, reading continues at the next line.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class VerdictRules:
     texts: tuple[tuple[str, Verdict], ...] = ()
 
     def of(self, values: Iterable[str]) -> Verdict | None:
-        """Return the verdict of the first forms of one score, such as its label and its number.
+        """Return the verdict of a score from its forms, such as a label and a number.
 
         Returns None if no form has a rule, or if two forms have different verdicts.
         """

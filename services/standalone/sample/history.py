@@ -60,7 +60,7 @@ _ISSUE_RULES: Final[tuple[dict[str, object], ...]] = (
 
 
 class _Handling(NamedTuple):
-    """Change that a person made `days` ago to the issue of a topic; with `back`, it regressed that many days ago."""
+    """Change of a topic's issue, made by a person `days` ago. It regressed `back` days ago, if set."""
 
     topic: str
     days: float
@@ -96,7 +96,7 @@ class SampleHistory:
         self._now = now
 
     async def judge(self) -> None:
-        """Publish judgements and session ratings. Repeated, they change nothing."""
+        """Publish judgements and session ratings. Safe to repeat."""
         await self._log.send(
             [
                 Message.of(EXPLICIT_RECEIVED, FeedbackExplicitReceived.model_validate(body))
@@ -136,7 +136,7 @@ class SampleHistory:
         await self._log.send([Message.of(EXPLICIT_RECEIVED, event) for event in events])
 
     async def handle_issues(self) -> None:
-        """Group rejected turns, and change issues as people did. Does nothing without the extra `issues`.
+        """Group rejected turns into issues, and change these as people would. Does nothing without the extra `issues`.
 
         The caller holds the lock of issues.
         """
@@ -153,7 +153,7 @@ class SampleHistory:
                         await recount(connection, AT, [issue], self._now - round(one.back * DAY))
 
     async def _issues_of_topics(self) -> dict[str, int]:
-        """Return the issue that has most turns of each topic."""
+        """Return, for each topic, the issue with most of its turns."""
         topics = {(one.conversation_id, one.turn_id): one.topic for one in self._month.answers}
         agents = {one.provenance["agentId"] for one in self._month.answers}
         counted: Counter[tuple[str, int]] = Counter()

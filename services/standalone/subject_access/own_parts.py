@@ -1,6 +1,6 @@
 """A person's own part of an event or object, without the words of other people. Pure.
 
-Answers of agents stay: without them a reply or a verdict means nothing. So do ids of conversations and turns.
+Agents' answers, on which replies and verdicts depend, and ids of conversations and turns are included.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _as_id(value: object) -> object:
 def own_object(body: Mapping[str, Any], held: Mapping[str, Any], person: Person) -> Mapping[str, Any]:
     """Return the person's part of an object in the object store, whose row is `held`.
 
-    Of the log of a turn it is the exchange, if the person asked, and the person's own feedback.
+    From a turn's log it takes the person's feedback, and the exchange if the person asked the question.
     """
     if "turn_log" not in body:
         return body
