@@ -9,9 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
+from contracts.access import OWN_CALLER
 from servicekit.errors import Unavailable
 from servicekit.web.auth import AnyOfLater, Caller
-from servicekit.web.remote_accounts import OWN_CALLER, RemoteAccounts
+from servicekit.web.remote_accounts import RemoteAccounts
 from tests.support.hand_clock import HandClock
 
 SESSION, KEY = "afs_" + "s" * 43, "afk_" + "k" * 43
