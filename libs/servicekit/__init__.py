@@ -17,7 +17,7 @@ PUBLIC_NAMES: Final = {
         "clock": "Clock",
         "db.database": "Database",
         "db.statements": "Statements",
-        "definition": "Erases Every Keeps Reads Serves ServiceDefinition",
+        "definition": "Every Keeps Reads Serves ServiceDefinition",
         "errors": "RequestRefused StartError Unavailable",
         "interrupts": "run_service",
         "log.handler": "Handler",
@@ -25,7 +25,6 @@ PUBLIC_NAMES: Final = {
         "log.outcome": "DeadLettered Ignored Outcome Parked STORED UNCHANGED",
         "log.records": "Received Tombstone Unreadable",
         "logging": "logger",
-        "personal_data": "Holds",
         "service": "Service",
         "settings": "ReadSettings Settings read_toml secret_of",
         "web.auth": "Caller",
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from servicekit.clock import Clock
     from servicekit.db.database import Database
     from servicekit.db.statements import Statements
-    from servicekit.definition import Erases, Every, Keeps, Reads, Serves, ServiceDefinition
+    from servicekit.definition import Every, Keeps, Reads, Serves, ServiceDefinition
     from servicekit.errors import RequestRefused, StartError, Unavailable
     from servicekit.interrupts import run_service
     from servicekit.log.handler import Handler
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
     from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
     from servicekit.log.records import Received, Tombstone, Unreadable
     from servicekit.logging import logger
-    from servicekit.personal_data import Holds
     from servicekit.service import Service
     from servicekit.settings import ReadSettings, Settings, read_toml, secret_of
     from servicekit.web.auth import Caller

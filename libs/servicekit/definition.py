@@ -18,12 +18,12 @@ from contracts.scopes import READ
 from contracts.topics import ERASURE_REQUESTED, Consumer
 from servicekit.db.erasure_ledger import Erase, LedgeredErasures
 from servicekit.db.retention import Expiry
+from servicekit.db.statements import Statement
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.handler import Handler
 from servicekit.log.journal import JournalingHandler
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import Outcome
-from servicekit.personal_data import Holds
 from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.web.account_pages import ACCOUNT_ROUTES, SIGN_OUT, AccountPort, account_pages_router, callers_router
 from servicekit.web.application import Surface
@@ -117,19 +117,6 @@ class Keeps:
         return Expiry(self.table, getattr(settings, self.days), condition)
 
 
-@dataclass(frozen=True, slots=True)
-class Erases(Generic[P]):
-    """Erasure of a person in the service: in a few words, and as the function that removes what people said.
-
-    The function is called around the handlers, with the people in the ledger of the part `pool`. `erase` is None if
-    every handler `erases_itself`. `receipts` returns the producer of confirmations, by default the service's own.
-    """
-
-    what: str
-    erase: Callable[[P], Erase] | None = None
-    receipts: Callable[[P], Producer] | None = None
-
-
 @dataclass(frozen=True)
 class ServiceDefinition(Generic[P]):
     """A service's page. `opens` opens its parts from its settings and for a running service."""
@@ -137,12 +124,20 @@ class ServiceDefinition(Generic[P]):
     name: FeedbackKeeper
     settings: type[Any]
     opens: Callable[..., Awaitable[P]]
-    erases: Erases[P]
+    erases: str
+    """Data of a person that an erasure removes, in a few words."""
+    erase: Callable[[P], Erase] | None = None
+    """Removes a person's data around the handlers, by the ledger of the part `pool`; None if all `erases_itself`."""
+    receipts: Callable[[P], Producer] | None = None
+    """Returns the producer of an erasure's confirmations, by default the service's own."""
     reads: Sequence[Reads[P]] = ()
     serves: Sequence[Serves[P]] = ()
     every: Sequence[Every[P]] = ()
     keeps: Sequence[Keeps] = ()
-    holds: Sequence[Holds] = ()
+    holds: Mapping[str, Statement] = field(default_factory=dict)
+    """Tables with rows about people, each with the statement that selects a person's as `held`, in JSON."""
+    leaves: Mapping[str, str] = field(default_factory=dict)
+    """Tables among them with rows that an erasure leaves, each with the reason."""
     where: Where[P] | None = None
     accounts: Callable[[P], AccountPort] | None = None
     """Accounts that the service keeps. The platform serves their sign-in, and describes the holders of tokens."""
@@ -206,9 +201,9 @@ class ServiceDefinition(Generic[P]):
     def _handler(self, reads: Reads[P], parts: P, service: Service) -> Handler:
         handler = reads.handler(parts)
         if reads.group in ERASURE_REQUESTED.consumers and not reads.erases_itself:
-            assert self.erases.erase is not None, f"{reads.group} erases nothing"
-            receipts = service.producer if self.erases.receipts is None else self.erases.receipts(parts)
-            erasures = LedgeredErasures(getattr(parts, "pool"), self.erases.erase(parts))  # noqa: B009 # of any parts
+            assert self.erase is not None, f"{reads.group} erases nothing"
+            receipts = service.producer if self.receipts is None else self.receipts(parts)
+            erasures = LedgeredErasures(getattr(parts, "pool"), self.erase(parts))  # noqa: B009 # of any parts
             erasing = ErasingHandler(handler, erasures, receipts, self.name)
             handler = erasing if reads.around is None else reads.around(erasing, handler)
         if reads.journal == "nothing" or service.journal is None:

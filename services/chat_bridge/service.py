@@ -12,7 +12,7 @@ from chat_bridge.sources.api import SOURCE_LIMIT
 from chat_bridge.sources.registry import SOURCES
 from chat_bridge.sql import SQL
 from contracts.scopes import INGEST
-from servicekit import Erases, Every, Holds, Keeps, Reads, Serves, ServiceDefinition, Where, needs
+from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where, needs
 
 PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     "chat_bridge",
@@ -44,12 +44,16 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
         Keeps("refused", "refused_days", "refused_at", "microseconds"),
     ],
     where=Where("chat", "ingest", reads="pool"),
-    holds=[
-        Holds("messages", SQL.held_messages),
-        Holds("parked", SQL.held_parked),
-        Holds("erasures", SQL.held_erasures, stays="so that a replay restores nothing"),
-    ],
-    erases=Erases("parked events, ids of senders, and copies of messages", ChatBridgeParts.erase),
+    holds={
+        "messages": SQL.held_messages,
+        "parked": SQL.held_parked,
+        "erasures": SQL.held_erasures,
+    },
+    leaves={
+        "erasures": "so that a replay restores nothing",
+    },
+    erases="parked events, ids of senders, and copies of messages",
+    erase=ChatBridgeParts.erase,
     body_limits={"/ingest/": INGEST_LIMIT, "/sources/": SOURCE_LIMIT},
 )
 """The bridge as it is started, alone or with the other services."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -40,7 +39,6 @@ class RatingScale(BaseModel):
 
 ScaleChanges = dict[ScaleName, RatingScale | None]
 """Scales by name; None removes a scale from a project."""
-NO_SCALES: Final[Mapping[str, RatingScale]] = MappingProxyType({})
 
 
 class Meaning(NamedTuple):

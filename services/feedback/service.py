@@ -15,17 +15,7 @@ from feedback.settings import FeedbackSettings
 from feedback.sql import SQL
 from feedback.where import feedback_of, states_of
 from feedback.widget.routes import FILES, widget_router
-from servicekit import (
-    Erases,
-    Every,
-    Holds,
-    Keeps,
-    Reads,
-    Serves,
-    ServiceDefinition,
-    Where,
-    needs,
-)
+from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where, needs
 
 PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     "feedback",
@@ -80,15 +70,20 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         ),
     ],
     where=Where("feedback", "feedback", feedback_of=feedback_of, states=lambda parts: partial(states_of, parts.store)),
-    holds=[
-        Holds("turns", SQL.held_turns, stays="a visitor may not rate a thread in which only others asked"),
-        Holds("people", SQL.held_people),
-        Holds("session_feedback", SQL.held_session_feedback),
-        Holds("aggregated_verdicts", SQL.held_aggregated_verdicts),
-        Holds("buckets", SQL.held_buckets),
-        Holds("erasure_requests", SQL.held_erasure_requests, stays="the status of the erasure itself"),
-        Holds("erasures", SQL.held_erasures, stays="so that a replay restores nothing"),
-    ],
-    erases=Erases("feedback up to a stub of its ids, roles, and the person's id in turns and ratings"),
+    holds={
+        "turns": SQL.held_turns,
+        "people": SQL.held_people,
+        "session_feedback": SQL.held_session_feedback,
+        "aggregated_verdicts": SQL.held_aggregated_verdicts,
+        "buckets": SQL.held_buckets,
+        "erasure_requests": SQL.held_erasure_requests,
+        "erasures": SQL.held_erasures,
+    },
+    leaves={
+        "turns": "a visitor may not rate a thread in which only others asked",
+        "erasure_requests": "the status of the erasure itself",
+        "erasures": "so that a replay restores nothing",
+    },
+    erases="feedback up to a stub of its ids, roles, and the person's id in turns and ratings",
 )
 """The feedback service as it is started, alone or with the other services."""

@@ -11,7 +11,7 @@ from inference.parts import InferenceParts, open_parts
 from inference.settings import InferenceSettings
 from inference.sql import SQL
 from inference.where import is_noted, judged
-from servicekit import Erases, Every, Holds, Keeps, Reads, Serves, ServiceDefinition, Where, needs
+from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where, needs
 
 # A conversation expires as a whole, once its last message is too old: `evaluation` counts its messages, and must not
 # fall while any of them may be judged again.
@@ -47,15 +47,18 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
         Keeps("journal", "journal_days", "noted_at"),
     ],
     where=Where("inference", "inference", verdicts=lambda parts: partial(judged, parts.reads)),
-    holds=[
-        Holds("messages", SQL.held_messages),
-        Holds("turns", SQL.held_turns),
-        Holds("verdicts", SQL.held_verdicts, stays="numbers without text and person"),
-        Holds("user_reactions", SQL.held_user_reactions),
-        Holds("erasures", SQL.held_erasures, stays="so that a replay restores nothing"),
-    ],
-    erases=Erases(
-        "texts and ids of messages, questions with their vectors, and reactions", lambda parts: parts.erasures.erase
-    ),
+    holds={
+        "messages": SQL.held_messages,
+        "turns": SQL.held_turns,
+        "verdicts": SQL.held_verdicts,
+        "user_reactions": SQL.held_user_reactions,
+        "erasures": SQL.held_erasures,
+    },
+    leaves={
+        "verdicts": "numbers without text and person",
+        "erasures": "so that a replay restores nothing",
+    },
+    erases="texts and ids of messages, questions with their vectors, and reactions",
+    erase=lambda parts: parts.erasures.erase,
 )
 """Inference as it is started, alone or with the other services."""

@@ -13,17 +13,7 @@ from reporting.read_models.erasure_log import ErasureLogHandler
 from reporting.read_models.where import feedback_of, is_noted
 from reporting.settings import ReportingSettings
 from reporting.sql import SQL
-from servicekit import (
-    Erases,
-    Every,
-    Holds,
-    Keeps,
-    Reads,
-    Serves,
-    ServiceDefinition,
-    Where,
-    needs,
-)
+from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where, needs
 
 PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     "reporting",
@@ -156,23 +146,24 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     ],
     accounts=lambda parts: parts.sessions,
     where=Where("reports", "reporting", feedback_of=feedback_of, states=ReportingParts.states),
-    holds=[
-        Holds("messages", SQL.held_messages),
-        Holds("feedbacks", SQL.held_feedbacks),
-        Holds("replies", SQL.held_replies),
-        Holds("rollups", SQL.held_rollups),
-        Holds("issue_turns", SQL.held_issue_turns),
-        Holds("resolution_notices", SQL.held_resolution_notices),
-        Holds("suspect_changes", SQL.held_suspect_changes),
-        Holds("deliveries", SQL.held_deliveries),
-        Holds("held_receipts", SQL.held_receipts_of_person),
-        Holds("hosted_artifacts", SQL.held_hosted_artifacts),
-        Holds("erasures", SQL.held_erasures, stays="so that a replay restores nothing"),
-    ],
-    erases=Erases(
-        "texts and senders of messages, feedback, notices of resolved issues, and webhook deliveries",
-        lambda parts: parts.erasures.erase,
-        receipts=lambda parts: parts.receipts,
-    ),
+    holds={
+        "messages": SQL.held_messages,
+        "feedbacks": SQL.held_feedbacks,
+        "replies": SQL.held_replies,
+        "rollups": SQL.held_rollups,
+        "issue_turns": SQL.held_issue_turns,
+        "resolution_notices": SQL.held_resolution_notices,
+        "suspect_changes": SQL.held_suspect_changes,
+        "deliveries": SQL.held_deliveries,
+        "held_receipts": SQL.held_receipts_of_person,
+        "hosted_artifacts": SQL.held_hosted_artifacts,
+        "erasures": SQL.held_erasures,
+    },
+    leaves={
+        "erasures": "so that a replay restores nothing",
+    },
+    erases="texts and senders of messages, feedback, notices of resolved issues, and webhook deliveries",
+    erase=lambda parts: parts.erasures.erase,
+    receipts=lambda parts: parts.receipts,
 )
 """Reporting as it is started, alone or with the other services."""

@@ -17,7 +17,7 @@ from servicekit.clock import SystemClock
 from servicekit.log.messages import Message
 from servicekit.log.reader import records_of
 from standalone.operations.log_access import LogTarget
-from standalone.operations.subject_access import HELD, archive_of
+from standalone.operations.subject_access import PROGRAMS, archive_of
 from tests.support.databases import MIGRATIONS
 from tests.support.erasures import erased
 from tests.support.running_stack import RunningStack, message
@@ -170,7 +170,7 @@ async def test_what_an_erasure_changes_was_in_the_archive_and_nothing_of_it_is_l
         await settled(stack)
         await _count(stack)
         after = await archive(stack, user)
-        stays = {f"{service}.{one.table}" for service, holds in HELD.items() for one in holds if one.stays}
+        stays = {f"{one.name}.{table}" for one in PROGRAMS for table in one.leaves}
         has_rows = {name for name, rows in held["tables"].items() if rows}
         assert before.keys() - {"feedback.feedback"} <= has_rows
         left = {name for name, rows in after["tables"].items() if rows}
@@ -192,7 +192,7 @@ def test_every_table_that_names_a_person_is_held() -> None:
                 table = line.split()[2]
             elif line.startswith("    ") and line.split()[0] in columns:
                 found.add(f"{service}.{table}")
-    held = {f"{service}.{one.table}" for service, holds in HELD.items() for one in holds}
+    held = {f"{one.name}.{table}" for one in PROGRAMS for table in one.holds}
     assert found - {"feedback.feedback"} <= held, "the feedback store is read through its port"
 
 

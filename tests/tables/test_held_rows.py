@@ -23,7 +23,7 @@ from inference.turns.vectors_postgres import vector_type
 from reporting.read_models.erasure import ReportingErasures
 from servicekit.db.database import Database
 from servicekit.db.erasure_ledger import ErasureLedger
-from standalone.operations.subject_access import HELD
+from standalone.operations.subject_access import PROGRAMS
 from tests.support.databases import empty_schema
 from tests.support.filled_rows import insert
 from tests.support.logs import NOW, example
@@ -133,15 +133,15 @@ def table_in(name: str) -> str:
 
 
 def test_the_table_has_every_place_of_a_subject_access() -> None:
-    held = {f"{service}.{one.table}" for service, holds in HELD.items() for one in holds}
-    ledgers = {f"{service}.erasures" for service in HELD}
+    held = {f"{one.name}.{table}" for one in PROGRAMS for table in one.holds}
+    ledgers = {f"{one.name}.erasures" for one in PROGRAMS}
     assert {name.partition(" ")[0] for name in TABLES} == held - ledgers - {"reporting.rollups"}
-    assert {f"{service}.{one.table}" for service, holds in HELD.items() for one in holds if one.stays} - ledgers <= {
+    assert {f"{one.name}.{table}" for one in PROGRAMS for table in one.leaves} - ledgers <= {
         name for name, one in TABLES.items() if one.stays
     }
 
 
-@pytest_asyncio.fixture(params=list(HELD))
+@pytest_asyncio.fixture(params=[one.name for one in PROGRAMS])
 async def service(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[tuple[str, Database]]:
     async with empty_schema(postgres_url, request.param) as pool:
         yield request.param, pool
@@ -179,8 +179,9 @@ async def test_an_archive_and_an_erasure_are_about_one_person_of_one_tenant(serv
         await insert(pool, table, *(one.row(person, NOW) for person in NAMESAKES), *late)
         archived[EVE][table] += 1 + len(late)
         archived[NAMESAKES[0]][table] += 1
+    [holds] = [one.holds for one in PROGRAMS if one.name == name]
     for person, counts in archived.items():
-        held = {one.table: await pool.fetch(*one.rows(**person._asdict())) for one in HELD[name]}
+        held = {table: await pool.fetch(*select(**person._asdict())) for table, select in holds.items()}
         assert Counter({table: len(rows) for table, rows in held.items()}) == counts, person
 
     everything = await rows_in(name, pool)

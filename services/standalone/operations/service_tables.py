@@ -22,7 +22,7 @@ def sections_of(service: ServiceDefinition[Any]) -> Sequence[Section]:
         (("does", "every"), [_does(service, one) for one in service.every]),
         (("keeps", "days", "set by"), [_keeps(service, one) for one in service.keeps]),
         (("holds of a person", "after an erasure"), list(_holds(service))),
-        (("erases of a person",), [(service.erases.what,)]),
+        (("erases of a person",), [(service.erases,)]),
     )
 
 
@@ -64,11 +64,8 @@ def _keeps(service: ServiceDefinition[Any], keeps: Keeps) -> Sequence[str]:
 
 
 def _holds(service: ServiceDefinition[Any]) -> Iterable[Sequence[str]]:
-    for holds in service.holds:
-        yield (
-            f"`{holds.table}`",
-            f"stays: {holds.stays}" if holds.stays else "erased",
-        )
+    for table in service.holds:
+        yield f"`{table}`", f"stays: {service.leaves[table]}" if table in service.leaves else "erased"
 
 
 def _default(service: ServiceDefinition[Any], setting: str) -> str:

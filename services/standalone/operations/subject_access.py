@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -26,7 +25,6 @@ from servicekit.db.pools import open_readonly
 from servicekit.errors import StartError
 from servicekit.log.cluster import Bootstrap
 from servicekit.log.reader import records_of
-from servicekit.personal_data import Holds
 from servicekit.settings import read_settings
 from standalone.operations.log_access import LogTarget, database_answers, store_of
 from standalone.operations.service_databases import service_databases
@@ -34,10 +32,7 @@ from standalone.subject_access.own_parts import own_event, own_object, readable
 from standalone.terminal import say
 
 Rows = list[dict[str, Any]]
-HELD: Mapping[str, Sequence[Holds]] = {
-    one.PROGRAM.name: one.PROGRAM.holds
-    for one in (chat_bridge.service, feedback.service, inference.service, reporting.service)
-}
+PROGRAMS = (chat_bridge.service.PROGRAM, feedback.service.PROGRAM, inference.service.PROGRAM, reporting.service.PROGRAM)
 NOT_INCLUDED = (
     "Other people's messages, also where they stand beside the person's; answers of agents are included.",
     "Vectors and digests computed from the person's texts, and the journals of outcomes, which contain ids only.",
@@ -70,14 +65,14 @@ async def _rows_of(person: Person, database_url: str | None) -> dict[str, Rows]:
     """Return the person's rows of every service by `schema.table`, tables without any included."""
     found: dict[str, Rows] = {}
     databases = {place.service: place for place in reversed(service_databases(database_url))}
-    for service, holds in HELD.items():
-        place = databases[service]
+    for program in PROGRAMS:
+        service, place = program.name, databases[program.name]
         await database_answers(place.url)
         connection = await open_readonly(place.url, service, say=say)
         try:
-            for one in holds:
-                rows = await connection.fetch(*one.rows(**person._asdict()))
-                found[f"{service}.{one.table}"] = [json.loads(row["held"]) for row in rows]
+            for table, select in program.holds.items():
+                rows = await connection.fetch(*select(**person._asdict()))
+                found[f"{service}.{table}"] = [json.loads(row["held"]) for row in rows]
         except (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError):
             raise StartError(
                 f"The tables of {service} are missing, or older than this program: start the service once."

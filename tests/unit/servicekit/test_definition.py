@@ -11,7 +11,7 @@ import pytest
 from contracts.erasure import ErasedAt
 from contracts.feedback import FeedbackErasureRequested
 from contracts.topics import Consumer
-from servicekit.definition import Erases, Every, Keeps, Reads, ServiceDefinition
+from servicekit.definition import Every, Keeps, Reads, ServiceDefinition
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import STORED, Outcome
@@ -70,8 +70,9 @@ async def built(monkeypatch: pytest.MonkeyPatch, settings: SomeSettings, **lines
     async def opens(_: SomeSettings, __: Service) -> Parts:
         return result.parts
 
-    erases: Erases[Parts] = Erases("nothing", lambda _: no_rows, receipts=lambda parts: parts.receipts)
-    definition = ServiceDefinition("reporting", SomeSettings, opens, erases, **lines)
+    definition: ServiceDefinition[Parts] = ServiceDefinition(
+        "reporting", SomeSettings, opens, "nothing", lambda _: no_rows, lambda parts: parts.receipts, **lines
+    )
     await definition.build(settings, ServiceContext("localhost:1"))
     return result
 

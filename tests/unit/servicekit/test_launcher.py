@@ -11,7 +11,7 @@ import pytest
 from pydantic_settings import SettingsConfigDict
 
 import servicekit.launcher
-from servicekit.definition import Erases, ServiceDefinition
+from servicekit.definition import ServiceDefinition
 from servicekit.errors import Unavailable
 from servicekit.launcher import _start, _started
 from servicekit.service import Periodic, Service, ServiceContext
@@ -60,7 +60,7 @@ async def test_what_a_failed_build_has_opened_is_closed(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(servicekit.launcher, "ensure_topics", no_topics)
     with pytest.raises(Unavailable):
-        await _started(ServiceDefinition("chat_bridge", SomeSettings, opens, Erases("nothing")))
+        await _started(ServiceDefinition("chat_bridge", SomeSettings, opens, "nothing"))
     assert closed == ["pool"]
 
 
@@ -107,7 +107,7 @@ async def test_a_start_is_repeated_while_a_dependency_is_unavailable(monkeypatch
         return started
 
     monkeypatch.setattr(servicekit.launcher, "_started", starts)
-    program: Any = ServiceDefinition("chat_bridge", SomeSettings, None, Erases("nothing"))  # type: ignore[arg-type]
+    program: Any = ServiceDefinition("chat_bridge", SomeSettings, None, "nothing")  # type: ignore[arg-type]
     assert await _start(program) is started
     assert not raised
 
@@ -117,7 +117,7 @@ async def test_a_start_that_a_bug_ends_is_not_repeated(monkeypatch: pytest.Monke
         raise KeyError("a bug")
 
     monkeypatch.setattr(servicekit.launcher, "_started", starts)
-    program: Any = ServiceDefinition("chat_bridge", SomeSettings, None, Erases("nothing"))  # type: ignore[arg-type]
+    program: Any = ServiceDefinition("chat_bridge", SomeSettings, None, "nothing")  # type: ignore[arg-type]
     with pytest.raises(KeyError):
         async with asyncio.timeout(PATIENCE_SECONDS):
             await _start(program)
