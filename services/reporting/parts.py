@@ -119,7 +119,7 @@ class ReportingParts:
 
     def couriers(self) -> Mapping[str, Callable[[], Awaitable[object]]]:
         """Return the delivery to each webhook endpoint by the endpoint's name."""
-        couriers = {one.name: Courier(one, self.deliveries, self.clock) for one in self.endpoints}
+        couriers = {one.name: Courier(one, self.deliveries, self.service.context.clock) for one in self.endpoints}
         for courier in couriers.values():
             self.service.resources.push_async_callback(courier.close)
         return {name: courier.deliver for name, courier in couriers.items()}
