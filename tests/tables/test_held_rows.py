@@ -193,6 +193,5 @@ async def test_an_archive_and_an_erasure_are_about_one_person_of_one_tenant(serv
         assert bool(covered[place] & left[table]) == one.stays, f"{place}: the person's own row"
         own = set().union(*(rows for other, rows in covered.items() if table_in(other) == table))
         assert everything[table] - own <= left[table], f"{place}: rows of others, and later ones"
-    [ledger] = [one for one in HELD[name] if one.table == "erasures"]
     for person in (EVE, *NAMESAKES):
-        assert len(await pool.fetch(*ledger.rows(**person._asdict()))) == (person == EVE), person
+        assert len(await pool.fetch(*holds["erasures"](**person._asdict()))) == (person == EVE), person
