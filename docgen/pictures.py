@@ -37,8 +37,8 @@ async def save(page: Page, name: str, height: int) -> None:
     """Write the top of the page, at most `height` pixels high."""
     await page.wait_for_load_state()
     whole = await page.evaluate("document.documentElement.scrollHeight")
-    clip = {"x": 0, "y": 0, "width": WIDTH, "height": min(height, whole)}
-    await page.screenshot(path=FOLDER / f"{name}.png", clip=clip, full_page=True)
+    await page.set_viewport_size({"width": WIDTH, "height": min(height, whole)})
+    await page.screenshot(path=FOLDER / f"{name}.png")
 
 
 if __name__ == "__main__":
