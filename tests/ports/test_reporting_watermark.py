@@ -33,11 +33,13 @@ class Projection:
         self._pool, self._events = read_models, events
 
     async def write(self) -> Projection:
+        await PostgresReadModels(self._pool).apply()  # creates the function outside of the transaction
         self._connection = await self._pool.acquire()
         self._transaction = self._connection.transaction()
         await self._transaction.start()
         rows = newest_feedbacks(feedback_row(event) for event in self._events)
-        await PostgresReadModels(self._pool)._write_feedbacks(self._connection, "feedbacks", rows)
+        connection: Any = self._connection  # has the pool's `fetch`
+        await PostgresReadModels(connection).apply(feedbacks=rows)
         return self
 
     async def commit(self) -> None:

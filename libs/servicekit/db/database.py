@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeVar
 
+import asyncpg
+
 from servicekit.db.erasure_ledger import ErasureLedger
+from servicekit.db.functions import create_function
 from servicekit.db.inline_release_pool import InlineReleasePool, connection_usage
 from servicekit.db.row_security import tenant_in_sight
+from servicekit.db.statements import Statement
 from servicekit.error_kinds import unavailable_as
 from servicekit.request_batcher import RequestBatcher
 
@@ -38,6 +42,19 @@ class Database(InlineReleasePool):
     async def plan_freely(self, connection: Any) -> None:
         """Plan the transaction's following statements for many rows, on a pool with the plan `indexed`."""
         await connection.execute(_FREELY)
+
+    @staticmethod
+    async def call(pool: asyncpg.Pool, function: Statement, prepared: Sequence[Any]) -> list[asyncpg.Record]:
+        """Return the rows of `function`, called as a transaction of its own. `prepared` is its text with arguments.
+
+        Creates the function if the schema does not have it.
+        """
+        try:
+            return await pool.fetch(*prepared)
+        except asyncpg.UndefinedFunctionError:
+            async with pool.acquire() as connection:
+                await create_function(connection, function)
+            return await pool.fetch(*prepared)
 
     def batched(
         self, ask: Callable[[Sequence[Question]], Awaitable[Sequence[Reply]]], what: str = "the database"

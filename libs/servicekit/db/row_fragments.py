@@ -48,8 +48,12 @@ def row_fragments(name: str, row: Row) -> Mapping[str, Fragment]:
     - `NAME_columns`: `a, b`
     - `NAME_of(held)`: `held.a, held.b`
     - `NAME_arrays`: `:a::text[], :b::bigint[]`, the values of a statement that unnests rows
+    - `NAME_arrays_as(prefix)`: `:prefix_a::text[], :prefix_b::bigint[]`, for a statement that unnests several rows
     - `NAME_given(new)`: `new.a, new.b`, the columns of such values. Labels in an array arrive as one text, separated
       by U+001F: `unnest` would flatten arrays of arrays, and labels have no control characters.
+    - `NAME_typed`: `a text, b bigint`, the columns of a function's result
+    - `NAME_cast`: `a::text, b::bigint`, the columns with the types of the result
+    - `NAME_nulls`: `null::text, null::bigint`
     - `NAME_set`: `a = excluded.a, b = excluded.b`
     - `NAME_set_if(condition, held)`: `a = case when condition then excluded.a else held.a end, ...`
     """
@@ -58,7 +62,14 @@ def row_fragments(name: str, row: Row) -> Mapping[str, Fragment]:
         "columns": ((), ", ".join(columns)),
         "of": (("held",), ", ".join(f"{{held}}.{column}" for column in columns)),
         "arrays": ((), ", ".join(f":{column}::{_sent(kind)}[]" for column, kind in columns.items())),
+        "arrays_as": (
+            ("prefix",),
+            ", ".join(f":{{prefix}}_{column}::{_sent(kind)}[]" for column, kind in columns.items()),
+        ),
         "given": (("new",), ", ".join(_received(column, kind) for column, kind in columns.items())),
+        "typed": ((), ", ".join(f"{column} {kind}" for column, kind in columns.items())),
+        "cast": ((), ", ".join(f"{column}::{kind}" for column, kind in columns.items())),
+        "nulls": ((), ", ".join(f"null::{kind}" for kind in columns.values())),
         "set": ((), ", ".join(f"{column} = excluded.{column}" for column in columns)),
         "set_if": (
             ("condition", "held"),

@@ -4,6 +4,8 @@
 `{same_turn(h, s)}`; `{day}` inserts a constant of the program, `{message_columns}` the columns of a declared row
 (`row_fragments.py`). Values have names, `:tenant`, which become $1, $2, ...
 `-- name: list_feedback(view, where)` begins a statement with slots, which code fills with SQL before use.
+`-- function: take_turns returns table (turn_id text)` begins the block of a PL/pgSQL function, whose values are its
+parameters: they have the types to which they are cast (`functions.py`).
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +21,10 @@ from typing import Any, Final, NamedTuple
 
 from servicekit.db.row_fragments import Row, row_fragments
 
-_ENTRY: Final = re.compile(r"^-- (name|fragment): (\w+)(?:\(([\w, ]+)\))?\n", re.MULTILINE)
+_ENTRY: Final = re.compile(
+    r"^-- (name|fragment|function): (\w+)(?:\(([\w, ]+)\))?(?: returns ([^\n]+))?\n", re.MULTILINE
+)
+_TYPED: Final = re.compile(r":(?P<value>[a-z_]\w*)::(?P<type>(?:double precision|\w+)(?:\[\])?)")
 _TOKEN: Final = re.compile(
     r"'(?:[^']|'')*'|(?P<comment>\s*--[^\n]*)|::|:(?P<value>[a-z_]\w*)|\{(?P<inserted>\w+)(?:\((?P<arguments>[^{}]*)\))?\}"
 )
@@ -31,12 +37,17 @@ def columns_of(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
 
 
 class Statement(NamedTuple):
-    """A statement, its slots, and the names of its values in the order of their numbers."""
+    """A statement, its slots, and the names of its values in the order of their numbers.
+
+    `made` is the SQL that creates the function which the statement calls, if it calls one; with slots, only its type of
+    result.
+    """
 
     name: str
     text: str
     slots: tuple[str, ...]
     values: tuple[str, ...]
+    made: str = ""
 
     def __call__(self, **values: Any) -> tuple[Any, ...]:
         """Return the text and its arguments, for asyncpg: `pool.fetch(*SQL.find(tenant=tenant))`.
@@ -67,9 +78,14 @@ class Statement(NamedTuple):
         """
         return attrgetter(*(attributes.get(name, name) for name in self.values if name not in other))
 
+    @property
+    def called(self) -> str:
+        """Name of the function that the statement calls."""
+        return self.made.removeprefix("create function ").partition("(")[0]
+
     def filled(self, **parts: str) -> Statement:
         """Return the statement with SQL in its slots. `parts` are the program's own text, never part of a request."""
-        return _filled(self.name, self.text, self.slots, tuple(parts.items()))
+        return _filled(self, tuple(parts.items()))
 
 
 class Statements:
@@ -83,21 +99,23 @@ class Statements:
         self, folder: Path, rows: Mapping[str, Row] = MappingProxyType({}), /, **constants: float | str
     ) -> None:
         entries, self._fragments = _read(folder, rows, constants)
-        self._statements = {
-            name: _statement(name, _expanded(text, self._fragments, {slot: f"{{{slot}}}" for slot in slots}), slots)
-            for name, (slots, text) in entries.items()
-        }
+        self._statements = {name: self._statement(name, entry) for name, entry in entries.items()}
         vars(self).update(self._statements)  # faster than __getattr__
 
     def __getattr__(self, name: str) -> Statement:
         raise AttributeError(f"no statement has the name {name}")
+
+    def _statement(self, name: str, entry: _Entry) -> Statement:
+        slots = {slot: f"{{{slot}}}" for slot in entry.arguments}
+        text, returns = (_expanded(one, self._fragments, slots) for one in (entry.text, entry.returns))
+        return _statement(Statement(name, text, entry.arguments, (), returns))
 
     def __iter__(self) -> Iterator[Statement]:
         return iter(self._statements.values())
 
     def part(self, name: str, **arguments: str) -> str:
         """Return a fragment for the slot of a statement. `arguments` are the program's own text."""
-        names, text = self._fragments[name]
+        names, text, _ = self._fragments[name]
         if {*names} != arguments.keys():
             raise TypeError(f"{name} takes {[*names]}, not {list(arguments)}")
         return _expanded(text, self._fragments, arguments)
@@ -106,6 +124,7 @@ class Statements:
 class _Entry(NamedTuple):
     arguments: tuple[str, ...]
     text: str
+    returns: str = ""
 
 
 def _read(
@@ -118,11 +137,13 @@ def _read(
     statements: dict[str, _Entry] = {}
     for file in sorted(folder.glob("*.sql")):
         _, *parts = _ENTRY.split(file.read_text("utf-8"))
-        for kind, name, arguments, text in zip(*(parts[at::4] for at in range(4)), strict=True):
+        for kind, name, arguments, returns, text in zip(*(parts[at::5] for at in range(5)), strict=True):
             if name in statements or name in fragments:
                 raise ValueError(f"{file.name} defines {name} again")
-            entries = statements if kind == "name" else fragments
-            entries[name] = _Entry(tuple(arguments.split(", ")) if arguments else (), text.strip())
+            if (returns is None) == (kind == "function"):
+                raise ValueError(f"{file.name}: a function returns something, and nothing else does: {name}")
+            entries = fragments if kind == "fragment" else statements
+            entries[name] = _Entry(tuple(arguments.split(", ")) if arguments else (), text.strip(), returns or "")
     return statements, fragments
 
 
@@ -143,28 +164,44 @@ def _expanded(text: str, fragments: Mapping[str, _Entry], arguments: Mapping[str
         if name not in fragments:
             raise ValueError(f"no fragment has the name {name}")
         given = [arguments.get(one, one) for one in token["arguments"].split(", ")] if token["arguments"] else []
-        names, inner = fragments[name]
+        names, inner, _ = fragments[name]
         # A fragment may mention the slots of the statement that it is inserted into.
         return _expanded(inner, fragments, {**arguments, **dict(zip(names, given, strict=True))})
 
     return _TOKEN.sub(expanded, text).strip()
 
 
-def _statement(name: str, text: str, slots: tuple[str, ...]) -> Statement:
+def _statement(given: Statement) -> Statement:
     """Return the statement with numbered values; one with slots keeps its names until they are filled."""
-    if slots:
-        return Statement(name, text, slots, ())
+    if given.slots:
+        return given
     numbers: dict[str, int] = {}
 
     def numbered(token: re.Match[str]) -> str:
         return token[0] if token["value"] is None else f"${numbers.setdefault(token['value'], len(numbers) + 1)}"
 
-    return Statement(name, _TOKEN.sub(numbered, text), (), tuple(numbers))
+    text = _TOKEN.sub(numbered, given.text)
+    if given.made:
+        types = dict(reversed([(one["value"], one["type"]) for one in _TYPED.finditer(given.text)]))
+        if untyped := numbers.keys() - types.keys():
+            raise ValueError(f"{given.name} casts these values to no type: {sorted(untyped)}")
+        return _call(given, text, [types[name] for name in numbers], tuple(numbers))
+    return Statement(given.name, text, (), tuple(numbers))
+
+
+def _call(given: Statement, block: str, types: Sequence[str], values: tuple[str, ...]) -> Statement:
+    """Return the call of the function with this block. Its name has a digest of all that defines it."""
+    body = f"$block$\n#variable_conflict use_column\n{block}\n$block$"
+    made = f"({', '.join(types)}) returns {given.made} language plpgsql as {body}"
+    name = f"{given.name}_{sha256(made.encode()).hexdigest()[:12]}"
+    called = ", ".join(f"${number}::{kind}" for number, kind in enumerate(types, 1))
+    return Statement(given.name, f"select * from {name}({called})", (), values, f"create function {name}{made}")
 
 
 @lru_cache(maxsize=1024)
-def _filled(name: str, text: str, slots: tuple[str, ...], parts: tuple[tuple[str, str], ...]) -> Statement:
-    if {slot for slot, _ in parts} != {*slots}:
-        raise TypeError(f"{name} has the slots {list(slots)}, not {[slot for slot, _ in parts]}")
-    given = dict(parts)
-    return _statement(name, _TOKEN.sub(lambda token: given.get(token["inserted"] or "", token[0]), text), ())
+def _filled(given: Statement, parts: tuple[tuple[str, str], ...]) -> Statement:
+    if {slot for slot, _ in parts} != {*given.slots}:
+        raise TypeError(f"{given.name} has the slots {list(given.slots)}, not {[slot for slot, _ in parts]}")
+    by_slot = dict(parts)
+    text = _TOKEN.sub(lambda token: by_slot.get(token["inserted"] or "", token[0]), given.text)
+    return _statement(given._replace(text=text, slots=()))

@@ -41,6 +41,15 @@ _VERDICT: Final[Fields] = {
     "judged_by": "text",
     "held_back": "text",
 }
+_PREVIOUS: Final[Fields] = {
+    "turn_id": "text",
+    "epoch": "bigint",
+    "judged_by": "text",
+    "evaluation": "bigint",
+    "announced": "boolean",
+    "emitted_turn_id": "text",
+    "emitted_agent_id": "text",
+}
 _PLACED: Final[Fields] = {"at": "bigint", "version": "bytea", "reply_to": "text", "thread": "text"}
 
 
@@ -54,6 +63,7 @@ def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
         "question": _QUESTION,
         "answer": _ANSWER,
         "verdict": _VERDICT,
+        "previous": _PREVIOUS,
     }
     return Statements(Path(__file__).parent, rows, places_kept=PLACES_KEPT, alike_from=SIMILARITY_THRESHOLD)
 

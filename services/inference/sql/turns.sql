@@ -1,5 +1,8 @@
 -- name: lock_turns
-select pg_advisory_xact_lock(hashtext('inference turns'), h) from unnest(:locks::int[]) h
+select {turn_locks}
+
+-- fragment: turn_locks
+pg_advisory_xact_lock(hashtext('inference turns'), h) from unnest(:locks::int[]) h
 
 -- fragment: outranks(version, message, text, than)
 -- Without a question, message and text are null.
@@ -27,80 +30,97 @@ select pg_advisory_xact_lock(hashtext('inference turns'), h) from unnest(:locks:
 -- fragment: takes_answer_vector
 ({has_answer} or {has_answer_vector})
 
--- name: upsert_turns(user_vector, assistant_vector)
--- A vector of `k` is an index into the packed ones, which the slots read.
-insert into turns as t (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns},
-    user_vector, assistant_vector, user_embedder, assistant_embedder)
-select k.tenant, k.project, k.conversation_id, k.turn_id, k.at, {question_of(k)}, {answer_of(k)},
-    {user_vector}, {assistant_vector},
-    case when k.user_vector is not null then :made_by::bigint end,
-    case when k.assistant_vector is not null then :made_by::bigint end
-from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[], :at::bigint[],
-    {question_arrays}, {answer_arrays}, :user_vector::bigint[], :assistant_vector::bigint[])
-    as k (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns}, user_vector,
-        assistant_vector)
-on conflict (conversation_id, turn_id, tenant, project) do update set
-    at = least(t.at, excluded.at),
-    {question_set_if(has_question, t)},
-    {answer_set_if(has_answer, t)},
-    user_vector = case when {takes_question_vector} then excluded.user_vector else t.user_vector end,
-    user_embedder = case when {takes_question_vector} then excluded.user_embedder else t.user_embedder end,
-    assistant_vector = case when {takes_answer_vector} then excluded.assistant_vector else t.assistant_vector end,
-    assistant_embedder = case when {takes_answer_vector} then excluded.assistant_embedder else t.assistant_embedder end
-where {has_question} or {has_answer} or {has_question_vector} or {has_answer_vector}
-    or excluded.at < t.at or (t.at is null and excluded.at is not null)
-
 -- fragment: turns_given
 unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[])
 
--- name: upsert_verdicts
--- Returns the previous verdicts of these messages, and the turn for which each was last announced.
-with given as (
-    select * from unnest({key_arrays}, {verdict_arrays}) as k ({key_columns}, {verdict_columns})
-), written as (
-    insert into verdicts as v ({key_columns}, {verdict_columns}) select * from given
+-- function: take_turns(user_vector, assistant_vector) returns table ({key_typed}, {previous_typed})
+-- Merges facts, then verdicts. Returns the previous verdicts of the judged messages, and the turn for which each was last
+-- announced.
+declare
+    held verdicts[];
+begin
+    perform {turn_locks};
+    -- A vector of `k` is an index into the packed ones, which the slots read.
+    insert into turns as t (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns},
+        user_vector, assistant_vector, user_embedder, assistant_embedder)
+    select k.tenant, k.project, k.conversation_id, k.turn_id, k.at, {question_of(k)}, {answer_of(k)},
+        {user_vector}, {assistant_vector},
+        case when k.user_vector is not null then :made_by::bigint end,
+        case when k.assistant_vector is not null then :made_by::bigint end
+    from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[], :at::bigint[],
+        {question_arrays}, {answer_arrays}, :user_vector::bigint[], :assistant_vector::bigint[])
+        as k (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns}, user_vector,
+            assistant_vector)
+    on conflict (conversation_id, turn_id, tenant, project) do update set
+        at = least(t.at, excluded.at),
+        {question_set_if(has_question, t)},
+        {answer_set_if(has_answer, t)},
+        user_vector = case when {takes_question_vector} then excluded.user_vector else t.user_vector end,
+        user_embedder = case when {takes_question_vector} then excluded.user_embedder else t.user_embedder end,
+        assistant_vector = case when {takes_answer_vector} then excluded.assistant_vector else t.assistant_vector end,
+        assistant_embedder = case when {takes_answer_vector} then excluded.assistant_embedder else t.assistant_embedder end
+    where {has_question} or {has_answer} or {has_question_vector} or {has_answer_vector}
+        or excluded.at < t.at or (t.at is null and excluded.at is not null);
+    if cardinality(:judged_tenant::text[]) = 0 then
+        return;
+    end if;
+    select array_agg(v) into held
+    from verdicts v join unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}) as k ({key_columns}, {verdict_columns}) using ({key_columns});
+    insert into verdicts as v ({key_columns}, {verdict_columns})
+    select * from unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}) as k ({key_columns}, {verdict_columns})
     on conflict ({key_columns}) do update set {verdict_set}
     where (excluded.epoch, excluded.judged_by collate "C", excluded.evaluation)
-        >= (v.epoch, v.judged_by collate "C", v.evaluation)
-)
-select {key_of(given)}, before.turn_id, before.epoch, before.judged_by, before.evaluation, before.announced,
-    m.emitted_turn_id, m.emitted_agent_id
-from given left join verdicts before using ({key_columns}) left join messages m using ({key_columns})
+        >= (v.epoch, v.judged_by collate "C", v.evaluation);
+    return query
+    select {key_of(k)}, before.turn_id, before.epoch, before.judged_by, before.evaluation, before.announced,
+        m.emitted_turn_id, m.emitted_agent_id
+    from unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}) as k ({key_columns}, {verdict_columns})
+    left join unnest(held) before using ({key_columns}) left join messages m using ({key_columns});
+    insert into turns as t (tenant, project, conversation_id, turn_id, machine_status, machine_confidence,
+        machine_detected_in, machine_message_id)
+    select given.*, shown.status, shown.confidence, shown.detected_in_turn_id, shown.message_id
+    from (
+        select v.tenant, v.project, v.conversation_id, v.turn_id from unnest(held) v
+        union
+        select k.tenant, k.project, k.conversation_id, k.turn_id
+        from unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}) as k ({key_columns}, {verdict_columns})
+    ) given
+    left join lateral (
+        select * from verdicts v
+        where (v.tenant, v.project, v.conversation_id, v.turn_id)
+            = (given.tenant, given.project, given.conversation_id, given.turn_id)
+        order by v.announced desc, v.at desc, v.message_id desc limit 1
+    ) shown on true
+    where given.turn_id is not null order by 1, 2, 3, 4
+    on conflict (conversation_id, turn_id, tenant, project) do update set machine_status = excluded.machine_status,
+        machine_confidence = excluded.machine_confidence, machine_detected_in = excluded.machine_detected_in,
+        machine_message_id = excluded.machine_message_id
+    where (t.machine_status, t.machine_confidence, t.machine_detected_in, t.machine_message_id) is distinct from
+        (excluded.machine_status, excluded.machine_confidence, excluded.machine_detected_in, excluded.machine_message_id);
+end
 
--- name: insert_missing_turns
-insert into turns (tenant, project, conversation_id, turn_id) select * from {turns_given} on conflict do nothing
-
--- name: update_machine_status
-insert into turns as t (tenant, project, conversation_id, turn_id, machine_status, machine_confidence,
-    machine_detected_in, machine_message_id)
-select given.*, shown.status, shown.confidence, shown.detected_in_turn_id, shown.message_id
-from {turns_given} given (tenant, project, conversation_id, turn_id)
-left join lateral (
-    select * from verdicts v
-    where (v.tenant, v.project, v.conversation_id, v.turn_id)
-        = (given.tenant, given.project, given.conversation_id, given.turn_id)
-    order by v.announced desc, v.at desc, v.message_id desc limit 1
-) shown on true
-on conflict (conversation_id, turn_id, tenant, project) do update set machine_status = excluded.machine_status,
-    machine_confidence = excluded.machine_confidence, machine_detected_in = excluded.machine_detected_in,
-    machine_message_id = excluded.machine_message_id
-where (t.machine_status, t.machine_confidence, t.machine_detected_in, t.machine_message_id) is distinct from
-    (excluded.machine_status, excluded.machine_confidence, excluded.machine_detected_in, excluded.machine_message_id)
-
--- name: upsert_reactions
-insert into user_reactions as f (feedback_id, tenant, project, conversation_id, turn_id, user_id, explicit, reviewer,
-    status, said, tags, correction, at, revision)
-select j.feedback_id, j.tenant, j.project, j.conversation_id, j.turn_id, j.user_id, j.explicit, j.reviewer, j.status,
-    j.said, array(select jsonb_array_elements_text(j.tags::jsonb)), j.correction, j.at, j.revision
-from unnest(:feedback_id::uuid[], :tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[],
-    :user_id::text[], :explicit::boolean[], :reviewer::boolean[], :status::text[], :said::text[], :tags::text[],
-    :correction::text[], :at::bigint[], :revision::bigint[])
-    j (feedback_id, tenant, project, conversation_id, turn_id, user_id, explicit, reviewer, status, said, tags,
-       correction, at, revision)
-on conflict (feedback_id) do update set status = excluded.status, said = excluded.said, tags = excluded.tags,
-    correction = excluded.correction, at = excluded.at, revision = excluded.revision
-where excluded.revision > f.revision
-returning feedback_id
+-- function: take_reactions returns setof uuid
+-- Returns the reactions that are new.
+begin
+    perform {turn_locks};
+    return query
+    insert into user_reactions as f (feedback_id, tenant, project, conversation_id, turn_id, user_id, explicit, reviewer,
+        status, said, tags, correction, at, revision)
+    select j.feedback_id, j.tenant, j.project, j.conversation_id, j.turn_id, j.user_id, j.explicit, j.reviewer, j.status,
+        j.said, array(select jsonb_array_elements_text(j.tags::jsonb)), j.correction, j.at, j.revision
+    from unnest(:feedback_id::uuid[], :tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[],
+        :user_id::text[], :explicit::boolean[], :reviewer::boolean[], :status::text[], :said::text[], :tags::text[],
+        :correction::text[], :at::bigint[], :revision::bigint[])
+        j (feedback_id, tenant, project, conversation_id, turn_id, user_id, explicit, reviewer, status, said, tags,
+           correction, at, revision)
+    on conflict (feedback_id) do update set status = excluded.status, said = excluded.said, tags = excluded.tags,
+        correction = excluded.correction, at = excluded.at, revision = excluded.revision
+    where excluded.revision > f.revision
+    returning f.feedback_id;
+    insert into turns (tenant, project, conversation_id, turn_id)
+    select distinct * from {turns_given} order by 1, 2, 3, 4 on conflict do nothing;
+    {set_user_status};
+end
 
 -- name: delete_reactions
 delete from user_reactions where feedback_id = any(:feedback_ids::uuid[])
@@ -110,6 +130,9 @@ returning tenant, project, conversation_id, turn_id
 select tenant, project, conversation_id, turn_id from user_reactions where feedback_id = any(:feedback_ids::uuid[])
 
 -- name: update_user_status
+{set_user_status}
+
+-- fragment: set_user_status
 -- The latest effective reaction of a person, otherwise the effective review.
 with given as (
     select * from {turns_given} g (tenant, project, conversation_id, turn_id)

@@ -21,10 +21,9 @@ from inference.turns.search_postgres import PostgresTurnSearch
 from inference.turns.store import NO_VERDICT, PreviousVerdict, UserReaction
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import WIRES, VectorType, vector_type
+from servicekit import Database
 
 _LOCKS: Final = 2**31 - 1
-_TURN: Final = len(MessageKey._fields)
-"""Index of the turn that a verdict is about, in the verdict's row."""
 _NO_QUESTION: Final = (None,) * 4
 _NO_REPLY: Final = (None,) * 10
 
@@ -39,9 +38,10 @@ class PostgresTurnIndex(PostgresTurnSearch):
         super().__init__(pool, vectors)
         self._wire = WIRES[kind]
         nth = self._wire.nth.format
-        self._upsert = SQL.upsert_turns.filled(
+        self._take = SQL.take_turns.filled(
             user_vector=nth(place="k.user_vector"), assistant_vector=nth(place="k.assistant_vector")
         )
+        self._judged = [name for name in self._take.values if name.startswith("judged_")]
 
     @classmethod
     async def over(cls, pool: asyncpg.Pool, vectors: TurnVectors) -> PostgresTurnIndex:
@@ -56,23 +56,25 @@ class PostgresTurnIndex(PostgresTurnSearch):
             return {}
         packed = self._vectors.packed(text for one in facts for text in one.texts)
         rows = [_facts_row(one, packed.places) for one in sorted(facts, key=lambda one: one.key)]
-        async with self._locked(conversations) as connection:
-            if facts:
-                vectors = {"vectors": self._wire.packed(packed.rows), "made_by": self._vectors.made_by}
-                await connection.execute(*self._upsert.bulk(rows, **vectors))
-            return await self._apply_verdicts(connection, judged, detector) if judged else {}
+        by_key = {placed.indexed.key: (placed, verdict) for placed, verdict in judged}
+        verdicts = [_verdict_row(*by_key[key], detector) for key in sorted(by_key)]
+        prepared = self._take.bulk(
+            rows,
+            **{name: [row[at] for row in verdicts] for at, name in enumerate(self._judged)},
+            locks=_locks(conversations),
+            vectors=self._wire.packed(packed.rows),
+            made_by=self._vectors.made_by,
+        )
+        held = await Database.call(self._pool, self._take, prepared)
+        return {MessageKey(*row[:4]): _held_verdict(row) for row in held}
 
     async def take_reactions(self, reactions: Collection[UserReaction]) -> set[UUID]:
         if not reactions:
             return set()
-        ordered = sorted(reactions, key=lambda one: one.feedback_id)
-        async with self._locked({one.turn[:3] for one in ordered}) as connection:
-            written = await connection.fetch(*SQL.upsert_reactions.bulk([_reaction_row(one) for one in ordered]))
-            news = {row[0] for row in written}
-            turns = _keys(one.turn for one in ordered if one.feedback_id in news)
-            await connection.execute(*SQL.insert_missing_turns.bulk(turns))
-            await connection.execute(*SQL.update_user_status.bulk(turns))
-        return news
+        rows = [_reaction_row(one) for one in sorted(reactions, key=lambda one: one.feedback_id)]
+        locks = _locks(one.turn[:3] for one in reactions)
+        written = await Database.call(self._pool, SQL.take_reactions, SQL.take_reactions.bulk(rows, locks=locks))
+        return {row[0] for row in written}
 
     async def forget(self, feedback_ids: Collection[UUID]) -> None:
         ids = list(feedback_ids)
@@ -84,22 +86,14 @@ class PostgresTurnIndex(PostgresTurnSearch):
     @asynccontextmanager
     async def _locked(self, conversations: Iterable[tuple[str, ...]]) -> AsyncIterator[Any]:
         """Open a transaction with a lock on these conversations, taken in sorted order to avoid deadlocks."""
-        locks = sorted({partition_of(conversation_key(*one), _LOCKS) for one in conversations})
         async with self._pool.acquire() as connection, connection.transaction():
-            await connection.execute(*SQL.lock_turns(locks=locks))
+            await connection.execute(*SQL.lock_turns(locks=_locks(conversations)))
             yield connection
 
-    async def _apply_verdicts(
-        self, connection: Any, judged: Collection[tuple[Placed, Verdict]], detector: str
-    ) -> dict[MessageKey, PreviousVerdict]:
-        by_key = {placed.indexed.key: (placed, verdict) for placed, verdict in judged}
-        rows = [_verdict_row(*by_key[key], detector) for key in sorted(by_key)]
-        held = await connection.fetch(*SQL.upsert_verdicts.bulk(rows))
-        before = {TurnKey(row[0], row[1], row[2], row["turn_id"]) for row in held if row["turn_id"] is not None}
-        after = {TurnKey(row[0], row[1], row[2], row[_TURN]) for row in rows if row[_TURN] is not None}
-        if turns := before | after:
-            await connection.execute(*SQL.update_machine_status.bulk(_keys(turns)))
-        return {MessageKey(*row[:4]): _held_verdict(row) for row in held}
+
+def _locks(conversations: Iterable[tuple[str, ...]]) -> list[int]:
+    """Return the numbers of the conversations' locks, sorted to avoid deadlocks."""
+    return sorted({partition_of(conversation_key(*one), _LOCKS) for one in conversations})
 
 
 def _facts_row(facts: Facts, places: Mapping[str, int]) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Storage of the read models in PostgreSQL, with one statement per table and batch."""
+"""Storage of the read models in PostgreSQL, with one call per batch."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from uuid import UUID
 
 import asyncpg
 
-from reporting.read_models.database import Connection
 from reporting.read_models.projection import FeedbackRow, Forgotten, MessageKey, MessageRow, SessionRow
 from reporting.read_models.store import Applied
 from reporting.sql import SQL
-from servicekit import Statements
+from servicekit import Database, Statements
 
 _SEPARATOR: Final = "\x1f"
+_FEEDBACK: Final = (*(f"feedback_{name}" for name in FeedbackRow._fields), "feedback_is_verdict")
+_GONE: Final = ("gone_id", "gone_revision")
+_SESSION: Final = tuple(f"session_{name}" for name in SessionRow._fields)
 _TAGS: Final = FeedbackRow._fields.index("tags")
 _ADOPT_SECONDS: Final = 3_600.0
 
@@ -29,8 +31,8 @@ class PostgresReadModels:
 
     def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
         self._pool = pool
-        self._upsert_messages = sql.upsert_messages
-        self._values = self._upsert_messages.reader()
+        self._apply = sql.apply_batch
+        self._values = self._apply.reader(other={*_FEEDBACK, *_GONE, *_SESSION})
 
     async def adopt(self) -> None:
         """Mark rows from another server's dump as written long ago, because its transaction ids may exceed ours.
@@ -53,32 +55,29 @@ class PostgresReadModels:
         forgotten: Sequence[Forgotten] = (),
         sessions: Sequence[SessionRow] = (),
     ) -> Applied:
-        if not (feedbacks or forgotten or sessions):  # one statement, so it needs no transaction around it
-            async with self._pool.acquire() as connection:
-                return Applied({}, await self._write_messages(connection, messages), set())
-        async with self._pool.acquire() as connection, connection.transaction():
-            written = await self._write_messages(connection, messages)
-            before: dict[UUID, FeedbackRow] = {}
-            for table, rows in by_table(feedbacks).items():
-                before |= await self._write_feedbacks(connection, table, rows)
-            if forgotten:
-                await connection.execute(*SQL.forget_feedbacks.bulk(forgotten))
-            rated = await connection.fetch(*SQL.insert_sessions.bulk(sorted(set(sessions)))) if sessions else ()
-        return Applied(before, written, {row["id"] for row in rated})
+        given = [(*values, row.is_verdict) for values, row in zip(given_feedbacks(feedbacks), feedbacks, strict=True)]
+        prepared = self._apply.bulk(
+            [self._values(row) for row in messages],
+            **_columns(_FEEDBACK, given),
+            **_columns(_GONE, forgotten),
+            **_columns(_SESSION, sorted(set(sessions))),
+        )
+        before: dict[UUID, FeedbackRow] = {}
+        written: set[MessageKey] = set()
+        rated: set[UUID] = set()
+        for message_key, session, *held in await Database.call(self._pool, self._apply, prepared):
+            if message_key is not None:
+                written.add(tuple(message_key))
+            elif session is not None:
+                rated.add(session)
+            else:
+                row = FeedbackRow(*held)
+                before[row.feedback_id] = row._replace(tags=tuple(row.tags))
+        return Applied(before, written, rated)
 
-    async def _write_messages(self, connection: Connection, rows: Sequence[MessageRow]) -> set[MessageKey]:
-        if not rows:
-            return set()
-        written = await connection.fetch(*self._upsert_messages.bulk([self._values(row) for row in rows]))
-        return {(row[0], row[1], row[2], row[3]) for row in written}
 
-    async def _write_feedbacks(
-        self, connection: Connection, table: FeedbackTable, rows: Sequence[FeedbackRow]
-    ) -> dict[UUID, FeedbackRow]:
-        lock, upsert = (one.filled(table=table) for one in (SQL.lock_feedbacks, SQL.upsert_feedbacks))
-        held = await connection.fetch(*lock(feedback_ids=[row.feedback_id for row in rows]))
-        await connection.execute(*upsert.bulk(given_feedbacks(rows)))
-        return {row["feedback_id"]: FeedbackRow(*row.values())._replace(tags=tuple(row["tags"])) for row in held}
+def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str, list[object]]:
+    return {name: [row[at] for row in rows] for at, name in enumerate(names)}
 
 
 def by_table(rows: Sequence[FeedbackRow]) -> dict[FeedbackTable, list[FeedbackRow]]:

@@ -19,50 +19,66 @@ select {feedback_given(new)} from unnest({feedback_arrays}) as new ({feedback_co
 -- fragment: feedback_replaced
 {feedback_set}, written_by = pg_current_xact_id()
 
--- name: lock_feedbacks(table)
-select {feedback_columns} from {table} where feedback_id = any(:feedback_ids::uuid[]) order by feedback_id for update
-
--- name: upsert_feedbacks(table)
-insert into {table} as held ({feedback_columns})
-{feedbacks_given}
-where not exists (select from forgotten f where f.feedback_id = new.feedback_id and f.revision >= new.revision)
-on conflict (feedback_id) do update
-set {feedback_replaced}
-where held.revision < excluded.revision
-
 -- fragment: is_later
 excluded.version > held.version
 
 -- fragment: is_earlier
 (excluded.occurred_at, excluded.sequence) < (held.occurred_at, held.sequence)
 
--- name: upsert_messages
-insert into messages as held ({key_columns}, {said_columns}, {position_columns})
-select * from unnest({key_arrays}, {said_arrays}, {position_arrays})
-on conflict ({key_columns}) do update set
-    {said_set_if(is_later, held)},
-    {position_set_if(is_earlier, held)}
-where {is_later} or {is_earlier}
-returning {key_columns}
+-- fragment: write_feedbacks(table, those)
+return query
+    select null::text[], null::uuid, {feedback_cast} from {table}
+    where feedback_id = any(:feedback_feedback_id::uuid[]) order by feedback_id for update;
+    insert into {table} as held ({feedback_columns})
+    select {feedback_given(new)}
+    from unnest({feedback_arrays_as(feedback)}, :feedback_is_verdict::boolean[]) as new ({feedback_columns}, is_verdict)
+    where {those}
+      and not exists (select from forgotten f where f.feedback_id = new.feedback_id and f.revision >= new.revision)
+    on conflict (feedback_id) do update set {feedback_replaced} where held.revision < excluded.revision
 
--- name: forget_feedbacks
-with gone as (
-    select feedback_id, max(revision) as revision
-    from unnest(:feedback_id::uuid[], :revision::bigint[]) as g (feedback_id, revision)
-    group by feedback_id
-), noted as (
-    insert into forgotten as f (feedback_id, revision) select * from gone order by feedback_id
-    on conflict (feedback_id) do update
-    set revision = greatest(f.revision, excluded.revision), written_by = pg_current_xact_id()
-), replied as (
-    delete from replies held using gone where held.feedback_id = gone.feedback_id and held.revision <= gone.revision
-)
-delete from feedbacks held using gone where held.feedback_id = gone.feedback_id and held.revision <= gone.revision
-
--- name: insert_sessions
-insert into sessions (tenant, id, recorded_at, label, turns)
-select * from unnest(:tenant::text[], :id::uuid[], :recorded_at::bigint[], :label::text[], :turns::integer[])
-on conflict do nothing returning id
+-- function: apply_batch returns table (message_key text[], rated uuid, {feedback_typed})
+-- Returns the messages added or changed, the ratings of sessions added, and the feedback records stored before.
+begin
+    if cardinality(:tenant::text[]) > 0 then
+        return query
+        insert into messages as held ({key_columns}, {said_columns}, {position_columns})
+        select * from unnest({key_arrays}, {said_arrays}, {position_arrays})
+        on conflict ({key_columns}) do update set
+            {said_set_if(is_later, held)},
+            {position_set_if(is_earlier, held)}
+        where {is_later} or {is_earlier}
+        returning array[{key_of(held)}], null::uuid, {feedback_nulls};
+    end if;
+    if true = any(:feedback_is_verdict::boolean[]) then
+        {write_feedbacks(feedbacks, new.is_verdict)};
+    end if;
+    if false = any(:feedback_is_verdict::boolean[]) then
+        {write_feedbacks(replies, not new.is_verdict)};
+    end if;
+    if cardinality(:gone_id::uuid[]) > 0 then
+        with gone as (
+            select feedback_id, max(revision) as revision
+            from unnest(:gone_id::uuid[], :gone_revision::bigint[]) as g (feedback_id, revision)
+            group by feedback_id
+        ), noted as (
+            insert into forgotten as f (feedback_id, revision) select * from gone order by feedback_id
+            on conflict (feedback_id) do update
+            set revision = greatest(f.revision, excluded.revision), written_by = pg_current_xact_id()
+        ), replied as (
+            delete from replies held using gone
+            where held.feedback_id = gone.feedback_id and held.revision <= gone.revision
+        )
+        delete from feedbacks held using gone
+        where held.feedback_id = gone.feedback_id and held.revision <= gone.revision;
+    end if;
+    if cardinality(:session_id::uuid[]) > 0 then
+        return query
+        insert into sessions as s (tenant, id, recorded_at, label, turns)
+        select * from unnest(:session_tenant::text[], :session_id::uuid[], :session_recorded_at::bigint[],
+            :session_label::text[], :session_turns::integer[])
+        on conflict do nothing returning null::text[], s.id, {feedback_nulls};
+    end if;
+end
 
 -- name: has_feedback
 select exists (select from feedbacks) or exists (select from replies)

@@ -88,3 +88,33 @@ def test_a_name_without_a_statement_is_an_attribute_error(tmp_path: Path) -> Non
     assert [one.name for one in sql] == ["find"]
     with pytest.raises(AttributeError, match="no statement has the name other"):
         _ = sql.other
+
+
+FUNCTION = (
+    "-- function: add returns {returns}\n-- Adds.\n"
+    "begin\n    insert into t select unnest(:a::{kind}[]) + :b::bigint;\nend\n"
+)
+
+
+def test_a_function_has_the_types_of_its_values_and_a_name_with_its_digest(tmp_path: Path) -> None:
+    add = loaded(tmp_path, FUNCTION.format(returns="table (n int)", kind="double precision")).add
+    assert add.text == f"select * from {add.called}($1::double precision[], $2::bigint)"
+    assert add(a=[1.0], b=2) == (add.text, [1.0], 2)
+    assert add.made.startswith(f"create function {add.called}(double precision[], bigint) returns table (n int) ")
+    assert "insert into t select unnest($1::double precision[]) + $2::bigint;" in add.made
+    others = [("setof int", "double precision"), ("table (n int)", "int")]
+    names = {loaded(tmp_path, FUNCTION.format(returns=one, kind=kind)).add.called for one, kind in others}
+    assert len({add.called, *names}) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("-- function: add returns int\nbegin\n    perform :a;\nend\n", "add casts these values to no type"),
+        ("-- function: add\nbegin\nend\n", "a function returns something"),
+        ("-- name: add returns int\nselect 1\n", "a function returns something"),
+    ],
+)
+def test_functions_without_types_are_rejected(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        loaded(tmp_path, text)
