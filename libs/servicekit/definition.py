@@ -55,6 +55,8 @@ class Reads(Generic[P]):
     journal: Literal["all", "dead letters", "nothing"] | Callable[[Outcome], bool] = "all"
     """Outcomes that the service's journal notes; a function selects some of them, and dead letters are always noted."""
     erases_itself: bool = False
+    is_guarded: bool = False
+    """The handler's store checks the ledger of erasures in its writes (`servicekit/erasure_guard.py`)."""
     around: Callable[[Handler, Any], Handler] | None = None
     """Wraps the erasing handler, its first argument; the second is the handler within."""
     if_set: str = ""
@@ -204,7 +206,7 @@ class ServiceDefinition(Generic[P]):
             assert self.erase is not None, f"{reads.group} erases nothing"
             receipts = service.producer if self.receipts is None else self.receipts(parts)
             erasures = LedgeredErasures(getattr(parts, "pool"), self.erase(parts))  # noqa: B009 # of any parts
-            erasing = ErasingHandler(handler, erasures, receipts, self.name)
+            erasing = ErasingHandler(handler, erasures, receipts, self.name, is_guarded=reads.is_guarded)
             handler = erasing if reads.around is None else reads.around(erasing, handler)
         if reads.journal == "nothing" or service.journal is None:
             return handler

@@ -18,7 +18,7 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     "chat_bridge",
     ChatBridgeSettings,
     open_parts,
-    reads=[Reads("chat_bridge", ChatBridgeParts.chat_handler)],
+    reads=[Reads("chat_bridge", ChatBridgeParts.chat_handler, is_guarded=True)],
     serves=[
         Serves(lambda parts: ingest_router(parts.intake), {("POST", EVENTS): needs(INGEST)}),
         # Sources need no token, because platforms sign their requests.

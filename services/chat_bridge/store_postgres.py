@@ -13,7 +13,7 @@ from chat_bridge.sql import SQL
 from contracts.message_fields import MESSAGE_KEY
 from contracts.provenance import Provenance
 from contracts.versions import FROM_MESSAGES
-from servicekit import Statements
+from servicekit import Database, Statements
 
 _ATTRIBUTES: Final = {name: f"key.{name}" for name in MESSAGE_KEY} | {
     "about": "provenance.as_json",
@@ -27,23 +27,23 @@ class PostgresMessageStore:
 
     def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
         self._pool = pool
-        self._upsert = sql.upsert_messages
-        self._values = self._upsert.reader(other={"from_messages"}, **_ATTRIBUTES)
+        self._index = sql.index_messages
+        self._values = self._index.reader(other={"from_messages", "guarded_tenant", "guarded_user"}, **_ATTRIBUTES)
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         rows = [self._values(message) for message in sorted(messages, key=lambda message: message.key)]
-        written = await self._pool.fetch(*self._upsert.bulk(rows, from_messages=FROM_MESSAGES))
+        written = await Database.call(self._pool, self._index, rows, from_messages=FROM_MESSAGES)
         return {MessageKey(*row[:4]) for row in written if not row["repeated"]}
 
     async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:
         if not keys:
             return {}
-        found = (_message(row) for row in await self._pool.fetch(*SQL.find_messages.bulk(sorted(set(keys)))))
-        return {message.key: message for message in found}
+        found = await Database.call(self._pool, SQL.find_messages, sorted(set(keys)))
+        return {message.key: message for message in map(_message, found)}
 
     async def placed(self, copies: Sequence[IndexedMessage]) -> Sequence[IndexedMessage]:
         wanted = [(*copy.key, copy.turn_id, copy.sender_type) for copy in copies]
-        found = await self._pool.fetch(*SQL.place_copies.bulk(wanted))
+        found = await Database.call(self._pool, SQL.place_copies, wanted)
         return [
             replace(copy, question_message_id=row["question"], thread_id=row["thread"])
             for copy, row in zip(copies, found, strict=True)
@@ -64,7 +64,7 @@ class PostgresMessageStore:
             )
             for event in sorted(events, key=lambda event: event.key)
         ]
-        found = await self._pool.fetch(*SQL.park.bulk(rows))
+        found = await Database.call(self._pool, SQL.park, rows)
         return {_parked_key(row): row["cause"] for row in found}
 
     async def parked_under(self, keys: Collection[ParkedKey]) -> Mapping[ParkedKey, str]:

@@ -25,7 +25,7 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
     InferenceSettings,
     open_parts,
     reads=[
-        Reads("inference", InferenceParts.conversation_handler, is_noted),
+        Reads("inference", InferenceParts.conversation_handler, is_noted, is_guarded=True),
         Reads("inference_status", InferenceParts.user_reaction_handler, is_noted),
     ],
     serves=[

@@ -13,7 +13,7 @@ from contracts.provenance import Provenance
 from detector.model import Message
 from inference.sql import SQL
 from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Place, Placed
-from servicekit import Statements
+from servicekit import Database, Statements
 
 _OF_MESSAGE: Final = ("turn_id", "sender_id", "role", "agent_id", "text", "at", "reply_to")
 _ATTRIBUTES: Final = (
@@ -29,12 +29,12 @@ class PostgresConversationStore:
 
     def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
         self._pool = pool
-        self._upsert = sql.upsert_messages
-        self._values = self._upsert.reader(**_ATTRIBUTES)
+        self._index = sql.index_messages
+        self._values = self._index.reader(other={"guarded_tenant", "guarded_user"}, **_ATTRIBUTES)
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         rows = [self._values(one) for one in sorted(messages, key=lambda one: one.key)]
-        return {MessageKey(*row) for row in await self._pool.fetch(*self._upsert.bulk(rows))}
+        return {MessageKey(*row) for row in await Database.call(self._pool, self._index, rows)}
 
     async def places(self, keys: Collection[MessageKey]) -> Sequence[Place]:
         found = await self._pool.fetch(*SQL.places_of_messages.bulk(sorted(set(keys))))

@@ -20,8 +20,13 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     ReportingSettings,
     open_parts,
     reads=[
-        # Who asked for an erasure is logged as well.
-        Reads("reporting", ReportingParts.projection_handler, is_noted, around=ErasureLogHandler),
+        Reads(
+            "reporting",
+            ReportingParts.projection_handler,
+            is_noted,
+            around=ErasureLogHandler,  # who asked for an erasure is logged as well
+            is_guarded=True,
+        ),
         Reads(
             *("webhooks", ReportingParts.webhook_handler, "dead letters"),
             # Receivers have the person's text too, so the request goes to them as well.

@@ -40,7 +40,7 @@ def adding(folder: Path, more: int) -> Statement:
 
 
 async def added(pool: Database, function: Statement, *numbers: int) -> list[int]:
-    return sorted(row[0] for row in await Database.call(pool, function, function.bulk([(n,) for n in numbers])))
+    return sorted(row[0] for row in await Database.call(pool, function, [(n,) for n in numbers]))
 
 
 async def test_a_statement_of_a_function_sees_those_before_it(pool: Database, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from servicekit.db.functions import create_function
 from servicekit.db.inline_release_pool import InlineReleasePool, connection_usage
 from servicekit.db.row_security import tenant_in_sight
 from servicekit.db.statements import Statement
+from servicekit.erasure_guard import SQLSTATE, PersonErased, guard_values
 from servicekit.error_kinds import unavailable_as
 from servicekit.request_batcher import RequestBatcher
 
@@ -44,17 +45,26 @@ class Database(InlineReleasePool):
         await connection.execute(_FREELY)
 
     @staticmethod
-    async def call(pool: asyncpg.Pool, function: Statement, prepared: Sequence[Any]) -> list[asyncpg.Record]:
-        """Return the rows of `function`, called as a transaction of its own. `prepared` is its text with arguments.
+    async def call(
+        pool: asyncpg.Pool, function: Statement, rows: Sequence[Sequence[Any]], **values: Any
+    ) -> list[asyncpg.Record]:
+        """Return the result of `function` for `rows` and `values` (see `Statement.bulk`), a transaction of its own.
 
-        Creates the function if the schema does not have it.
+        Creates the function if the schema does not have it. Raises PersonErased if a guarded function finds one of the
+        batch's people in the ledger (`erasure_guard.py`).
         """
+        guard = guard_values() if "guarded_user" in function.values else {}
+        prepared = function.bulk(rows, **values, **guard)
         try:
             return await pool.fetch(*prepared)
         except asyncpg.UndefinedFunctionError:
             async with pool.acquire() as connection:
                 await create_function(connection, function)
-            return await pool.fetch(*prepared)
+        except asyncpg.PostgresError as error:
+            if error.sqlstate == SQLSTATE:
+                raise PersonErased from None
+            raise
+        return await Database.call(pool, function, rows, **values)
 
     def batched(
         self, ask: Callable[[Sequence[Question]], Awaitable[Sequence[Reply]]], what: str = "the database"

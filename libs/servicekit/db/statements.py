@@ -5,7 +5,8 @@
 (`row_fragments.py`). Values have names, `:tenant`, which become $1, $2, ...
 `-- name: list_feedback(view, where)` begins a statement with slots, which code fills with SQL before use.
 `-- function: take_turns returns table (turn_id text)` begins the block of a PL/pgSQL function, whose values are its
-parameters: they have the types to which they are cast (`functions.py`).
+parameters: they have the types to which they are cast (`functions.py`). `{nobody_erased}` guards it
+(`erasure_guard.py`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from servicekit.db.row_fragments import Row, row_fragments
+from servicekit.erasure_guard import NOBODY_ERASED
 
 _ENTRY: Final = re.compile(
     r"^-- (name|fragment|function): (\w+)(?:\(([\w, ]+)\))?(?: returns ([^\n]+))?\n", re.MULTILINE
@@ -132,6 +134,7 @@ def _read(
 ) -> tuple[dict[str, _Entry], dict[str, _Entry]]:
     """Return the statements and the fragments in the files of `folder`, by name."""
     fragments = {name: _Entry((), _literal(value)) for name, value in constants.items()}
+    fragments["nobody_erased"] = _Entry((), NOBODY_ERASED)
     for name, row in rows.items():
         fragments |= {made: _Entry(*fragment) for made, fragment in row_fragments(name, row).items()}
     statements: dict[str, _Entry] = {}

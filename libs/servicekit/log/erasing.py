@@ -2,16 +2,21 @@
 
 An erasure is written to the ledger before it looks for rows. A batch reads the ledger before it is handled, and again
 afterwards. So if an erasure and a batch are processed concurrently, at least one of them sees the other.
+
+A handler whose store guards its writes is called without reading the ledger: a write fails if any of the batch's people
+is in it, and an erasure waits for writes in progress. Only then the batch is handled as above.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 from contracts.erasure import ErasedAt, Erasure, Person, author_of, confirmation, erasure_of, is_erased, latest, said_at
 from contracts.feedback import FeedbackKeeper
 from contracts.topics import ERASURE_CONFIRMED, ERASURE_REQUESTED
+from servicekit.erasure_guard import PersonErased, guarded
 from servicekit.log.handler import Handler
 from servicekit.log.messages import Message, Producer
 from servicekit.log.outcome import ERASED, STORED, TOMBSTONE, UNCHANGED, Outcome
@@ -38,19 +43,38 @@ class Erasures(Protocol):
 
 
 class ErasingHandler(Handler):
-    """Handler that removes everything that an erasure covers from the batches of `inner` and from its store."""
+    """Handler that removes everything that an erasure covers from the batches of `inner` and from its store.
 
-    def __init__(self, inner: Handler, erasures: Erasures, producer: Producer, service: FeedbackKeeper) -> None:
+    `is_guarded`: every write of people's words by `inner`, and one call before it publishes, is guarded
+    (`erasure_guard.py`).
+    """
+
+    def __init__(
+        self,
+        inner: Handler,
+        erasures: Erasures,
+        producer: Producer,
+        service: FeedbackKeeper,
+        *,
+        is_guarded: bool = False,
+    ) -> None:
         self._inner = inner
         self._erasures = erasures
         self._producer = producer
         self._service: FeedbackKeeper = service
+        self._is_guarded = is_guarded
         self.takes_tombstones = inner.takes_tombstones
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         outcomes = await self._carry_out(batch)
         authors = [_author(received) for received in batch]
         people = {author for author in authors if author is not None}
+        if self._is_guarded and people:
+            others = [index for index in range(len(batch)) if index not in outcomes]
+            with contextlib.suppress(PersonErased), guarded(people):
+                handled = await self._inner.handle([batch[index] for index in others])
+                outcomes |= zip(others, handled, strict=True)
+                return [outcomes[index] for index in range(len(batch))]
         before = await self._erasures.erased_at(people) if people else {}
         for index, author in enumerate(authors) if before else ():
             if author is not None and is_erased(

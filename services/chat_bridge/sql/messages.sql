@@ -1,11 +1,15 @@
--- name: upsert_messages
-insert into messages as m ({key_columns}, {said_columns}, {stored_columns})
-select * from unnest({key_arrays}, {said_arrays}, {stored_arrays})
-on conflict ({key_columns}) do update set {said_set}, {stored_set},
-    repeated = ({said_of(m)}, m.version < :from_messages)
-        is not distinct from ({said_of(excluded)}, excluded.version < :from_messages)
-where excluded.version > m.version
-returning {key_columns}, repeated
+-- function: index_messages returns table ({key_typed}, repeated boolean)
+begin
+    {nobody_erased};
+    return query
+    insert into messages as m ({key_columns}, {said_columns}, {stored_columns})
+    select * from unnest({key_arrays}, {said_arrays}, {stored_arrays})
+    on conflict ({key_columns}) do update set {said_set}, {stored_set},
+        repeated = ({said_of(m)}, m.version < :from_messages::bytea)
+            is not distinct from ({said_of(excluded)}, excluded.version < :from_messages::bytea)
+    where excluded.version > m.version
+    returning {key_of(m)}, m.repeated;
+end
 
 -- fragment: question
 -- The message that an answer replies to, if a person's, else the first person's message of its turn.
@@ -16,19 +20,27 @@ case when m.sender_type = 'agent' then coalesce(
         and q.tenant = m.tenant and q.project = m.project and q.sender_type <> 'agent'
      order by q.version, q.message_id limit 1)) end as question
 
--- name: find_messages
-select m.*, {question} from messages m
-join unnest({key_arrays}) as wanted ({key_columns}) using ({key_columns})
+-- function: find_messages returns table ({key_typed}, {said_typed}, {stored_typed}, question text)
+begin
+    {nobody_erased};
+    return query
+    select {key_of(m)}, {said_of(m)}, {stored_of(m)}, {question} from messages m
+    join unnest({key_arrays}) as wanted ({key_columns}) using ({key_columns});
+end
 
--- name: place_copies
-select m.thread, {question} from (
-    select w.tenant, w.project, w.conversation_id, held.reply_to, held.thread, w.position,
-           coalesce(held.turn_id, w.turn_id) as turn_id, coalesce(held.sender_type, w.sender_type) as sender_type
-    from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :message_id::text[], :turn_id::text[],
-        :sender_type::text[]) with ordinality
-        as w (tenant, project, conversation_id, message_id, turn_id, sender_type, position)
-    left join messages held using (tenant, project, conversation_id, message_id)
-) m order by m.position
+-- function: place_copies returns table (thread text, question text)
+begin
+    {nobody_erased};
+    return query
+    select m.thread, {question} from (
+        select w.tenant, w.project, w.conversation_id, held.reply_to, held.thread, w.position,
+               coalesce(held.turn_id, w.turn_id) as turn_id, coalesce(held.sender_type, w.sender_type) as sender_type
+        from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :message_id::text[], :turn_id::text[],
+            :sender_type::text[]) with ordinality
+            as w (tenant, project, conversation_id, message_id, turn_id, sender_type, position)
+        left join messages held using (tenant, project, conversation_id, message_id)
+    ) m order by m.position;
+end
 
 -- name: blank_senders
 -- 0.1.0 kept the senders of people's messages.

@@ -1,19 +1,24 @@
--- name: park
-with wanted as (
-    select * from unnest(:tenant::text[], :project::text[], :topic::text[], :event_id::text[], :conversation_id::text[],
-        :original_message_id::text[], :record_key::bytea[], :value::bytea[], :cause::text[], :traceparent::text[],
-        :log_time::bigint[], :parked_at::bigint[])
-        as p (tenant, project, topic, event_id, conversation_id, original_message_id, record_key, value, cause,
-              traceparent, log_time, parked_at)
-), added as (
-    insert into parked (tenant, project, topic, event_id, conversation_id, original_message_id, record_key, value,
-                        cause, traceparent, log_time, parked_at)
-    select * from wanted on conflict do nothing returning tenant, project, topic, event_id, cause
-)
-select tenant, project, topic, event_id, cause from added
-union
-select p.tenant, p.project, p.topic, p.event_id, p.cause from parked p
-join wanted using (tenant, project, topic, event_id)
+-- function: park returns table (tenant text, project text, topic text, event_id text, cause text)
+-- Returns the causes of the events parked under these keys.
+begin
+    {nobody_erased};
+    return query
+    with wanted as (
+        select * from unnest(:tenant::text[], :project::text[], :topic::text[], :event_id::text[], :conversation_id::text[],
+            :original_message_id::text[], :record_key::bytea[], :value::bytea[], :cause::text[], :traceparent::text[],
+            :log_time::bigint[], :parked_at::bigint[])
+            as p (tenant, project, topic, event_id, conversation_id, original_message_id, record_key, value, cause,
+                  traceparent, log_time, parked_at)
+    ), added as (
+        insert into parked (tenant, project, topic, event_id, conversation_id, original_message_id, record_key, value,
+                            cause, traceparent, log_time, parked_at)
+        select * from wanted on conflict do nothing returning tenant, project, topic, event_id, cause
+    )
+    select tenant, project, topic, event_id, cause from added
+    union
+    select p.tenant, p.project, p.topic, p.event_id, p.cause from parked p
+    join wanted using (tenant, project, topic, event_id);
+end
 
 -- name: parked_under
 select tenant, project, topic, event_id, cause from parked

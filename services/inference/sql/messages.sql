@@ -11,21 +11,26 @@ excluded.thread collate "C" > m.thread collate "C"
 (excluded.reply_to is not null and (m.reply_to is null
     or excluded.reply_to collate "C" > m.reply_to collate "C"))
 
--- name: upsert_messages
-insert into messages as m ({key_columns}, {said_columns}, {placed_columns})
-select * from unnest({key_arrays}, {said_arrays}, {placed_arrays})
-on conflict ({key_columns}) do update set
-    {said_set_if(is_later, m)},
-    at = least(m.at, excluded.at), version = greatest(m.version, excluded.version),
-    stood_at = case when {is_earlier} then (m.at || m.stood_at)[1:{places_kept}] else m.stood_at end,
-    thread = case when {is_elsewhere} then excluded.thread else m.thread end,
-    stood_in = case when {is_elsewhere} then (m.thread || m.stood_in)[1:{places_kept}] else m.stood_in end,
-    reply_to = case when {is_reply_to_another} then excluded.reply_to else m.reply_to end,
-    versions = m.versions + case when {is_earlier} or {is_elsewhere} or {is_reply_to_another}
-        or ({is_later} and ({said_of(excluded)}) is distinct from ({said_of(m)}))
-        then 1 else 0 end
-where {is_earlier} or {is_later} or {is_elsewhere} or {is_reply_to_another}
-returning {key_columns}
+-- function: index_messages returns table ({key_typed})
+-- Returns the messages added or changed.
+begin
+    {nobody_erased};
+    return query
+    insert into messages as m ({key_columns}, {said_columns}, {placed_columns})
+    select * from unnest({key_arrays}, {said_arrays}, {placed_arrays})
+    on conflict ({key_columns}) do update set
+        {said_set_if(is_later, m)},
+        at = least(m.at, excluded.at), version = greatest(m.version, excluded.version),
+        stood_at = case when {is_earlier} then (m.at || m.stood_at)[1:{places_kept}] else m.stood_at end,
+        thread = case when {is_elsewhere} then excluded.thread else m.thread end,
+        stood_in = case when {is_elsewhere} then (m.thread || m.stood_in)[1:{places_kept}] else m.stood_in end,
+        reply_to = case when {is_reply_to_another} then excluded.reply_to else m.reply_to end,
+        versions = m.versions + case when {is_earlier} or {is_elsewhere} or {is_reply_to_another}
+            or ({is_later} and ({said_of(excluded)}) is distinct from ({said_of(m)}))
+            then 1 else 0 end
+    where {is_earlier} or {is_later} or {is_elsewhere} or {is_reply_to_another}
+    returning {key_of(m)};
+end
 
 -- fragment: indexed_message
 m.message_id, m.stood_at, m.emitted_turn_id, m.emitted_agent_id, m.stood_in, {said_of(m)}, {placed_of(m)}

@@ -39,6 +39,7 @@ unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::te
 declare
     held verdicts[];
 begin
+    {nobody_erased};
     perform {turn_locks};
     -- A vector of `k` is an index into the packed ones, which the slots read.
     insert into turns as t (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns},

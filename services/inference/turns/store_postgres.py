@@ -58,14 +58,15 @@ class PostgresTurnIndex(PostgresTurnSearch):
         rows = [_facts_row(one, packed.places) for one in sorted(facts, key=lambda one: one.key)]
         by_key = {placed.indexed.key: (placed, verdict) for placed, verdict in judged}
         verdicts = [_verdict_row(*by_key[key], detector) for key in sorted(by_key)]
-        prepared = self._take.bulk(
+        held = await Database.call(
+            self._pool,
+            self._take,
             rows,
             **{name: [row[at] for row in verdicts] for at, name in enumerate(self._judged)},
             locks=_locks(conversations),
             vectors=self._wire.packed(packed.rows),
             made_by=self._vectors.made_by,
         )
-        held = await Database.call(self._pool, self._take, prepared)
         return {MessageKey(*row[:4]): _held_verdict(row) for row in held}
 
     async def take_reactions(self, reactions: Collection[UserReaction]) -> set[UUID]:
@@ -73,7 +74,7 @@ class PostgresTurnIndex(PostgresTurnSearch):
             return set()
         rows = [_reaction_row(one) for one in sorted(reactions, key=lambda one: one.feedback_id)]
         locks = _locks(one.turn[:3] for one in reactions)
-        written = await Database.call(self._pool, SQL.take_reactions, SQL.take_reactions.bulk(rows, locks=locks))
+        written = await Database.call(self._pool, SQL.take_reactions, rows, locks=locks)
         return {row[0] for row in written}
 
     async def forget(self, feedback_ids: Collection[UUID]) -> None:

@@ -15,6 +15,7 @@ from servicekit import Database, Statements
 
 _SEPARATOR: Final = "\x1f"
 _FEEDBACK: Final = (*(f"feedback_{name}" for name in FeedbackRow._fields), "feedback_is_verdict")
+_GUARD: Final = ("guarded_tenant", "guarded_user")
 _GONE: Final = ("gone_id", "gone_revision")
 _SESSION: Final = tuple(f"session_{name}" for name in SessionRow._fields)
 _TAGS: Final = FeedbackRow._fields.index("tags")
@@ -32,7 +33,7 @@ class PostgresReadModels:
     def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
         self._pool = pool
         self._apply = sql.apply_batch
-        self._values = self._apply.reader(other={*_FEEDBACK, *_GONE, *_SESSION})
+        self._values = self._apply.reader(other={*_FEEDBACK, *_GONE, *_SESSION, *_GUARD})
 
     async def adopt(self) -> None:
         """Mark rows from another server's dump as written long ago, because its transaction ids may exceed ours.
@@ -56,7 +57,9 @@ class PostgresReadModels:
         sessions: Sequence[SessionRow] = (),
     ) -> Applied:
         given = [(*values, row.is_verdict) for values, row in zip(given_feedbacks(feedbacks), feedbacks, strict=True)]
-        prepared = self._apply.bulk(
+        found = await Database.call(
+            self._pool,
+            self._apply,
             [self._values(row) for row in messages],
             **_columns(_FEEDBACK, given),
             **_columns(_GONE, forgotten),
@@ -65,7 +68,7 @@ class PostgresReadModels:
         before: dict[UUID, FeedbackRow] = {}
         written: set[MessageKey] = set()
         rated: set[UUID] = set()
-        for message_key, session, *held in await Database.call(self._pool, self._apply, prepared):
+        for message_key, session, *held in found:
             if message_key is not None:
                 written.add(tuple(message_key))
             elif session is not None:

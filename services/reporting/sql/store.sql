@@ -39,6 +39,7 @@ return query
 -- function: apply_batch returns table (message_key text[], rated uuid, {feedback_typed})
 -- Returns the messages added or changed, the ratings of sessions added, and the feedback records stored before.
 begin
+    {nobody_erased};
     if cardinality(:tenant::text[]) > 0 then
         return query
         insert into messages as held ({key_columns}, {said_columns}, {position_columns})

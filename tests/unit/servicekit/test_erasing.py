@@ -8,6 +8,7 @@ from typing import Any
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Erasure, Person, latest
 from contracts.topics import BY_NAME, consumed_by
+from servicekit.erasure_guard import PersonErased, guard_values
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.outcome import ERASED, STORED, TOMBSTONE, UNCHANGED, Outcome
 from servicekit.log.records import Received, Tombstone, read
@@ -126,3 +127,38 @@ async def test_a_compacted_request_is_passed_over() -> None:
     await erasing.commit_lost([gone, request()])  # type: ignore[list-item]
     assert inner.taken == []
     assert BY_NAME[REQUEST].compacted
+
+
+class Guarding(Taking):
+    """Handler whose writes fail if one of the guarded people is in the ledger."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__()
+        self._ledger = ledger
+        self.attempts: list[set[Person]] = []
+
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        values = guard_values()
+        people = {*map(Person, values["guarded_tenant"], values["guarded_user"])}
+        self.attempts.append(people)
+        if people & self._ledger.entries.keys():
+            raise PersonErased
+        return await super().handle(batch)
+
+
+async def test_a_guarded_batch_without_erased_people_reads_no_ledger() -> None:
+    ledger = Ledger()
+    ledger.erased_at = None  # type: ignore[method-assign,assignment]
+    inner = Guarding(ledger)
+    erasing = ErasingHandler(inner, ledger, RecordingLog(), "chat_bridge", is_guarded=True)
+    assert await erasing.handle([said(), said("bob")]) == [STORED, STORED]
+    assert inner.attempts == [{EVE, Person("acme", "bob")}]
+
+
+async def test_a_guarded_batch_with_an_erased_person_is_handled_with_the_ledger() -> None:
+    ledger = Ledger()
+    inner = Guarding(ledger)
+    erasing = ErasingHandler(inner, ledger, RecordingLog(), "chat_bridge", is_guarded=True)
+    assert await erasing.handle([said(), request(), said("bob")]) == [ERASED, STORED, STORED]
+    assert inner.attempts == [{EVE, Person("acme", "bob")}, set()]
+    assert [one.event.sender_id for one in inner.taken] == ["bob"]

@@ -1,0 +1,51 @@
+"""Guard of a batch against erasures: its writes fail if any of its people is in the ledger of erasures.
+
+Functions with the values `guarded_tenant` and `guarded_user` check it (`Database.call`, decision 169).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
+
+from contracts.erasure import Person
+
+SQLSTATE: Final = "AF001"
+"""SQLSTATE of a function that finds one of the people in the ledger."""
+NOBODY_ERASED: Final = f"""
+if cardinality(:guarded_user::text[]) > 0 then
+    lock table erasures in share mode;
+    if exists (
+        select from erasures join unnest(:guarded_tenant::text[], :guarded_user::text[]) as person (tenant, user_id)
+        using (tenant, user_id)
+    ) then
+        raise sqlstate '{SQLSTATE}';
+    end if;
+end if"""
+"""First statement of a guarded function, the fragment `nobody_erased`.
+
+Concurrent erasures wait until the transaction ends, and then find its rows; earlier erasures are in the ledger.
+"""
+_guarded: ContextVar[Collection[Person]] = ContextVar("guarded_people", default=())
+
+
+class PersonErased(Exception):
+    """One of a batch's people is in the ledger. The call that found it has written nothing."""
+
+
+@contextmanager
+def guarded(people: Collection[Person]) -> Iterator[None]:
+    """Let guarded functions that this block calls raise PersonErased if the ledger has any of `people`."""
+    token = _guarded.set(people)
+    try:
+        yield
+    finally:
+        _guarded.reset(token)
+
+
+def guard_values() -> dict[str, list[str]]:
+    """Return the people of the current guard as values of a function; none outside of a guard."""
+    people = _guarded.get()
+    return {"guarded_tenant": [one.tenant for one in people], "guarded_user": [one.user_id for one in people]}
