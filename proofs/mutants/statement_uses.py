@@ -10,7 +10,7 @@ from pathlib import Path
 from proofs.mutants.mutant import ROOT
 
 _TABLE = re.compile(r"\b(?:table|update|into|delete from|index \w+ on)\s+(\w+)")
-_ENTRY = re.compile(r"^-- (?:name|fragment): (\w+)", re.MULTILINE)
+_ENTRY = re.compile(r"^-- (?:name|fragment|function): (\w+)", re.MULTILINE)
 Place = tuple[str, int]
 """A Python file, relative to the root, and a line of it."""
 
