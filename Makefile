@@ -156,7 +156,7 @@ COMPILE = $(UV) pip compile -q --universal --python-version 3.11 --generate-hash
 lock: ## Pin all dependencies with hashes (needs uv)
 	@$(COMPILE) --upgrade --extra standalone --extra local --extra encoder --extra issues pyproject.toml -o requirements.txt
 	@$(COMPILE) --extra standalone --extra local --extra encoder --extra issues --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
-	@$(COMPILE) --extra standalone --extra encoder --extra issues --extra artifacts -c requirements.txt -c requirements-dev.txt \
+	@$(COMPILE) --extra standalone --extra encoder --extra issues --extra artifacts --extra tracing -c requirements.txt -c requirements-dev.txt \
 	  pyproject.toml -o requirements-image.txt
 	@$(COMPILE) --group release -o requirements-release.txt
 

@@ -84,12 +84,88 @@ ROWS = (
                 "From a batch's arrival to its commit.",
             ),
             Panel(
+                "Seconds behind",
+                "s",
+                (("max by (group) (agent_feedback_lag_seconds)", "{{group}}"),),
+                "Age of the oldest record in the log that the group has not committed.",
+            ),
+            Panel(
+                "Seconds from arrival in the log to commit",
+                "s",
+                (
+                    (
+                        "histogram_quantile(0.5, sum by (group, le) "
+                        "(rate(agent_feedback_event_to_commit_seconds_bucket[5m])))",
+                        "{{group}} median",
+                    ),
+                    (
+                        "histogram_quantile(0.99, sum by (group, le) "
+                        "(rate(agent_feedback_event_to_commit_seconds_bucket[5m])))",
+                        "{{group}} p99",
+                    ),
+                ),
+                "Per record. With traces its exemplars link to them.",
+            ),
+            Panel(
                 "Parked replies and reactions",
                 "short",
                 (("agent_feedback_parked", "{{service}}"),),
                 "They wait for the message that they are about.",
             ),
+            Panel(
+                "Age of the oldest parked event",
+                "s",
+                (("agent_feedback_parked_oldest_seconds", "{{service}}"),),
+                "CHAT_BRIDGE_PARKED_DAYS ends the wait.",
+            ),
             Panel("Ready", "short", (("agent_feedback_ready", "{{part}} {{instance}}"),), "1 while ready."),
+        ),
+    ),
+    Row(
+        "Why is it slow?",
+        (
+            Panel(
+                "Cores per stage",
+                "short",
+                (("sum by (group, stage) (rate(agent_feedback_stage_seconds_sum[5m]))", "{{group}} {{stage}}"),),
+                "Seconds per second that batches spend in each stage. The largest one limits the group. Parsing, "
+                "patterns and encoder are our own processor time; database, gate, produce and commit are waits.",
+            ),
+            Panel(
+                "Seconds of a batch by stage",
+                "s",
+                (
+                    (
+                        "sum by (group, stage) (rate(agent_feedback_stage_seconds_sum[5m])) "
+                        "/ sum by (group, stage) (rate(agent_feedback_stage_seconds_count[5m]))",
+                        "{{group}} {{stage}}",
+                    ),
+                ),
+            ),
+            Panel(
+                "Records in a batch",
+                "short",
+                (
+                    (
+                        "sum by (group) (rate(agent_feedback_batch_records_sum[5m])) "
+                        "/ sum by (group) (rate(agent_feedback_batch_records_count[5m]))",
+                        "{{group}}",
+                    ),
+                ),
+                "Small batches at a lag mean that fetching is slow; full ones that handling is.",
+            ),
+            Panel(
+                "Wait for a database connection, p99",
+                "s",
+                (
+                    (
+                        "histogram_quantile(0.99, sum by (pool, le) "
+                        "(rate(agent_feedback_pool_wait_seconds_bucket[5m])))",
+                        "{{pool}}",
+                    ),
+                ),
+                "Above a few milliseconds the pool is too small (…_POOL_SIZE), or its statements are slow.",
+            ),
         ),
     ),
     Row(

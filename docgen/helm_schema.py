@@ -20,11 +20,19 @@ from reporting.settings import ReportingSettings
 from servicekit.log.settings import KafkaSettings
 from servicekit.pseudonyms import ErasureSettings
 from servicekit.redaction.settings import RedactionSettings
+from servicekit.tracing import TracingSettings
 from servicekit.web.access import AuthSettings
 from servicekit.web.settings import HttpSettings
 
 CHART = Path(__file__).parents[1] / "deploy" / "helm"
-SHARED: tuple[type[BaseSettings], ...] = (AuthSettings, HttpSettings, KafkaSettings, ErasureSettings, RedactionSettings)
+SHARED: tuple[type[BaseSettings], ...] = (
+    AuthSettings,
+    HttpSettings,
+    KafkaSettings,
+    ErasureSettings,
+    RedactionSettings,
+    TracingSettings,
+)
 SERVICES: Mapping[str, type[BaseSettings]] = {
     "chat_bridge": ChatBridgeSettings,
     "feedback": FeedbackSettings,

@@ -189,6 +189,7 @@ create table deliveries (
     attempts integer not null default 0,
     dead boolean not null default false,
     last_answer text,
+    traceparent text,
     primary key (endpoint, subject)
 );
 create index deliveries_age on deliveries (created_at);

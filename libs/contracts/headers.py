@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -10,6 +11,8 @@ Headers = Sequence[tuple[str, bytes]]
 CAUSE: Final = "cause"
 """Header of a derived record: the coordinates of the chat record that it derives from."""
 TRACEPARENT: Final = "traceparent"
+"""Header with the W3C trace context."""
+_TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 LOG_TIME: Final = "agent-feedback-log-time"
 """Header of a replayed dead letter and of records derived from it: the log time of its first record, in
 microseconds."""
@@ -28,6 +31,16 @@ def header(headers: Headers, name: str) -> str | None:
             except UnicodeDecodeError:
                 return None
     return None
+
+
+def well_formed_trace(traceparent: str | None) -> str | None:
+    """Return a W3C trace context as it is, or None if it is malformed."""
+    return traceparent if traceparent is not None and _TRACEPARENT.fullmatch(traceparent) else None
+
+
+def trace_of(headers: Headers) -> str | None:
+    """Return the trace context of a record, or None if it is missing or malformed."""
+    return well_formed_trace(header(headers, TRACEPARENT))
 
 
 def revision_named(headers: Headers) -> int | None:

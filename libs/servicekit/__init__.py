@@ -24,8 +24,10 @@ PUBLIC_NAMES: Final = {
         "log.messages": "Message Producer",
         "log.outcome": "DeadLettered Ignored Outcome Parked STORED UNCHANGED",
         "log.records": "Received Tombstone Unreadable",
+        "log.tracing": "Tracing",
         "logging": "logger",
         "service": "Service",
+        "stages": "stage",
         "settings": "ReadSettings Settings read_toml secret_of",
         "web.auth": "Caller",
         "web.bodies": "read_body",
@@ -51,9 +53,11 @@ if TYPE_CHECKING:
     from servicekit.log.messages import Message, Producer
     from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
     from servicekit.log.records import Received, Tombstone, Unreadable
+    from servicekit.log.tracing import Tracing
     from servicekit.logging import logger
     from servicekit.service import Service
     from servicekit.settings import ReadSettings, Settings, read_toml, secret_of
+    from servicekit.stages import stage
     from servicekit.web.auth import Caller
     from servicekit.web.bodies import read_body
     from servicekit.web.forms import Form

@@ -28,6 +28,7 @@ from servicekit.log.topics import ensure_topics
 from servicekit.logging import configure_logging, logger
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import content_of, read_settings
+from servicekit.tracing import Traces, open_traces
 from servicekit.web.access import AuthSettings, authenticator_for, remote_accounts
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AnyOf, AnyOfLater
@@ -78,6 +79,7 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
     """
     token = token or content_of("AGENT_FEEDBACK_TOKEN")
     auth, http = read_settings(AuthSettings), read_settings(HttpSettings)
+    traces = open_traces()
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, _stop, stopping)
@@ -94,7 +96,7 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
     await server.start(
         guarded(app, authenticator, program.surface, auth.cors_origins, http.request_seconds, lambda: service is None)
     )
-    starting = asyncio.create_task(_start(program))
+    starting = asyncio.create_task(_start(program, traces))
     waiting = asyncio.create_task(stopping.wait())
     try:
         await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
@@ -115,6 +117,8 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
         await server.stop()
         if service is not None:
             await service.stop()
+        if traces is not None:
+            await traces.close()
 
 
 def _stop(stopping: asyncio.Event) -> None:
@@ -123,11 +127,11 @@ def _stop(stopping: asyncio.Event) -> None:
     stopping.set()
 
 
-async def _start(program: ServiceDefinition[Any]) -> Service:
+async def _start(program: ServiceDefinition[Any], traces: Traces | None = None) -> Service:
     """Return the started service; start again while a dependency is unavailable."""
     while True:
         try:
-            return await _started(program)
+            return await _started(program, traces)
         except Exception as error:
             if not is_transient(error):
                 raise
@@ -135,10 +139,10 @@ async def _start(program: ServiceDefinition[Any]) -> Service:
         await asyncio.sleep(1)
 
 
-async def _started(program: ServiceDefinition[Any]) -> Service:
+async def _started(program: ServiceDefinition[Any], traces: Traces | None = None) -> Service:
     settings = read_settings(program.settings)
     cluster = cluster_at(settings.broker)
-    context = ServiceContext(cluster, say=lambda message: log.info("waiting", what=message))
+    context = ServiceContext(cluster, say=lambda message: log.info("waiting", what=message), traces=traces)
     await ensure_topics(cluster, create=False, say=context.say)
     made: list[Service] = []
     try:

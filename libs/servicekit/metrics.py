@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from prometheus_client import Counter, Gauge, Histogram
 
+from servicekit.bulk_histogram import BulkHistogram
+
+_FAST = (0.0001, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+"""Buckets in seconds for work within one process."""
+
 RECORDS = Counter("agent_feedback_records_total", "Records by outcome", ("group", "topic", "outcome", "reason"))
 DEAD_LETTERS = Counter("agent_feedback_dead_letters_total", "Dead letters written", ("group", "topic", "reason"))
 DEAD_LETTER_FAILURES = Counter(
@@ -35,6 +40,34 @@ PURGED = Counter(
 )
 LAG = Gauge("agent_feedback_lag_records", "Records in the log not yet committed", ("group",))
 BATCH_SECONDS = Histogram("agent_feedback_batch_seconds", "Time from a batch's arrival to its commit", ("group",))
+BATCH_RECORDS = Histogram(
+    "agent_feedback_batch_records",
+    "Records in a batch",
+    ("group",),
+    buckets=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000),
+)
+STAGE_SECONDS = Histogram(
+    "agent_feedback_stage_seconds",
+    "Time of a batch in a stage: read (parsing), patterns and encoder (judging), gate (language model), database "
+    "(holding a connection; concurrent ones are added up), produce (writing to the log), commit",
+    ("group", "stage"),
+    buckets=_FAST,
+)
+EVENT_SECONDS = BulkHistogram(
+    "agent_feedback_event_to_commit_seconds",
+    "Time from a record's arrival in the log to its commit",
+    ("group",),
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400),
+)
+LAG_SECONDS = Gauge(
+    "agent_feedback_lag_seconds", "Age of the oldest record in the log that the group has not committed", ("group",)
+)
+POOL_WAIT = Histogram(
+    "agent_feedback_pool_wait_seconds",
+    "Time until a database connection of the pool was free",
+    ("pool",),
+    buckets=_FAST,
+)
 BREAKER = Gauge(
     "agent_feedback_breaker_open", "1 while a consumer is held because its own code keeps failing", ("group",)
 )

@@ -42,11 +42,13 @@ from servicekit.log.producer import BatchProducer
 from servicekit.log.redacting import RedactingProducer
 from servicekit.log.settings import LETTER_COMPRESSION
 from servicekit.log.subscriber import Committed, Subscription
+from servicekit.log.tracing import Tracing
 from servicekit.logging import frames, logger
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from servicekit.redaction.redactor import Redactor
 from servicekit.redaction.settings import RedactionSettings
 from servicekit.settings import ReadSettings, read_settings
+from servicekit.tracing import Traces
 from servicekit.web.auth import Authenticator
 from servicekit.web.log_writer import LogWriter
 
@@ -79,6 +81,7 @@ class ServiceContext:
     on_commit: Committed = lambda _group, _offsets: None
     room: Callable[[int], bool] = lambda _: True
     on_made: Callable[[Service], None] = lambda _: None
+    traces: Traces | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,8 @@ class Service:
     def __init__(self, name: str, context: ServiceContext) -> None:
         self.name = name
         self.context = context
+        self.tracing: Tracing | None = None if context.traces is None else context.traces.of(name)
+        """Traces of this service, None while they are off."""
         self.batch_producer = BatchProducer(context.bootstrap, client_id=f"{CLIENT_PREFIX}{name}")
         self.producer: Producer = context.wrap_producer(self.batch_producer)
         # Of their own, so that dead letters that cannot be written do not take the producer of everything else along.
@@ -144,6 +149,7 @@ class Service:
             observers=self.context.observers,
             probe=self._probe,
             redactor=self.redactor,
+            tracing=self.tracing,
         )
         self.subscriptions.append(Subscription(delivery, self.context.clock, self.context.on_commit))
 

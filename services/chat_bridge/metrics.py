@@ -10,6 +10,9 @@ REFUSED = Counter(
     ("topic", "field", "rule"),
 )
 PARKED = Gauge("agent_feedback_parked", "Events that wait for the message they are about", ("service",))
+PARKED_SECONDS = Gauge(
+    "agent_feedback_parked_oldest_seconds", "Age of the oldest event that waits for its message", ("service",)
+)
 MESSAGE_SOURCE = Counter(
     "agent_feedback_message_source_total",
     "Originals requested from the message source (found, unknown, resting), and failed requests",

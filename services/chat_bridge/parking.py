@@ -10,6 +10,7 @@ from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.store import MessageStore
 from chat_bridge.translate import Translated, message_of, translate
 from contracts.headers import Headers, derived_headers
+from contracts.instants import SECOND
 from servicekit import STORED, Clock, DeadLettered, Message, Outcome, Producer, Received
 
 SWEEP_BATCH = 500
@@ -73,6 +74,9 @@ class Parking:
         while old := await self._store.expired(self._clock.now() - self._max_age, SWEEP_BATCH):
             await self._give_up(old)
         metrics.PARKED.labels("chat_bridge").set(await self._store.parked())
+        now = self._clock.now()
+        oldest = await self._store.expired(now, 1)
+        metrics.PARKED_SECONDS.labels("chat_bridge").set((now - oldest[0].parked_at) / SECOND if oldest else 0)
 
     async def _give_up(self, old: Sequence[ParkedEvent]) -> None:
         late = [(_received(parked), GIVEN_UP) for parked in old]

@@ -19,6 +19,7 @@ from inference.llm_gate.store import GateAnswers
 from inference.llm_gate.store_postgres import PostgresGateAnswers
 from inference.settings import InferenceSettings
 from inference.store_postgres import PostgresConversationStore
+from inference.timed_encoder import TimedEncoder
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from servicekit import Clock, Producer, StartError
@@ -35,7 +36,7 @@ async def open_detector(settings: InferenceSettings, say: Callable[[str], None])
             "The sentence encoder is not on this machine, so messages are judged by words alone, less surely:"
             " fetch it with `agent-feedback encoder`."
         )
-    return Detector.default(encoder, settings.target_precision)
+    return Detector.default(TimedEncoder(encoder) if encoder else None, settings.target_precision)
 
 
 async def open_judging(

@@ -8,6 +8,7 @@ from typing import Any
 
 from contracts.base import TEXT_LIMIT
 from contracts.chat import words_of
+from contracts.headers import Headers, derived_headers
 from contracts.provenance import NO_PROVENANCE, provenance_of
 from contracts.versions import MessageEvent, message_in, version_of
 from detector.detector import Detector
@@ -45,7 +46,12 @@ class ConversationHandler(Handler):
         arrived = {message.key for message in messages}
         judged = await self.judging.judge(lambda: self._ranges(arrived))
         facts = [facts_of(received.event, message.version) for received, message in zip(batch, messages, strict=True)]
-        await self.judging.publish(judged, facts)
+        traces = {message.key: received.traceparent for received, message in zip(batch, messages, strict=True)}
+
+        def headers(judged_message: IndexedMessage) -> Headers:
+            return derived_headers(traceparent=traces.get(judged_message.key))
+
+        await self.judging.publish(judged, facts, headers)
         return [STORED if message.key in changed else UNCHANGED for message in messages]
 
     async def _ranges(self, arrived: Collection[MessageKey]) -> Sequence[MessageRange]:

@@ -22,7 +22,7 @@ from inference.store import ConversationStore, Emission, IndexedMessage, Message
 from inference.turns.facts import Facts, joined, questions_of
 from inference.turns.store import PreviousVerdict, TurnIntake
 from servicekit import Message as Record
-from servicekit import Producer
+from servicekit import Producer, stage
 
 BLOCKED_SECONDS = 0.25
 """Maximum time that judging blocks the event loop, in seconds. If heartbeats are delayed beyond the session timeout,
@@ -98,12 +98,12 @@ class Judging:
         judged = [pair for span in ranges for pair in to_judge(span)]
         verdicts = await self._judge([neighbourhood for _, neighbourhood in judged])
         if self._gate is not None:
-            verdicts = await self._gate.settle(
-                [
-                    PendingVerdict(placed.indexed.conversation, neighbourhood, verdict)
-                    for (placed, neighbourhood), verdict in zip(judged, verdicts, strict=True)
-                ]
-            )
+            pending = [
+                PendingVerdict(placed.indexed.conversation, neighbourhood, verdict)
+                for (placed, neighbourhood), verdict in zip(judged, verdicts, strict=True)
+            ]
+            with stage("gate"):
+                verdicts = await self._gate.settle(pending)
         return [(placed, verdict) for (placed, _), verdict in zip(judged, verdicts, strict=True)]
 
     async def publish(
@@ -143,7 +143,8 @@ class Judging:
         verdicts: list[Verdict] = []
         while len(verdicts) < len(neighbourhoods):
             began, piece = monotonic(), neighbourhoods[len(verdicts) : len(verdicts) + self._piece]
-            verdicts += self.detector.judge(piece)
+            with stage("patterns", less="encoder"):
+                verdicts += self.detector.judge(piece)
             took = monotonic() - began
             # A short last piece says nothing about larger ones, unless it was slow.
             if len(piece) == self._piece or took > BLOCKED_SECONDS:

@@ -119,7 +119,8 @@ class ReportingParts:
 
     def couriers(self) -> Mapping[str, Callable[[], Awaitable[object]]]:
         """Return the delivery to each webhook endpoint by the endpoint's name."""
-        couriers = {one.name: Courier(one, self.deliveries, self.service.context.clock) for one in self.endpoints}
+        clock, tracing = self.service.context.clock, self.service.tracing
+        couriers = {one.name: Courier(one, self.deliveries, clock, tracing=tracing) for one in self.endpoints}
         for courier in couriers.values():
             self.service.resources.push_async_callback(courier.close)
         return {name: courier.deliver for name, courier in couriers.items()}

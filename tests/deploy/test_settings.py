@@ -16,6 +16,7 @@ from reporting.settings import ReportingSettings
 from servicekit.log.settings import KafkaSettings
 from servicekit.pseudonyms import ErasureSettings
 from servicekit.redaction.settings import RedactionSettings
+from servicekit.tracing import TracingSettings
 from servicekit.web.access import AuthSettings
 from servicekit.web.settings import HttpSettings
 
@@ -30,6 +31,7 @@ SETTINGS: tuple[type[BaseSettings], ...] = (
     KafkaSettings,
     ErasureSettings,
     RedactionSettings,
+    TracingSettings,
 )
 
 

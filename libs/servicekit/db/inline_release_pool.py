@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import Any
+from time import perf_counter
+from typing import Any, Final
 
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
+
+from servicekit import metrics
+from servicekit.stages import StageTimes, current_times
 
 
 class ConnectionUsage:
@@ -31,8 +35,16 @@ connection_usage: ContextVar[ConnectionUsage] = ContextVar(
 """Usage by the current task and the tasks that it starts."""
 
 
+APPLICATION: Final = "agent-feedback "
+"""Beginning of the application name of a pool's connections."""
+_lent_at: Final[dict[Any, tuple[StageTimes, float]]] = {}
+"""Holders of connections that a batch uses: the batch's times, and when the connection was lent."""
+
+
 class InlineReleasePool(asyncpg.Pool):
     """asyncpg's pool, except that a connection that needs no clean-up is released inline.
+
+    It measures the wait for a connection, and the time that a batch holds one as the stage `database`.
 
     asyncpg starts a task for every release, so that it completes even if the caller is cancelled. That task takes a
     third of the time of a small statement. An inline release awaits nothing, so it cannot be cancelled.
@@ -43,11 +55,19 @@ class InlineReleasePool(asyncpg.Pool):
     async def _acquire(self, timeout: float | None) -> PoolConnectionProxy[Any]:  # noqa: ASYNC109 # as asyncpg's
         mine = connection_usage.get()
         mine.count += 1
+        asked = perf_counter()
         try:
             lent: PoolConnectionProxy[Any] = await super()._acquire(timeout)  # type: ignore[misc]  # stubs lack it
         except BaseException:
             mine.count -= 1
             raise
+        now = perf_counter()
+        whose: Any = self
+        name = whose._connect_kwargs["server_settings"]["application_name"].removeprefix(APPLICATION)
+        metrics.POOL_WAIT.labels(name).observe(now - asked)
+        if (times := current_times.get()) is not None:
+            held: Any = lent
+            _lent_at[held._holder] = times, now
         return lent
 
     async def release(
@@ -62,6 +82,10 @@ class InlineReleasePool(asyncpg.Pool):
         """
         borrowed: Any = connection  # its type stubs omit these attributes
         lent, holder = borrowed._con, borrowed._holder
+        if lent is not None and (began := _lent_at.pop(holder, None)) is not None:
+            times, start = began
+            end = perf_counter()
+            times.add("database", start, end, end - start)
         if lent is None or holder._pool is not self:
             await super().release(connection, timeout=timeout)
             return

@@ -12,6 +12,7 @@ import asyncpg
 from asyncpg.protocol import protocol as asyncpg_protocol
 
 from servicekit.db.database import INDEXED, Database
+from servicekit.db.inline_release_pool import APPLICATION
 from servicekit.db.migrations import migrate
 from servicekit.db.row_security import ReadingConnection, keep_to_tenant, secure
 from servicekit.errors import StartError, shown
@@ -65,6 +66,7 @@ async def open_pool(
     await migrate_database(url, schema, migrations, say=say, tenants_apart=tenants_apart)
     if tenants_apart:
         how |= {"setup": keep_to_tenant, "connection_class": ReadingConnection}
+        how["server_settings"]["application_name"] += " reads"
     else:
         how |= {"init": init}
     pool: Any = asyncpg.create_pool(url, min_size=1, max_size=size, reset=_keep_state, **how)
@@ -119,7 +121,7 @@ def _options(schema: str, **settings: str) -> dict[str, Any]:
     """Return asyncpg's options for `schema`, with the server's `settings`. Raises StartError for an invalid name."""
     if not _IDENTIFIER.fullmatch(schema):
         raise StartError(f"{schema!r} is not a schema name")
-    common = {"search_path": f"{schema},public", "application_name": f"agent-feedback {schema}", "jit": "off"}
+    common = {"search_path": f"{schema},public", "application_name": f"{APPLICATION}{schema}", "jit": "off"}
     return {
         "timeout": _CONNECT_SECONDS,
         "command_timeout": COMMAND_SECONDS,

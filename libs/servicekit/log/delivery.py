@@ -28,8 +28,10 @@ from servicekit.log.outcome import TOMBSTONE, DeadLettered, Ignored, Observer, O
 from servicekit.log.records import RawRecord, Received, Tombstone, Unreadable, as_tombstone, read
 from servicekit.log.redacting import redacted_records
 from servicekit.log.stall import Stall
+from servicekit.log.tracing import BatchTrace, Tracing
 from servicekit.logging import frames, logger
 from servicekit.redaction.redactor import Redactor
+from servicekit.stages import StageTimes, current_times, stage
 
 BISECT_AFTER = 5
 """Transient failures of a batch, while the probe succeeds, after which it is bisected as for a bug."""
@@ -99,6 +101,7 @@ class Delivery:
         backoff: Backoff | None = None,
         probe: Callable[[], Awaitable[None]] = _no_outage,
         redactor: Redactor | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self.group = group
         self.topics: tuple[Topic, ...] = consumed_by(group)
@@ -108,6 +111,7 @@ class Delivery:
         self._taken = (Received, Tombstone) if handler.takes_tombstones else (Received,)
         self._probe = probe
         self._redactor = redactor
+        self._tracing = tracing
         self._letters = letters
         self._clock = clock
         self._judge_at = judge_at
@@ -142,9 +146,46 @@ class Delivery:
     async def _deliver(self, records: Sequence[RawRecord], commit: Commit) -> int:
         """Process and commit the first of `records`, all of them unless the breaker opens; return their number."""
         self.began = self._clock.monotonic()
+        times = StageTimes()
+        token = current_times.set(times)
+        trace = self._tracing.begin(self.group, records) if self._tracing is not None else None
+        try:
+            outcomes = await self._deliver_timed(records, commit, trace)
+        except BaseException as error:
+            if trace is not None:
+                trace.failed(type(error).__name__, times)
+            raise
+        finally:
+            current_times.reset(token)
+        if trace is not None:
+            trace.ended(outcomes, times)
+        self._measure(records[: len(outcomes)], times, trace)
+        return len(outcomes)
+
+    def _measure(self, records: Sequence[RawRecord], times: StageTimes, trace: BatchTrace | None) -> None:
+        """Observe the metrics of a committed batch."""
+        metrics.BATCH_SECONDS.labels(self.group).observe(self._clock.monotonic() - self.began)
+        metrics.BATCH_RECORDS.labels(self.group).observe(len(records))
+        metrics.BREAKER.labels(self.group).set(self.breaker.open)
+        for name, span in times.spans.items():
+            metrics.STAGE_SECONDS.labels(self.group, name).observe(span.seconds)
+        now = self._clock.now()
+        traced = () if trace is None else trace.traces(len(records))
+        exemplars = {records[at].log_time: {"trace_id": trace_id} for at, trace_id in traced}
+        seconds = metrics.EVENT_SECONDS.labels(self.group)
+        for log_time, count in Counter([raw.log_time for raw in records]).items():
+            seconds.observe_many(max(0, now - log_time) / 1_000_000, count, exemplars.get(log_time))
+
+    async def _deliver_timed(
+        self, records: Sequence[RawRecord], commit: Commit, trace: BatchTrace | None
+    ) -> Sequence[Outcome]:
+        """Process and commit as `_deliver`, and return the outcomes."""
         self.stall.mark_progress()
-        records = redacted_records(records, self._redactor, self._keeps)
-        read_ones = [as_tombstone(raw) or read(raw, self._models, self._judge_at) for raw in records]
+        with stage("read"):
+            records = redacted_records(records, self._redactor, self._keeps)
+            # Dead letters and commits use the records as they are in the log, handlers those with our spans' contexts.
+            seen = records if trace is None else trace.carried_on(records)
+            read_ones = [as_tombstone(raw) or read(raw, self._models, self._judge_at) for raw in seen]
         good: list[Any] = [one for one in read_ones if isinstance(one, self._taken)]
         self._count_dropped(good)
         self._at_work = good
@@ -160,13 +201,13 @@ class Delivery:
             ]
         )
         observe_all(self._observers, self.group, records, outcomes)
-        if not await commit(records):
+        with stage("commit"):
+            accepted = await commit(records)
+        if not accepted:
             metrics.LOST_COMMITS.labels(self.group).inc()
             log.warning("commit_lost", group=self.group, records=len(records))
             await self._repair(good[: len(handled)])
-        metrics.BATCH_SECONDS.labels(self.group).observe(self._clock.monotonic() - self.began)
-        metrics.BREAKER.labels(self.group).set(self.breaker.open)
-        return len(records)
+        return outcomes
 
     def _count_dropped(self, good: Sequence[Received[Any] | Tombstone]) -> None:
         """Count the invalid optional fields that were dropped, in only one of the groups that read the topic."""

@@ -16,6 +16,7 @@ from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.fetched import LOG_APPEND_TIME
 from servicekit.log.messages import Message, Written
 from servicekit.log.settings import MESSAGE_LIMIT, PRODUCER_SETTINGS
+from servicekit.stages import stage
 
 _EARLIEST_MS = 10**12
 """9 September 2001 in epoch milliseconds. The log time of a real record is later."""
@@ -61,6 +62,11 @@ class BatchProducer:
             return []
         if any(message.size > MESSAGE_LIMIT for message in messages):
             raise MessageSizeTooLargeError("a record exceeds the topic's size limit")
+        with stage("produce"):
+            return await self._acknowledged(messages)
+
+    async def _acknowledged(self, messages: Sequence[Message]) -> list[Written]:
+        """Write the messages; see `Producer.send`."""
         try:
             await self.start()
             producer = self._producer

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from contracts.base import RECORD_LIMIT, SHORTEST_EVENT, Envelope
-from contracts.headers import CAUSE, TRACEPARENT, Headers, derived_headers, header, revision_named
+from contracts.headers import CAUSE, Headers, derived_headers, header, revision_named, trace_of
 from contracts.inbound import SPELLING
 from contracts.log_time import at_log_time, future_fault
 from contracts.optional_fields import droppable
@@ -122,7 +122,8 @@ class Received(NamedTuple, Generic[E]):
 
     @property
     def traceparent(self) -> str | None:
-        return header(self.raw.headers, TRACEPARENT)
+        """Return the trace context, None if it is missing or malformed."""
+        return trace_of(self.raw.headers)
 
     @property
     def derived_headers(self) -> list[tuple[str, bytes]]:

@@ -17,6 +17,7 @@ from servicekit.clock import Clock
 from servicekit.error_kinds import in_words
 from servicekit.log.delivery import Delivery, Interrupted
 from servicekit.log.fetched import raw_record
+from servicekit.log.lag_age import LagAge
 from servicekit.log.members import MARK, Member, Progress, foreign_members
 from servicekit.log.positions import Positions, Span, spans_of
 from servicekit.log.records import RawRecord
@@ -52,6 +53,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self._epoch = 0
         self._committed: dict[TopicPartition, int] = {}
         self._positions = Positions()
+        self._lag_age = LagAge[TopicPartition]()
         self._subscriber: Any = None
         self._foreign: dict[Member, bool] = {}
         self._progress = Progress()
@@ -91,6 +93,9 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             async def commit(records: Sequence[RawRecord]) -> bool:
                 done = spans if records is ours else spans_of(records)
                 accepted = await self._commit(consumer, done, epoch, arrived)
+                if accepted:
+                    last = {one.coordinates[:2]: one.log_time for one in records}
+                    self._lag_age.committed({TopicPartition(*lane): at for lane, at in last.items()})
                 for partition, span in done.items():
                     spans[partition] = Span(span.next, spans[partition].next)
                 return accepted
@@ -194,6 +199,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self._failing = None
         self._committed.clear()
         self._positions.forget()
+        self._lag_age.forget()
         self.assigned = True
         self.dealt_out.set()
         if not self._stopping:
@@ -218,6 +224,8 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             return 0
         partitions = list(consumer.assignment())
         if not partitions:
+            metrics.LAG.labels(self.group).set(0)
+            metrics.LAG_SECONDS.labels(self.group).set(0)
             return 0
         # Concurrently: each response may have to wait for a fetch on the same connection.
         ends, begins, _ = await asyncio.gather(
@@ -230,6 +238,9 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
                 self._note_begin(partition, begins[partition])
         lag: int = sum(max(0, ends[one] - max(self._committed.get(one, 0), begins[one])) for one in partitions)
         metrics.LAG.labels(self.group).set(lag)
+        committed = {one: max(self._committed.get(one, 0), begins[one]) for one in partitions}
+        age = self._lag_age.seconds({one: ends[one] for one in partitions}, committed, self._clock.now())
+        metrics.LAG_SECONDS.labels(self.group).set(age)
         if lag == 0:
             self.polled_at = self._clock.monotonic()
         return lag

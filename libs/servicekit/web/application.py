@@ -12,7 +12,8 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import REGISTRY
+from prometheus_client.exposition import choose_encoder
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp
@@ -107,9 +108,10 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
         return {"status": "ready", **noted}
 
     @app.get("/metrics", tags=["health"], response_class=Response)
-    async def metrics() -> Response:
-        """Counters and gauges in the format of Prometheus."""
-        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+    async def metrics(request: Request) -> Response:
+        """Counters and gauges in the format of Prometheus, or as OpenMetrics if the client accepts that."""
+        encode, media_type = choose_encoder(request.headers.get("accept", ""))
+        return Response(encode(REGISTRY), media_type=media_type)
 
     @app.exception_handler(RequestValidationError)
     async def unreadable(_: Request, error: RequestValidationError) -> JSONResponse:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from contextvars import ContextVar
 
-from contracts.headers import Headers, derived_headers
+from contracts.headers import Headers, derived_headers, well_formed_trace
 
-_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 _traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
 
 
 def enter_trace(traceparent: str | None) -> None:
     """Set the trace of the current task from a request's header; a malformed header counts as missing."""
-    is_valid = traceparent is not None and _TRACEPARENT.fullmatch(traceparent)
-    _traceparent.set(traceparent if is_valid else None)
+    _traceparent.set(well_formed_trace(traceparent))
 
 
 def trace_headers() -> Headers:

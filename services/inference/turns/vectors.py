@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detector.encoders.embedder import Embedder
+from servicekit import stage
 
 Halves = NDArray[np.float16]
 """Matrix with one vector per row."""
@@ -45,5 +46,8 @@ class TurnVectors:
     def packed(self, texts: Iterable[str]) -> Packed:
         """Return the vectors of all texts, computed in one call."""
         wanted = list(dict.fromkeys(texts))
-        rows = self._embedder.embed(wanted).astype(np.float16) if wanted else np.empty((0, DIMENSION), np.float16)
+        if not wanted:
+            return Packed({}, np.empty((0, DIMENSION), np.float16))
+        with stage("encoder"):
+            rows = self._embedder.embed(wanted).astype(np.float16)
         return Packed({text: place for place, text in enumerate(wanted)}, rows)

@@ -1,12 +1,14 @@
 -- fragment: delivery_columns
-endpoint, subject, event_id, topic, revision, tenant, user_id, occurred_at, event
+endpoint, subject, event_id, topic, revision, tenant, user_id, occurred_at, event, traceparent
 
 -- name: upsert_deliveries
 insert into deliveries as d ({delivery_columns}, created_at, next_at)
 select *, :now, :now from unnest(:endpoint::text[], :subject::text[], :event_id::text[], :topic::text[],
-    :revision::bigint[], :tenant::text[], :user_id::text[], :occurred_at::bigint[], :event::text[])
+    :revision::bigint[], :tenant::text[], :user_id::text[], :occurred_at::bigint[], :event::text[],
+    :traceparent::text[])
 on conflict (endpoint, subject) do update set event_id = excluded.event_id, revision = excluded.revision,
     user_id = excluded.user_id, occurred_at = excluded.occurred_at, event = excluded.event,
+    traceparent = excluded.traceparent,
     created_at = excluded.created_at, next_at = excluded.next_at, attempts = 0, dead = false, last_answer = null
 where d.revision < excluded.revision
 

@@ -23,6 +23,7 @@ from servicekit.errors import StartError, shown
 from servicekit.garbage_collection import tune_gc
 from servicekit.service import ServiceContext
 from servicekit.settings import read_settings
+from servicekit.tracing import open_traces
 from servicekit.web.access import AuthSettings, access_token, issuer_of
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AnyOf, AnyOfLater, Authenticator
@@ -180,7 +181,10 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
     bootstrap = await parts.enter_async_context(open_log(options.broker, state.path, say, options.patience))
     say("Starting the services ...")
     tell = each_once(say)
-    context = ServiceContext(bootstrap, judge_at=options.judge_at, observers=[outcomes], say=tell)
+    traces = open_traces()
+    if traces is not None:
+        parts.push_async_callback(traces.close)
+    context = ServiceContext(bootstrap, judge_at=options.judge_at, observers=[outcomes], say=tell, traces=traces)
     starting = start_stack(lambda: _stack(context, options, database_url, outcomes), tell)
     if options.patience is not None:
         brokers = [] if options.broker == "memory" else [broker_at(bootstrap)]

@@ -31,7 +31,7 @@ async def never(self):
         except asyncio.CancelledError:
             pass
 
-async def started(program):
+async def started(program, traces):
     service = Service(program.name, launcher.ServiceContext("localhost:1"))
     service.stop = never.__get__(service)
     print("started", flush=True)
@@ -101,7 +101,7 @@ async def test_a_start_is_repeated_while_a_dependency_is_unavailable(monkeypatch
     raised: list[Exception] = [Unavailable("the database"), OSError("refused")]
     started = object()
 
-    async def starts(_: Any) -> Any:
+    async def starts(*_: Any) -> Any:
         if raised:
             raise raised.pop()
         return started
@@ -113,7 +113,7 @@ async def test_a_start_is_repeated_while_a_dependency_is_unavailable(monkeypatch
 
 
 async def test_a_start_that_a_bug_ends_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def starts(_: Any) -> Any:
+    async def starts(*_: Any) -> Any:
         raise KeyError("a bug")
 
     monkeypatch.setattr(servicekit.launcher, "_started", starts)

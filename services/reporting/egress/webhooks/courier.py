@@ -12,9 +12,9 @@ from reporting.egress import metrics
 from reporting.egress.webhooks.endpoints import WebhookEndpoint
 from reporting.egress.webhooks.payload import WebhookDelivery
 from reporting.egress.webhooks.schedule import next_attempt
-from reporting.egress.webhooks.sending import Sender
+from reporting.egress.webhooks.sending import AttemptResult, Sender
 from reporting.egress.webhooks.store import Deliveries
-from servicekit import CircuitBreaker, Clock, logger
+from servicekit import CircuitBreaker, Clock, Tracing, logger
 
 AT_ONCE: Final = 8
 """Maximum number of concurrent attempts per endpoint."""
@@ -34,12 +34,14 @@ class Courier:
         *,
         seconds: float = ATTEMPT_SECONDS,
         pick: Callable[[], float] = random.random,
+        tracing: Tracing | None = None,
     ) -> None:
         self.endpoint = endpoint
         self._deliveries = deliveries
         self._clock = clock
         self._seconds = seconds
         self._pick = pick
+        self._tracing = tracing
         self._sender = Sender(endpoint, seconds)
         self._breaker = CircuitBreaker()
 
@@ -59,7 +61,7 @@ class Courier:
             await asyncio.gather(*(self._hand_over(one) for one in due))
 
     async def _hand_over(self, one: WebhookDelivery) -> None:
-        answer = await self._sender.send(one, self._clock.now())
+        answer = await self._attempt(one)
         if answer.delivered:
             self._breaker.succeeded()
             await self._deliveries.delivered(one)
@@ -73,3 +75,14 @@ class Courier:
         outcome = "dead" if again_at is None else "failed"
         metrics.WEBHOOKS.labels(self.endpoint.name, outcome).inc()
         log.warning(f"webhook_{outcome}", endpoint=self.endpoint.name, attempt=one.attempts + 1, answer=answer.what)
+
+    async def _attempt(self, one: WebhookDelivery) -> AttemptResult:
+        """Make one attempt, with a span of its own if its trace is sampled."""
+        span = None
+        if self._tracing is not None:
+            of = {"agent_feedback.endpoint": self.endpoint.name, "messaging.destination.name": one.topic}
+            span = self._tracing.request("webhook", one.traceparent, of)
+        answer = await self._sender.send(one, self._clock.now(), span.traceparent if span else one.traceparent)
+        if span is not None:
+            span.ended(None if answer.delivered else answer.what)
+        return answer

@@ -84,6 +84,7 @@ def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint])
                 user,
                 event.occurred_at,
                 event.model_dump_json(by_alias=True),
+                received.traceparent,
             )
 
 

@@ -22,7 +22,7 @@ class WebhookDelivery:
 
     `subject` is a feedback id, a rating id, a notice or an erasure; its highest `revision` replaces the others.
     `event` is the event's JSON as in the log. `user_id` is the person whose text `event` may contain, None for none.
-    Times are in microseconds.
+    `traceparent` is the event's W3C trace context. Times are in microseconds.
     """
 
     endpoint: str
@@ -34,6 +34,7 @@ class WebhookDelivery:
     user_id: str | None
     occurred_at: int
     event: str
+    traceparent: str | None = None
     attempts: int = 0
 
 

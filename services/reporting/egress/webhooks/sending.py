@@ -73,11 +73,16 @@ class Sender:
     async def close(self) -> None:
         await self._http.close()
 
-    async def send(self, delivery: WebhookDelivery, now: int) -> AttemptResult:
-        """Make one attempt, signed at `now` (microseconds). Errors of the receiver or the network do not raise."""
+    async def send(self, delivery: WebhookDelivery, now: int, traceparent: str | None = None) -> AttemptResult:
+        """Make one attempt, signed at `now` (microseconds), in the trace of `traceparent`.
+
+        Errors of the receiver or the network do not raise.
+        """
         settings = self._endpoint.settings
         body = body_of(delivery, settings.format)
         headers = headers_of(delivery.event_id, body, self._endpoint.keys, settings.format, now)
+        if traceparent is not None:
+            headers["traceparent"] = traceparent
         return await self._http.post(settings.url, body, headers, private=settings.private)
 
 

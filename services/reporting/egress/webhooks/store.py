@@ -29,7 +29,7 @@ class Deliveries:
 
     async def add(self, deliveries: Collection[WebhookDelivery], now: int) -> None:
         """Insert deliveries, due at `now` (microseconds); at most one per endpoint and subject."""
-        rows = sorted(astuple(one)[:9] for one in deliveries)
+        rows = sorted(astuple(one)[:10] for one in deliveries)
         if rows:
             await self._pool.execute(*SQL.upsert_deliveries.bulk(rows, now=now))
 

@@ -1,0 +1,115 @@
+"""Disk that chat events take: bytes in PostgreSQL by service, of its write-ahead log, and in the topics.
+
+    python -m benchmarks.stored_bytes [--events N]
+
+The four services handle the events in one process, on an in-process log and an embedded PostgreSQL. Bytes are per chat
+event, indexes included, and without the empty tables. Those of a topic are of keys, values and headers, without
+compression and replicas.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import asyncpg
+
+from benchmarks.run_one_process import BATCH
+from benchmarks.workload import Workload, scratch, source_of
+from servicekit.log.messages import Message, Producer, Written
+from servicekit.log.producer import BatchProducer
+from servicekit.log.topics import partitions_by_topic
+from servicekit.logging import configure_logging
+from servicekit.service import ServiceContext
+from standalone.embedded.backpressure import Backpressure
+from standalone.embedded.backpressure_producer import BackpressureProducer
+from standalone.embedded.memory_broker import MemoryBroker
+from standalone.embedded.postgres import EmbeddedPostgres
+from standalone.one_process.stack import Stack
+
+_SIZES = """
+select n.nspname as service, sum(pg_total_relation_size(c.oid))::bigint as bytes
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where c.relkind = 'r' and n.nspname in ('chat_bridge', 'feedback', 'inference', 'reporting') group by 1
+"""
+_WAL = "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint"
+
+
+class Counting:
+    """A producer that counts the bytes of what it writes, by topic."""
+
+    def __init__(self, inner: Producer, written: Counter[str]) -> None:
+        self._inner = inner
+        self._written = written
+
+    async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
+        for one in messages:
+            headers = sum(len(name) + len(value or b"") for name, value in one.headers)
+            self._written[one.topic] += len(one.key or "") + len(one.value or b"") + headers
+        return await self._inner.send(messages)
+
+
+async def measure(url: str, events: int, source: str) -> dict[str, Any]:
+    """Return the bytes per chat event."""
+    configure_logging(quiet=True)
+    messages = Workload(source, events, seed=1, run="bytes").messages()
+    written: Counter[str] = Counter()
+    backpressure = Backpressure()
+
+    def counted(producer: BatchProducer) -> Producer:
+        return Counting(BackpressureProducer(producer, backpressure=backpressure), written)
+
+    connection = await asyncpg.connect(url)
+    with MemoryBroker(partitions_by_topic()) as broker:
+        around = ServiceContext(
+            broker.bootstrap, wrap_producer=counted, on_commit=backpressure.committed, room=backpressure.room
+        )
+        stack = Stack(around, url, backpressure)
+        try:
+            await stack.start()
+            while await stack.not_ready():
+                await asyncio.sleep(0.05)
+            empty, wal = await _sizes(connection), await connection.fetchval(_WAL)
+            for start in range(0, len(messages), BATCH):
+                await stack.log.send(messages[start : start + BATCH])
+            await stack.quiet()
+            for _ in range(2):  # the second vacuum returns what the first one made free
+                await connection.execute("vacuum")
+            full, wal = await _sizes(connection), await connection.fetchval(_WAL) - wal
+        finally:
+            await stack.stop()
+            await connection.close()
+    per_event = partial(_per_event, events=len(messages))
+    return {
+        "events": len(messages),
+        "postgres": {service: per_event(full[service] - empty[service]) for service in full},
+        "wal": per_event(wal),
+        "topics": {topic: per_event(size) for topic, size in sorted(written.items())},
+    }
+
+
+async def _sizes(connection: asyncpg.Connection) -> dict[str, int]:
+    return {row["service"]: row["bytes"] for row in await connection.fetch(_SIZES)}
+
+
+def _per_event(size: int, events: int) -> int:
+    return round(size / events)
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.stored_bytes", description=__doc__)
+    parser.add_argument("--events", type=int, default=20_000)
+    asked = parser.parse_args()
+    with scratch() as folder:
+        source, name = source_of(folder)
+        async with EmbeddedPostgres(folder / "postgres", print) as server:
+            print(json.dumps({"source": name, **await measure(server.url, asked.events, str(source))}))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,67 @@
+"""Seconds that a batch spends in each stage of its processing, for metrics and traces.
+
+A stage is measured while a batch is current in the task's context, otherwise `stage` does nothing. Stages of one batch
+that run concurrently are added up.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from time import perf_counter
+from typing import Final, Literal, NamedTuple
+
+Stage = Literal["read", "patterns", "encoder", "gate", "database", "produce", "commit"]
+
+
+class StageSpan(NamedTuple):
+    """Time of one stage in a batch: seconds in total, and its first start and last end by `perf_counter`."""
+
+    seconds: float
+    start: float
+    end: float
+
+
+class StageTimes:
+    """Times of one batch by stage."""
+
+    __slots__ = ("spans",)
+
+    def __init__(self) -> None:
+        self.spans: dict[Stage, StageSpan] = {}
+
+    def add(self, name: Stage, start: float, end: float, seconds: float) -> None:
+        """Add an interval, of which `seconds` count."""
+        held = self.spans.get(name)
+        if held is not None:
+            seconds, start, end = held.seconds + seconds, min(held.start, start), max(held.end, end)
+        self.spans[name] = StageSpan(seconds, start, end)
+
+    def seconds(self, name: Stage) -> float:
+        held = self.spans.get(name)
+        return 0.0 if held is None else held.seconds
+
+
+current_times: Final[ContextVar[StageTimes | None]] = ContextVar("current_times", default=None)
+"""Times of the batch that the current task processes."""
+
+
+class stage:  # noqa: N801 # used like a function
+    """Context manager that adds its duration to a stage of the current batch, without the time of the stage `less`."""
+
+    __slots__ = ("_before", "_less", "_name", "_start", "_times")
+
+    def __init__(self, name: Stage, less: Stage | None = None) -> None:
+        self._name: Stage = name
+        self._less: Stage | None = less
+
+    def __enter__(self) -> None:
+        self._times = current_times.get()
+        if self._times is not None:
+            self._before = self._times.seconds(self._less) if self._less else 0.0
+            self._start = perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        if self._times is not None:
+            end = perf_counter()
+            inner = self._times.seconds(self._less) - self._before if self._less else 0.0
+            self._times.add(self._name, self._start, end, end - self._start - inner)
