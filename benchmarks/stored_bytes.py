@@ -33,7 +33,8 @@ from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.one_process.stack import Stack
 
 _SIZES = """
-select n.nspname as service, sum(pg_total_relation_size(c.oid))::bigint as bytes
+select n.nspname as service, sum(pg_total_relation_size(c.oid))::bigint as bytes,
+    sum(pg_indexes_size(c.oid))::bigint as indexes
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind = 'r' and n.nspname in ('chat_bridge', 'feedback', 'inference', 'reporting') group by 1
 """
@@ -87,14 +88,16 @@ async def measure(url: str, events: int, source: str) -> dict[str, Any]:
     per_event = partial(_per_event, events=len(messages))
     return {
         "events": len(messages),
-        "postgres": {service: per_event(full[service] - empty[service]) for service in full},
+        "postgres": {service: per_event(full[service] - empty[service]) for service in full if service != "indexes"},
+        "indexes": per_event(full["indexes"] - empty["indexes"]),
         "wal": per_event(wal),
         "topics": {topic: per_event(size) for topic, size in sorted(written.items())},
     }
 
 
 async def _sizes(connection: asyncpg.Connection) -> dict[str, int]:
-    return {row["service"]: row["bytes"] for row in await connection.fetch(_SIZES)}
+    rows = await connection.fetch(_SIZES)
+    return {row["service"]: row["bytes"] for row in rows} | {"indexes": sum(row["indexes"] for row in rows)}
 
 
 def _per_event(size: int, events: int) -> int:

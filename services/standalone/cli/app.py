@@ -26,6 +26,7 @@ from standalone.cli import (
     rewind,
     run,
     services,
+    sizing,
     subject_access,
     topics,
     up,
@@ -85,6 +86,7 @@ for command in (
     rebuild,
     rejudge,
     services,
+    sizing,
     users,
     where,
 ):
