@@ -190,7 +190,7 @@ def is_correction_of_detail(e: Evidence) -> bool:
 
 def is_bare_no(e: Evidence) -> bool:
     """Return True for a "no" to an answer without a question."""
-    few = len(e.message.words) <= 2 and (e.language != "zh" or len(e.message.text) <= v.BARE_CHARACTERS)
+    few = len(e.message.words) <= 2 and (e.language not in {"zh", "ja"} or len(e.message.text) <= v.BARE_CHARACTERS)
     bare = few and "cue_no" in e.kinds and not {"veto", "postpone", "thanks"} & e.kinds
     return bare and not v.QUESTIONS & e.answer_kinds
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
@@ -78,10 +79,18 @@ _ONLY: Final[dict[str, str]] = {
 }
 #: Languages among which the library chooses: the most frequent ones in Latin script.
 _CHOICES: Final = ("en", "de", "fr", "es", "zh", "it", "pt", "nl", "cs", "pl", "sv", "da", "ro", "hu", "tr", "id", "vi")
+_HAN: Final = re.compile(r"[\u4e00-\u9fff]")
+_KANA: Final = re.compile(r"[\u3041-\u30ff]")
+_WORD: Final = re.compile(r"[^\W\d_\u3041-\u9fff]+")
+#: Words that are common in Russian, and in no other language with Cyrillic letters.
+_RUSSIAN: Final = re.compile(
+    r"\b(?:что|как|это|если|или|нужно|надо|есть|почему|только|сейчас|теперь|меня|мне|ещё|еще|нет|ошибка|сделай|давай"
+    r"|спасибо|хорошо|был[аои]?|они|его|чтобы|тоже|всё|все|где|когда)\b|[ыэъ]"
+)
 #: Any language without patterns.
 UNREAD: Final = "other"
 #: Languages with patterns.
-KNOWN: Final = frozenset({"en", "de", "fr", "es", "it", "pt", "zh"})
+KNOWN: Final = frozenset({"en", "de", "fr", "es", "it", "pt", "zh", "ja", "ru"})
 #: Maximum number of words of a message that is too short for the library.
 FEW: Final = 3
 #: Minimum probability of the library's result, the characters that it reads, and the number of its guesses.
@@ -95,9 +104,15 @@ def own_language(text: str, words: Sequence[str]) -> str | None:
     seen = words[:40]
     letters = "".join(seen)[:READ]
     if not letters.isascii():
+        han, kana = len(_HAN.findall(letters)), len(_KANA.findall(letters))
+        # A character of Chinese or Japanese says about as much as a word of letters: names of code do not decide.
+        if han + kana > 1 and han + kana >= len(_WORD.findall(text[:READ])):
+            return "ja" if kana * 5 > han else "zh"
         foreign = sum(1 for letter in letters if ord(letter) > 0x24F)
         if foreign * 3 > len(letters):
-            return "zh" if any("\u4e00" <= letter <= "\u9fff" for letter in letters) else UNREAD
+            if han + kana:
+                return "ja" if kana else "zh"
+            return "ru" if _RUSSIAN.search(text[:READ]) else UNREAD
     common = [_ONLY[word] for word in dict.fromkeys(seen) if word in _ONLY]
     if common and common.count(common[0]) == len(common) and (len(common) > 1 or len(seen) <= FEW):
         return common[0] if common[0] in KNOWN else UNREAD

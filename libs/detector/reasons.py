@@ -20,20 +20,20 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "asks for a change": "en.edit learned.cue_edit learned.imperative",
     "asks for a person": "en.forget_bot",
     "asks for something else": (
-        "de.etwas_anderes en.find_another en.something_else es.otra_cosa fr.autre_chose it.altro learned.cue_other "
-        "pt.outra_coisa zh.bie_de"
+        "de.etwas_anderes en.find_another en.something_else es.otra_cosa fr.autre_chose it.altro ja.hoka "
+        "learned.cue_other pt.outra_coisa ru.drugoe zh.bie_de"
     ),
     "asks a follow-up question": (
         "de.und en.detail en.what_about es.y fr.et it.e_il learned.follow pt.e_o rule.asks_on rule.follows zh.hai_you"
     ),
     "asks a question": (
-        "de.frage en.question es.pregunta fr.question it.domanda learned.asks learned.auxiliary learned.cue_ask "
-        "learned.ends_asking learned.wh pt.pergunta zh.ma"
+        "de.frage en.question es.pregunta fr.question it.domanda ja.ka learned.asks learned.auxiliary "
+        "learned.cue_ask learned.ends_asking learned.wh pt.pergunta ru.vopros zh.ma"
     ),
     "asks the same about something else": "rule.other_request",
     "asks to try again": "en.try_again",
-    'begins with "no"': "de.nein en.leading_no es.no fr.non it.no learned.cue_no pt.nao zh.bu",
-    'begins with "yes"': "de.ja en.leading_yes es.si fr.oui it.si learned.cue_yes pt.sim zh.hao",
+    'begins with "no"': "de.nein en.leading_no es.no fr.non it.no ja.iie learned.cue_no pt.nao ru.net zh.bu",
+    'begins with "yes"': "de.ja en.leading_yes es.si fr.oui it.si ja.hai learned.cue_yes pt.sim ru.da zh.hao",
     "introduces something new": "learned.fresh learned.number_new",
     "changes the subject": "en.new_topic learned.cue_topic",
     "comes after a long silence": "rule.silence",
@@ -41,19 +41,20 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "corrects what the agent wanted confirmed": "rule.corrects_confirmation",
     "declines what the agent offered to do": "rule.declines_offer",
     "does not understand it": (
-        "de.hae en.huh es.como fr.quoi it.cosa learned.cue_clarify pt.como rule.puzzled zh.shenme"
+        "de.hae en.huh es.como fr.quoi it.cosa ja.nani learned.cue_clarify pt.como ru.chto rule.puzzled zh.shenme"
     ),
     "follows an answer without text": "rule.nothing_said",
     "gives an order without a complaint": "rule.orders_on",
     "gives up on it": (
         "de.vergiss_es en.give_up en.leave_it en.never_mind es.olvidalo fr.laisse_tomber it.lascia_perdere "
-        "learned.abandon pt.esquece rule.gives_up zh.suan_le"
+        "ja.mou_ii learned.abandon pt.esquece ru.zabud rule.gives_up zh.suan_le"
     ),
     "gives up on it, with thanks": "rule.gives_up_politely",
     "goes elsewhere": "en.elsewhere",
-    'contains "but"': "de.aber en.but es.pero fr.mais it.ma learned.cue_but pt.mas zh.danshi",
+    'contains "but"': "de.aber en.but es.pero fr.mais it.ma ja.demo learned.cue_but pt.mas ru.no zh.danshi",
     "acknowledges the answer without a comment": (
-        "de.aha en.acknowledged es.ya_veo fr.ah_bon it.capisco learned.acknowledge pt.entendi rule.acknowledges zh.en"
+        "de.aha en.acknowledged es.ya_veo fr.ah_bon it.capisco ja.naruhodo learned.acknowledge pt.entendi "
+        "ru.ponyatno rule.acknowledges zh.en"
     ),
     "is similar to the previous request": (
         "learned.cosine_request learned.cosine_request_answer learned.in_request learned.jaccard "
@@ -68,37 +69,46 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "is not satisfied": "en.not_satisfied",
     "needs nothing else": "rule.closes",
     "praises it, and asks for the next step": "rule.praises_and_goes_on",
-    "puts it off": "de.spaeter en.later es.luego fr.plus_tard it.dopo learned.postpone pt.depois zh.yihou",
+    "puts it off": (
+        "de.spaeter en.later es.luego fr.plus_tard it.dopo ja.ato_de learned.postpone pt.depois ru.pozzhe zh.yihou"
+    ),
     "rejects a suggestion, or dislikes the answer": "rule.rejects_finally",
     "rejects and approves at once": "rule.for_and_against",
     "rejects the answer": "rule.rejects",
     "rejects the answer in spite of thanks": "rule.outweighs",
     "repeats the request in other words": "rule.same_request",
     'contains a harmless "no", such as "no problem"': (
-        "de.kein_problem en.harmless_no es.no_hay_problema fr.pas_de_probleme it.nessun_problema learned.veto "
-        "pt.sem_problema zh.mei_guanxi"
+        "de.kein_problem en.harmless_no es.no_hay_problema fr.pas_de_probleme it.nessun_problema ja.mondai_nai "
+        "learned.veto pt.sem_problema ru.ne_problema zh.mei_guanxi"
     ),
-    "says goodbye": "de.tschuess en.bye es.adios fr.au_revoir it.ciao learned.cue_bye pt.adeus zh.zaijian",
+    "says goodbye": (
+        "de.tschuess en.bye es.adios fr.au_revoir it.ciao ja.sayonara learned.cue_bye pt.adeus ru.poka zh.zaijian"
+    ),
     "repeats what was said before": (
-        "de.ich_sagte en.i_said es.ya_dije fr.j_ai_dit it.ho_detto learned.cue_repeat pt.ja_disse zh.wo_shuo"
+        "de.ich_sagte en.i_said es.ya_dije fr.j_ai_dit it.ho_detto ja.itta learned.cue_repeat pt.ja_disse "
+        "ru.ya_skazal zh.wo_shuo"
     ),
     "says no": "rule.bare_no",
     "says no and asks again": "rule.no_again",
     "says nothing that speaks either way": "rule.nothing",
     "says that it does not help": "en.didnt_help",
     "says that it does not work": (
-        "de.immer_noch de.stuerzt_ab en.does_not_work es.no_funciona es.se_cuelga fr.ne_marche_pas fr.plante "
-        "it.non_funziona pt.nao_funciona zh.beng_kui zh.mei_yong"
+        "de.bekomme_fehler de.bleibt de.immer_noch de.stuerzt_ab en.does_not_work es.no_funciona es.persiste "
+        "es.se_cuelga es.tengo_un_error fr.j_ai_une_erreur fr.ne_marche_pas fr.persiste fr.plante it.ho_un_errore "
+        "it.non_funziona it.persiste ja.error ja.mada ja.ugokanai pt.deu_um_erro pt.nao_funciona pt.persiste "
+        "ru.ne_rabotaet ru.oshibka zh.bao_cuo_le zh.beng_kui zh.hai_shi_bu zh.mei_jie_jue zh.mei_yong "
+        "zh.wei_shenme_hai zh.you_wenti"
     ),
     "says that it is not what was asked for": (
         "de.nicht_gefragt en.didnt_ask en.not_what_i_asked es.no_es_lo_que fr.pas_demande it.non_quello_che "
-        "pt.nao_e_o_que zh.bu_shi_wo_yao"
+        "ja.katte_ni pt.nao_e_o_que zh.bu_shi_wo_yao zh.bu_shi_zhe zh.ni_zenme"
     ),
     "says that it is too much of something": "en.too_much",
     "says that it is wrong": (
         "de.gefaellt_nicht de.in_deinem de.ist_falsch de.stimmt_nicht en.bad_answer en.bare_wrong en.dont_think "
         "en.is_not_right en.is_wrong es.en_tu es.es_incorrecto fr.dans_ton fr.est_faux it.nel_tuo it.sbagliato "
-        "learned.reject pt.errado pt.no_teu zh.bu_dui zh.ni_de"
+        "ja.chigau learned.reject pt.errado pt.no_teu ru.nepravilno zh.bing_mei zh.bu_dui zh.bu_dui_a "
+        "zh.dan_shi_bu zh.ni_de"
     ),
     "says that it makes no sense": "en.no_sense",
     "says that it works": "en.fixed en.that_works",
@@ -124,18 +134,21 @@ _SENTENCES: Final[Mapping[str, str]] = {
         "pt.fico_com zh.jiu_zhe_ge"
     ),
     "thanks and needs nothing else": "rule.closes_with_thanks",
-    "thanks": "de.danke en.thanks es.gracias fr.merci it.grazie pt.obrigado zh.xiexie",
+    "thanks": "de.danke en.thanks es.gracias fr.merci it.grazie ja.arigatou pt.obrigado ru.spasibo zh.xiexie",
     "thanks or praises": (
-        "de.perfekt en.exclaimed en.is_right es.perfecto fr.parfait it.perfetto learned.thanks pt.perfeito zh.hen_hao"
+        "de.perfekt en.exclaimed en.is_right es.perfecto fr.parfait it.perfetto ja.kanpeki learned.thanks "
+        "pt.perfeito ru.otlichno zh.hen_hao"
     ),
     "declines the answer": (
         "de.kaputt de.zu_viel en.turn_down es.averiado es.demasiado fr.en_panne fr.trop it.guasto it.troppo "
-        "learned.reject_stated pt.avariado pt.demais zh.bao_cuo zh.tai"
+        "ja.janakute learned.reject_stated pt.avariado pt.demais zh.bao_cuo zh.tai"
     ),
-    "uses words of praise": "de.gut en.positive_word es.bien fr.bien it.bene learned.cue_praise pt.bom zh.hao_bang",
+    "uses words of praise": (
+        "de.gut en.positive_word es.bien fr.bien it.bene ja.ii learned.cue_praise pt.bom ru.khorosho zh.hao_bang"
+    ),
     "uses words of refusal": (
-        "de.nicht en.instead en.leading_actually en.negated en.negative_word es.negacion fr.ne_pas it.non "
-        "learned.cue_reject pt.nao_ha zh.bu_mei"
+        "de.nicht en.instead en.leading_actually en.negated en.negative_word es.negacion fr.ne_pas it.non ja.nai "
+        "learned.cue_reject pt.nao_ha ru.ne zh.bu_mei"
     ),
     "was written by a program": "rule.machine_text",
     "will do it without the agent": "en.myself",

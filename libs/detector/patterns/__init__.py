@@ -14,7 +14,9 @@ from detector.patterns import (
     french,
     german,
     italian,
+    japanese,
     portuguese,
+    russian,
     spanish,
 )
 from detector.patterns.screen import Screen
@@ -30,6 +32,8 @@ LANGUAGES: Final[dict[str, tuple[Pattern, ...]]] = {
     "it": italian.PATTERNS,
     "pt": portuguese.PATTERNS,
     "zh": chinese.PATTERNS,
+    "ja": japanese.PATTERNS,
+    "ru": russian.PATTERNS,
 }
 
 #: Patterns for agents' messages, by language.

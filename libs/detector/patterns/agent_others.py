@@ -135,6 +135,30 @@ PATTERNS: Final[dict[str, tuple[Pattern, ...]]] = {
         ("agent_fails", "agent_fails", r"(?:抱歉|对不起|對不起|没有找到|沒有找到|无法|無法)"),
         ("agent_closes", "agent_closes", r"(?:还有什么|還有什麼|再见|再見|不客气|不客氣|祝您|祝你)"),
     ),
+    "ja": table(
+        "ja",
+        ("agent_asks", "agent_asks", r"[?？]$|(?:です|ます|ません|でしょう|ました)か[。 ]*$"),
+        (
+            "agent_confirms",
+            "agent_confirms",
+            r"(?:よろしいでしょうか|よろしいですか|合っていますか|間違いありませんか|ご確認ください)",
+        ),
+        ("agent_proposes", "agent_proposes", r"(?:しましょうか|いたしましょうか|進めますか|ご希望ですか|必要ですか)"),
+        ("agent_fails", "agent_fails", r"(?:申し訳|すみません|できません|見つかりません|失敗しました)"),
+        ("agent_closes", "agent_closes", r"(?:他に(?:何か|ご質問)|どういたしまして|お役に立て)"),
+    ),
+    "ru": table(
+        "ru",
+        ("agent_asks", "agent_asks", _ASKS),
+        ("agent_confirms", "agent_confirms", r"\b(?:верно|правильно|всё так|подтвердите|подтверди)\b[^?]{0,20}\?"),
+        (
+            "agent_proposes",
+            "agent_proposes",
+            r"\b(?:хотите|хочешь|желаете|мне продолжить|продолжить|нужно ли)\b[^?]{0,120}\?",
+        ),
+        ("agent_fails", "agent_fails", r"\b(?:к сожалению|извините|не (?:могу|удалось|нашёл|найден))"),
+        ("agent_closes", "agent_closes", r"\b(?:что-нибудь ещё|что-то ещё|пожалуйста, обращай|до свидания)"),
+    ),
 }
 
 #: Patterns for any language.

@@ -87,6 +87,37 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         ),
     ),
     (
+        "reject",
+        "persiste",
+        (
+            r"\b(?:problème|erreur|bug|souci)s? (?:persiste|persistent|(?:est|sont) toujours|demeure|revient|continue"
+            r"|n'est (?:toujours )?pas (?:résolue?|corrigée?|réglée?))\b"
+            r"|\b(?:rien (?:n'a |na )?(?:changé|bougé)|aucun changement|aucune différence|toujours rien"
+            r"|toujours pareil|c'est pareil|c'est pire|c'est moche|c'est nul)\b"
+            r"|\b(?:tu n'as|tu as|t'as|vous n'avez) (?:toujours |encore )?(?:pas|rien) (?!besoin)\w{2,}"
+            r"|\bpourquoi (?:tu as|as-tu|t'as|vous avez|avez-vous) (?:\w{1,8} )?(?:supprim|enlev|chang|modifi|cass"
+            r"|remplac|retir|effac)\w*"
+        ),
+    ),
+    (
+        "reject_stated",
+        "j_ai_une_erreur",
+        (
+            r"(?<!si )\b(?:j'ai|j'obtiens|je reçois|il y a|on a|ça (?:me )?(?:donne|fait|affiche)) (?:maintenant "
+            r"|encore |toujours |aussi )?(?:une|cette|ces|des|l'|les|le|ce|un|plein d[e'])"
+            r" ?(?:\w{1,12} )?(?:erreurs?|message d'erreur|bugs?)\b|^(?:voici|voilà) (?:l'|les |une |cette "
+            r"|mon )?(?:erreur|message d'erreur)|^erreurs? ?:"
+            r"|(?<!qui )\b(?:ne|n') ?(?:se |s'|me |m'|le |la |les )?(?:trouve|prend|prennent|enregistre|sauvegarde"
+            r"|bouge|détecte|reconnaît|reconnait|exécute|connecte|passe|suit|respecte"
+            r"|apparaissent|met|mettent|actualise|génère|crée|installe|correspond|voit|voient"
+            r"|fait)(?:nt)? (?:toujours |même |plus )?(?:pas|plus|rien)\b"
+            r"|\bn(?:e sont|'est|e soient) (?:toujours |même )?(?:pas|plus) (?:affichée?s?|visibles?|pris|prise"
+            r"|disponibles?|cliquables?|centrée?s?|alignée?s?|à jour|fonctionnel(?:le)?s?|bon(?:ne)?s?)"
+            r"|\bje n'arrive (?:toujours )?(?:pas|plus) à\b|\b(?:a|ont|est|sont) (?:tous |toutes "
+            r"|complètement )?disparus?\b|\b(?:page|écran) (?:blanche?|noire?)\b"
+        ),
+    ),
+    (
         "reject_stated",
         "trop",
         (

@@ -94,6 +94,33 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         ),
     ),
     (
+        "reject",
+        "bleibt",
+        (
+            r"\b(?:fehler|problem|bug)(?: \w{1,12})? (?:besteht|bleibt|tritt)(?: \w{1,12}){0,2} (?:noch|weiterhin"
+            r"|immer noch|bestehen|wieder auf|weiter)\b"
+            r"|\b(?:es )?hat sich nichts (?:geändert|getan)\b|\b(?:keine|null) (?:änderung|veränderung"
+            r"|wirkung) (?:zu sehen|sichtbar)\b|\bwarum (?:hast du|haben sie)(?: \S{1,14}){0,5} (?:gelöscht|entfernt"
+            r"|geändert|überschrieben)\b"
+            r"|\b(?:du hast|hast du)(?: \S{1,14}){0,4} (?:nicht|nichts) (?:geändert|gemacht|behoben|umgesetzt"
+            r"|eingebaut|angepasst|gefixt)\b"
+        ),
+    ),
+    (
+        "reject_stated",
+        "bekomme_fehler",
+        (
+            r"(?<!wenn )\b(?:ich (?:bekomme|kriege|erhalte|sehe|habe)|es (?:kommt|gibt|erscheint)|da kommt"
+            r"|jetzt kommt) (?:jetzt |noch |immer |nun |aber )*(?:einen|diesen|den|folgenden|die|diese|eine"
+            r"|ein) ?(?:\w{1,14} )?"
+            r"(?:fehler|fehlermeldung|bug)\b|^(?:fehler|fehlermeldung) ?:|\b(?:aktualisiert|bewegt|verbindet"
+            r"|funktionieren|erscheinen|laden|reagiert|findet|erkennt|übernimmt) (?:sich )?(?:\w{1,10} ){0,2}(?:nicht"
+            r"|nichts)\b(?! mehr als)"
+            r"|\b(?:ist|sind) (?:jetzt |alle |plötzlich )?(?:verschwunden|weg|kaputt)\b|\b(?:weißer"
+            r"|schwarzer) bildschirm\b|\bleere seite\b"
+        ),
+    ),
+    (
         "reject_stated",
         "zu_viel",
         (

@@ -76,6 +76,27 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         ),
     ),
     (
+        "reject",
+        "persiste",
+        (
+            r"\b(?:problema|errore|bug) (?:persiste|c'è ancora|rimane|resta|continua)\b|\b(?:non è cambiato (?:niente"
+            r"|nulla)|nessun cambiamento|ancora niente)\b"
+            r"|\bnon hai (?!bisogno)(?:\w{1,8} )?(?:fatto|cambiato|modificato|corretto|aggiunto|messo|aggiornato"
+            r"|risolto)\b|\bperché hai (?:tolto|cancellato|cambiato|modificato|rimosso)\b"
+        ),
+    ),
+    (
+        "reject_stated",
+        "ho_un_errore",
+        (
+            r"(?<!se )\b(?:ho|c'è|ricevo|ottengo|vedo) (?:ancora |sempre |ora )?(?:un|questo|lo stesso|il seguente"
+            r"|degli|questi) ?(?:\w{1,12} )?(?:errore|errori|messaggio di errore|bug)\b|^errore ?:"
+            r"|(?<!se )\bnon (?:si |mi )?(?:aggiorna|muove|connette|esegue|rileva|riconosce|crea|genera|permette"
+            r"|trova|funzionano|vedono|appaiono|succede niente)\b"
+            r"|\b(?:è|sono) spariti?[ao]?\b|\b(?:schermata|pagina) (?:bianca|nera)\b"
+        ),
+    ),
+    (
         "reject_stated",
         "troppo",
         (

@@ -75,6 +75,28 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         ),
     ),
     (
+        "reject",
+        "persiste",
+        (
+            r"\b(?:problema|erro|bug) (?:persiste|continua|permanece|ainda (?:está|existe|aparece|ocorre))\b"
+            r"|\b(?:<no> mudou nada|nada mudou|nenhuma mudança)\b"
+            r"|\b(?:você|tu) <no> (?:\w{1,8} )?(?:fez|mudou|alterou|corrigiu|adicionou|atualizou|resolveu|colocou)\b"
+            r"|\bpor ?qu[eê] (?:você )?(?:apagou|removeu|tirou|mudou|alterou|deletou)\b"
+        ),
+    ),
+    (
+        "reject_stated",
+        "deu_um_erro",
+        (
+            r"(?<!se )\b(?:tenho|há|estou (?:com|recebendo)|recebi|recebo|apareceu|deu|dá|está dando"
+            r"|continua dando) (?:ainda |agora )?(?:um|este|esse|o mesmo|o seguinte|uns|esses"
+            r"|estes) ?(?:\w{1,12} )?(?:erros?|bugs?|mensagem de erro)\b"
+            r"|^erro ?:|(?<!se )\b<no> (?:está |estão |se |me )?(?:atualiz|mov|conect|execut|detect|reconhec|cri|ger"
+            r"|permit|deix|encontr|aparec|carreg|salv|funcionand|mostrand)(?:a|e|ou|eu|am|em|ando|endo|ndo|o)\b"
+            r"|\b(?:sumiu|sumiram|desapareceu|desapareceram)\b|\b(?:tela|página) (?:branca|em branco|preta)\b"
+        ),
+    ),
+    (
         "reject_stated",
         "demais",
         (

@@ -82,6 +82,35 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         ),
     ),
     (
+        "reject",
+        "persiste",
+        (
+            r"\b(?:problema|error|fallo)s? (?:persisten?|contin[uú]an?|sigue[n]?)\b|\bsigue (?:pasando|apareciendo"
+            r"|saliendo|ocurriendo|dando|sin)\b"
+            r"|\b(?:no (?:ha |se ha )?(?:cambi[oó]|cambiado|solucion[oó]|solucionado|arregl[oó]|arreglado)"
+            r"|nada (?:ha )?cambi(?:[oó]|ado)|ning[uú]n cambio)\b"
+            r"|\bno (?:has|hiciste|hizo|corregiste|arreglaste|agregaste|pusiste|cambiaste|modificaste"
+            r"|actualizaste)\b(?! falta)|\bpor ?qu[eé] (?:has |me )?(?:borr|quit|cambi|elimin|modific|romp)(?:aste"
+            r"|iste|ado|ido)\b"
+            r"|\b(?:quedó|salió|está todo|están) mal\b"
+        ),
+    ),
+    (
+        "reject_stated",
+        "tengo_un_error",
+        (
+            r"(?<!si )\b(?:tengo|hay|obtengo|recibo|me (?:sale|salen|aparece|da|marca|arroja|tira)|aparece|sale|marca"
+            r"|arroja) (?:ahora |todavía |aún )?(?:un|este|estos|el|los|el mismo|el siguiente|varios|unos)"
+            r" ?(?:\w{1,12} )?(?:errore?s?|fallos?|mensaje de error|bugs?)\b|^(?:este es el |el )?error ?:"
+            r"|(?<!si )\bno (?:se |me |lo |la |los |las )?(?:actualiza|mueve|conecta|ejecuta|detecta|reconoce|crea"
+            r"|genera|deja|permite|hace nada|pasa nada|refleja|guarda|carga|muestran|aparecen|ven|encuentra|respeta"
+            r"|lee)\b"
+            r"|(?<!si )\bno puedo (?:ver|abrir|acceder|entrar|iniciar|ingresar|editar|guardar|seleccionar)\b|\b(?:ha "
+            r"|han )?desapareci(?:ó|do|eron)\b|\bse (?:rompió|rompieron|dañó)\b"
+            r"|\bpantalla (?:en )?(?:blanc[oa]|negr[oa])\b"
+        ),
+    ),
+    (
         "reject_stated",
         "demasiado",
         (

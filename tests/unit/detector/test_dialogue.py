@@ -258,6 +258,9 @@ def test_other_languages_are_read_by_no_english_pattern(detector: Detector, mess
         ("你忘了排序", "zh"),
         ("non ho capito bene questa cosa", "it"),
         ("ainda não percebi bem essa parte", "pt"),
+        ("まだ動きません", "ja"),
+        ("это всё ещё не работает", "ru"),
+        ("但是我发现 vanilla 的 input 还是不对", "zh"),
         ("ik heb het nog steeds niet begrepen", "other"),
         ("Nova", None),
     ],
@@ -271,12 +274,17 @@ def test_languages(text: str, language: str | None) -> None:
     ("text", "language"),
     [
         ("да okay", "en"),  # a third of the letters is in another script: the words tell
-        ("нет okay", "other"),  # more than a third: the script tells
+        ("нет okay", "ru"),  # more than a third: the script tells
+        ("привіт, друже", "other"),  # no word or letter of Russian
         ("我 ok", None),
         ("我们ok", "zh"),
         ("一一一", "zh"),
         ("\u9fff\u9fff", "zh"),
-        ("はい", "other"),
+        ("はい", "ja"),
+        ("漢字の", "ja"),
+        ("报http错误;403", "zh"),  # names of code do not decide
+        ("no, translate it into 中文 please", "en"),
+        ("안녕하세요", "other"),
         ("\u024f\u024f", None),  # the last Latin letter of Extended-B
         ("\u0250\u0250", "other"),
         ("okay", "en"),
