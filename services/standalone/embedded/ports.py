@@ -2,6 +2,7 @@
 
 import random
 import socket
+import sys
 from typing import Final
 
 LOOPBACK: Final = "127.0.0.1"
@@ -11,8 +12,11 @@ LOOPBACK: Final = "127.0.0.1"
 _LOWEST: Final = 20_000
 _HIGHEST: Final = 32_000
 _TRIES: Final = 200
-_returned: set[int] = set()
-"""Ports that this process has returned. A server that is starting does not listen yet, so its port still looks free."""
+_returned: dict[int, socket.socket | None] = {}
+"""Ports that this process has returned, with their reservations until it ends.
+
+A server that is starting does not listen yet, so its port still looks free.
+"""
 
 
 def is_free(port: int) -> bool:
@@ -27,14 +31,34 @@ def is_free(port: int) -> bool:
 
 
 def free_port() -> int:
-    """Return an unused loopback port, each only once. Another program may take it before the caller does.
+    """Return an unused loopback port that no process of this function on this machine has been given.
+
+    A program that does not use this function may take it before the caller does. Without Linux, only this process
+    counts.
 
     Raises:
         OSError: no port was found.
     """
     for _ in range(_TRIES):
         port = random.randint(_LOWEST, _HIGHEST)
-        if port not in _returned and is_free(port):
-            _returned.add(port)
+        if port not in _returned and is_free(port) and _reserve(port):
             return port
     raise OSError(f"No free port was found on {LOOPBACK} between {_LOWEST} and {_HIGHEST}.")
+
+
+def _reserve(port: int) -> bool:
+    """Reserve `port` until this process ends; return False if another process has.
+
+    Linux's abstract socket names are unique per network namespace, as ports are, and leave no file behind.
+    """
+    if sys.platform != "linux":
+        _returned[port] = None
+        return True
+    reservation = socket.socket(socket.AF_UNIX)
+    try:
+        reservation.bind(f"\0agent-feedback-port-{port}")
+    except OSError:
+        reservation.close()
+        return False
+    _returned[port] = reservation
+    return True
