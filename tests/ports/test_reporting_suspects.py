@@ -51,9 +51,11 @@ def burst(user: str = "sam", count: int = 30, at: float = 0, name: str = "", **m
     return said
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-async def test_of_a_crowd_exactly_the_spammers_are_marked(read_models: Database, take: Take, seed: int) -> None:
-    said, spam = crowd(seed)
+@pytest.mark.parametrize(("seed", "people"), [(1, 2_000), (2, 2_000), pytest.param(3, 10_000, marks=pytest.mark.real)])
+async def test_of_a_crowd_exactly_the_spammers_are_marked(
+    read_models: Database, take: Take, seed: int, people: int
+) -> None:
+    said, spam = crowd(seed, people)
     choose = random.Random(seed)
     order = choose.sample(said, len(said))
     work = job(read_models)

@@ -1,4 +1,4 @@
-"""Two thousand people who judge, a few of them spammers, and an independent recount of what is suspect."""
+"""Thousands of people who judge, a few of them spammers, and an independent recount of what is suspect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from contracts.feedback import FeedbackCreated
 from tests.support.reporting_events import feedback
 
-SPAMMERS, PEOPLE = 9, 2_000
+SPAMMERS = 9
 HONEST_BUT_BUSY = ("reviewer", "back-end", "kiosk", "angry", "importer")
 SPAM = "spammer"
 SECONDS = 1_000_000
@@ -23,7 +23,7 @@ class Crowd(NamedTuple):
     spam: dict[str, list[Any]]
 
 
-def crowd(seed: int) -> Crowd:
+def crowd(seed: int, people: int) -> Crowd:
     """Return a day of verdicts: honest people, busy ones, and SPAMMERS who send the same within seconds."""
     choose = random.Random(seed)
     said: list[FeedbackCreated] = []
@@ -32,7 +32,7 @@ def crowd(seed: int) -> Crowd:
         name = f"{user} {conversation} {turn} {len(said)}"
         said.append(feedback(name, user=user, at=at, reaction=reaction, turn=turn, conversation=conversation, **more))
 
-    for n in range(PEOPLE):
+    for n in range(people):
         for k in range(choose.choice((1, 1, 1, 2, 3))):
             add(f"p{n}", choose.uniform(0, 86_400), choose.choices(("ok", "not_ok", "neutral"), (7, 2, 1))[0],
                 f"t{n}-{k}", f"c{n}-{k % 2}")  # fmt: skip
