@@ -51,6 +51,7 @@ from servicekit.circuit_breaker import CircuitBreaker
 from servicekit.log.settings import KafkaSettings
 from servicekit.pseudonyms import ErasureSettings
 from servicekit.redaction.settings import RedactionSettings
+from servicekit.tracing import TracingSettings
 from servicekit.web.access import AuthSettings
 from servicekit.web.settings import HttpSettings
 from standalone.cli import up as command
@@ -70,6 +71,7 @@ SETTINGS: Mapping[str, type[BaseSettings]] = {
     "ERASURE_": ErasureSettings,
     "REDACTION_": RedactionSettings,
     "AUTH_": AuthSettings,
+    "TRACING_": TracingSettings,
 }
 UNSET = object()
 """The value of a setting that the documents call empty: None, or an empty text, table or secret."""
@@ -190,6 +192,8 @@ OF_THE_EXAMPLE: Mapping[str, Any] = {
     "AUTH_ACCOUNTS_URL": UNSET,
     "AUTH_ALL_TENANTS": UNSET,
     "AUTH_CORS_ORIGINS": UNSET,
+    "TRACING_URL": UNSET,
+    "TRACING_SHARE": 0.01,
 }
 
 

@@ -8,7 +8,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from contracts.access import password_link
 from standalone.cli.account_access import Database, accessed, everywhere
 from standalone.state import DEFAULT_STATE, running
 from standalone.terminal import AsJson, State, harmless, print_json, say, show
@@ -107,6 +106,7 @@ def _base(url: str | None, state: Any) -> str:
 
 
 def _print_link(base: str, secret: str, name: str, *, as_json: bool) -> None:
+    from contracts.access import password_link
     from reporting.access.accounts import LINK_DAYS
 
     address = password_link(base, secret)
