@@ -108,7 +108,8 @@ async def test_a_run_that_is_killed_goes_on(stack: RunningStack) -> None:
     async with asyncio.timeout(HANG_SECONDS):
         while (ended := await agent_feedback(*command(stack))).code == 3:  # PostgreSQL notices that its client is gone
             await asyncio.sleep(0.1)
-    assert counts(ended)["withdrawn"] == 1
+    # PostgreSQL carries out the call of a client that is gone. The verdict is stored then; this run announces it.
+    assert counts(ended) == NOTHING
     assert (ended.facts["epoch"], "Going on with epoch" in ended.err) == (epoch, True)
     await stack.quiet()
     assert await verdicts(stack, "j-3") == []
