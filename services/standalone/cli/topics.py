@@ -41,10 +41,8 @@ def topics(
 
         print_json(asyncapi())
         return
-    if create and broker is None:
-        raise typer.BadParameter("--create needs --broker: the brokers to create the topics on.")
-    if grow is not None and broker is None:
-        raise typer.BadParameter("--grow needs --broker: the brokers with the topics.")
+    if (create or grow) and broker is None:
+        raise typer.BadParameter("--create and --grow need --broker: the brokers with the topics.")
     if grow is not None and (create or partitions or replication):
         raise typer.BadParameter("--grow stands alone: it changes topics that exist.")
     if grow is not None and broker is not None:

@@ -24,8 +24,6 @@ from standalone.cli.app import app
         ("repaly", "No such command 'repaly'. Did you mean 'replay'? See `agent-feedback --help`."),
         ("up --port", "Option '--port' requires an argument."),
         ("topics --create", "--create needs --broker: the brokers to create the topics on."),
-        ("topics --grow 24", "--grow needs --broker: the brokers with the topics."),
-        ("topics --grow 24 --create --broker x:1", "--grow stands alone: it changes topics that exist."),
     ],
 )
 def test_wrong_usage_is_one_sentence(arguments: str, said: str) -> None:
