@@ -25,7 +25,6 @@ the JSON schemas (`libs/contracts/schemas`) and in the AsyncAPI document ([async
 - A learner reads `feedback.created` from the beginning and keeps, for each `feedbackId`, the record with the highest
   `revision`. A record without a value (a tombstone) means that this feedback was erased.
 - The other topics connect the services. Other programs may read them, but must not write to them.
-- Numbers of partitions are those of one process; [operations](operations.md#add-partitions) has those of a cluster.
 - Readers ignore unknown fields. Optional fields may be omitted. Times are RFC 3339 with an offset.
 - Records that cannot be processed go to the topic's dead-letter topic, `<topic>.dlq`, with the reason.
 """

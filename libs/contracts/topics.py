@@ -41,10 +41,6 @@ OPTIONAL: frozenset[Consumer] = frozenset({"feedback_aggregates", "webhooks"})
 
 DAY_MS = 86_400_000
 FOREVER = -1
-PARTITIONS = 6
-"""Partitions of a topic in one process."""
-CLUSTER_PARTITIONS = 24
-"""Partitions of a topic that may grow, on a cluster without topics. A group has at most one process per partition."""
 DEAD_LETTER_PARTITIONS = 1
 """Partitions of each topic's dead letters."""
 
@@ -67,8 +63,7 @@ class Topic:
 
     `key` returns an event's record key. A `retention_ms` of -1 means no limit. `compacted` keeps the last record of
     each key. `consumers` are consumer groups; only the first one writes dead letters for records that cannot be
-    parsed, so that each bad record makes one dead letter. `partitions` is the number in one process, and on any cluster
-    unless `may_grow`.
+    parsed, so that each bad record makes one dead letter.
     """
 
     name: str
@@ -81,7 +76,6 @@ class Topic:
     consumers: tuple[Consumer, ...]
     compacted: bool = False
     meaning: str = ""
-    may_grow: bool = True
 
     @property
     def dead_letters(self) -> str:
@@ -95,9 +89,7 @@ class Topic:
 def _conversation(
     name: str, event: type[Envelope], producer: str, consumers: tuple[Consumer, ...], meaning: str
 ) -> Topic:
-    return Topic(
-        name, event, _by_conversation, "conversation", PARTITIONS, 7 * DAY_MS, producer, consumers, meaning=meaning
-    )
+    return Topic(name, event, _by_conversation, "conversation", 6, 7 * DAY_MS, producer, consumers, meaning=meaning)
 
 
 CHAT_MESSAGE = _conversation(
@@ -167,32 +159,30 @@ ERASURE_REQUESTED = Topic(
     FeedbackErasureRequested,
     _by_user,
     "tenant/user",
-    PARTITIONS,
+    6,
     FOREVER,
     "feedback",
     ("feedback", "chat_bridge", "inference", "reporting", "feedback_erasures", "webhooks"),
     compacted=True,
     meaning="a person's messages and feedback must be erased",
-    may_grow=False,
 )
 ERASURE_CONFIRMED = Topic(
     "feedback.erasure.confirmed",
     FeedbackErasureConfirmed,
     _by_user,
     "tenant/user",
-    PARTITIONS,
+    6,
     7 * DAY_MS,
     "all services",
     ("feedback_erasures",),
     meaning="a service has erased a person's data from its store",
-    may_grow=False,
 )
 SESSION_CREATED = Topic(
     "feedback.session.created",
     FeedbackSessionCreated,
     _by_session,
     "session",
-    PARTITIONS,
+    6,
     7 * DAY_MS,
     "feedback",
     ("reporting", "webhooks"),
@@ -203,7 +193,7 @@ FEEDBACK_CREATED = Topic(
     FeedbackCreated,
     lambda event: str(event.feedback_id),
     "feedbackId",
-    PARTITIONS,
+    6,
     FOREVER,
     "feedback",
     ("reporting", "inference_status", "feedback_aggregates", "webhooks"),
@@ -215,7 +205,7 @@ FEEDBACK_AGGREGATED = Topic(
     FeedbackAggregated,
     lambda event: str(event.aggregate_id),
     "aggregateId",
-    PARTITIONS,
+    6,
     FOREVER,
     "feedback",
     (),
@@ -227,7 +217,7 @@ FEEDBACK_RESOLVED = Topic(
     FeedbackResolved,
     _by_user,
     "tenant/user",
-    PARTITIONS,
+    6,
     7 * DAY_MS,
     "reporting",
     ("webhooks",),

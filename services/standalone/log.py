@@ -8,7 +8,6 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from contracts.topics import CLUSTER_PARTITIONS
 from servicekit.log.cluster import Bootstrap, Cluster, cluster_at
 from servicekit.log.topics import ensure_topics, partitions_by_topic
 from standalone.waiting import within
@@ -36,7 +35,7 @@ async def open_log(choice: str, state: Path, say: Say, seconds: float | None) ->
                 yield kafka.cluster
         case address:
             cluster = cluster_at(address)
-            await within(seconds, ensure_topics(cluster, partitions=CLUSTER_PARTITIONS, say=say), address)
+            await within(seconds, ensure_topics(cluster, say=say), address)
             yield cluster
 
 

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
-from contracts.topics import DAY_MS, DEAD_LETTER_PARTITIONS, FEEDBACK_CREATED, TOPICS, Topic
+from contracts.topics import DAY_MS, DEAD_LETTER_PARTITIONS, TOPICS, Topic
 from servicekit.errors import StartError
 from servicekit.log.cluster import Bootstrap, client_options
-from servicekit.log.placement import has_misplaced_records
 from servicekit.log.settings import MESSAGE_LIMIT
 
 DEAD_LETTER_DAYS = 7
 """Retention of dead letters in days, that of the topics whose texts they may contain."""
 COPIES = 3
 """Replicas of each partition, if there are so many brokers."""
-MOVING = ".moving"
-"""Suffix of the copy of a topic that `agent-feedback topics --grow` moves; it exists until the move is complete."""
-COPIED = ".copied"
-"""Suffix of an empty topic, which exists from the time when the copy is complete until it is removed."""
 _VISIBLE_TRIES = 50
 """Number of checks, 0.2 s apart, for a new topic, which is visible some time after the broker's response."""
 Say = Callable[[str], None]
@@ -50,19 +45,11 @@ def topic_config(topic: Topic, replication: int) -> dict[str, str]:
     return config
 
 
-def declared_topics(replication: int, partitions: int | None = None) -> list[NewTopic]:
-    """Return every topic and dead-letter topic in the form for the cluster, with `replication` replicas.
-
-    Topics that may grow get `partitions`; None means the number of one process.
-    """
+def declared_topics(replication: int) -> list[NewTopic]:
+    """Return every topic and dead-letter topic in the form for the cluster, with `replication` replicas."""
     letters = {"retention.ms": str(DEAD_LETTER_DAYS * DAY_MS), **_durability(replication)}
     return [
-        NewTopic(
-            topic.name,
-            partitions if partitions and topic.may_grow else topic.partitions,
-            replication,
-            topic_configs=topic_config(topic, replication),
-        )
+        NewTopic(topic.name, topic.partitions, replication, topic_configs=topic_config(topic, replication))
         for topic in TOPICS
     ] + [NewTopic(topic.dead_letters, DEAD_LETTER_PARTITIONS, replication, topic_configs=letters) for topic in TOPICS]
 
@@ -90,80 +77,50 @@ async def wait_for_broker(bootstrap: Bootstrap, say: Say) -> AIOKafkaAdminClient
 
 
 async def ensure_topics(
-    bootstrap: Bootstrap,
-    *,
-    replication: int | None = None,
-    partitions: int | None = None,
-    create: bool = True,
-    say: Say = lambda _: None,
+    bootstrap: Bootstrap, *, replication: int | None = None, create: bool = True, say: Say = lambda _: None
 ) -> None:
-    """Create missing topics, and reject a cluster on which a key's records may be on two partitions.
+    """Create missing topics, and reject a cluster whose partition counts differ from the table.
 
-    `replication` None: three replicas of each partition, or as many as there are brokers. `partitions` is the number of
-    a cluster without topics; topics that are added later get that of `feedback.created`. Raises StartError.
+    `replication` None: three replicas of each partition, or as many as there are brokers. Raises StartError: with
+    another count, a feedback record's announcements could be on two partitions.
     """
     admin = await wait_for_broker(bootstrap, say)
     try:
-        existing = await partition_counts(admin)
-        if moving := moving_topics(await admin.list_topics()):
-            raise StartError(
-                f"The move of {moving[0]} to more partitions on {bootstrap} is not complete: "
-                "run `agent-feedback topics --grow` again."
-            )
-        partitions = existing.get(FEEDBACK_CREATED.name, partitions)
-        made = await _create(admin, replication, partitions, say) if create else set[str]()
-        found = await partition_counts(admin)
+        made = await _create(admin, replication, say) if create else set[str]()
+        found = await _partitions(admin)
         for _ in range(_VISIBLE_TRIES):
             if made <= found.keys():
                 break
             await asyncio.sleep(0.2)
-            found = await partition_counts(admin)
+            found = await _partitions(admin)
     finally:
         await admin.close()
     for topic in TOPICS:
         for name in (topic.name, topic.dead_letters):
             if name not in found:
                 raise StartError(f"The topic {name} is missing on {bootstrap}: run `agent-feedback topics --create`.")
-        if topic.compacted:
-            await _check_count(bootstrap, topic, found[topic.name])
-
-
-async def _check_count(bootstrap: Bootstrap, topic: Topic, count: int) -> None:
-    """Raise StartError if records of one key may be on two partitions of the compacted `topic`."""
-    if count == topic.partitions:
-        return
-    if not topic.may_grow or count < topic.partitions:
-        raise StartError(
-            f"{topic.name} has {count} partitions on {bootstrap} and must have {topic.partitions}: "
-            "its partition count is fixed for its life."
-        )
-    if await has_misplaced_records(bootstrap, topic.name, count):
-        raise StartError(
-            f"{topic.name} got partitions on {bootstrap} while it had records, so that records of one key are on two "
-            "partitions. Restore it as docs/operations.md says, and add partitions with `agent-feedback topics --grow`."
-        )
+        count = found[topic.name]
+        if topic.compacted and count != topic.partitions:
+            raise StartError(
+                f"{topic.name} has {count} partitions on {bootstrap} and must have {topic.partitions}: "
+                "its partition count is fixed for its life. Make the topic again and run `agent-feedback republish`."
+            )
 
 
 async def _brokers(admin: AIOKafkaAdminClient) -> int:
     return len((await admin.describe_cluster())["brokers"])
 
 
-def moving_topics(names: Collection[str]) -> list[str]:
-    """Return our topics whose move to more partitions is not complete, from the names on the cluster."""
-    return [topic.name for topic in TOPICS if topic.name + MOVING in names or topic.name + COPIED in names]
-
-
-async def partition_counts(admin: AIOKafkaAdminClient) -> dict[str, int]:
-    """Return the number of partitions of each of our topics and dead-letter topics that exists."""
+async def _partitions(admin: AIOKafkaAdminClient) -> dict[str, int]:
     described = await admin.describe_topics(list(partitions_by_topic()))
     return {topic["topic"]: len(topic["partitions"]) for topic in described if topic["error_code"] == 0}
 
 
-async def _create(admin: AIOKafkaAdminClient, copies: int | None, partitions: int | None, say: Say) -> set[str]:
+async def _create(admin: AIOKafkaAdminClient, copies: int | None, say: Say) -> set[str]:
     """Create missing topics; return their names."""
     replication = copies or min(COPIES, await _brokers(admin))
     existing = set(await admin.list_topics())
-    missing = [topic for topic in declared_topics(replication, partitions) if topic.name not in existing]
+    missing = [topic for topic in declared_topics(replication) if topic.name not in existing]
     if not missing:
         return set()
     if copies is None and replication < COPIES:

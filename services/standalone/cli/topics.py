@@ -22,14 +22,6 @@ def topics(
     replication: Annotated[
         int | None, typer.Option(min=1, help="Replicas of each partition; default: 3, or all brokers if fewer.")
     ] = None,
-    partitions: Annotated[
-        int | None,
-        typer.Option(min=6, help="With --create: partitions on a cluster without topics; default: 24."),
-    ] = None,
-    grow: Annotated[
-        int | None,
-        typer.Option(min=6, help="Move all topics to this many partitions; services and consumers must be stopped."),
-    ] = None,
     as_asyncapi: Annotated[bool, typer.Option("--asyncapi", help="Print the AsyncAPI document of the topics.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -41,22 +33,15 @@ def topics(
 
         print_json(asyncapi())
         return
-    if (create or grow) and broker is None:
-        raise typer.BadParameter("--create and --grow need --broker: the brokers with the topics.")
-    if grow is not None and (create or partitions or replication):
-        raise typer.BadParameter("--grow stands alone: it changes topics that exist.")
-    if grow is not None and broker is not None:
-        _grow(broker, grow, as_json=as_json)
-        return
+    if create and broker is None:
+        raise typer.BadParameter("--create needs --broker: the brokers to create the topics on.")
     if broker is not None:
-        from contracts.topics import CLUSTER_PARTITIONS
         from servicekit.log.cluster import cluster_at
         from servicekit.log.topics import ensure_topics
         from standalone.waiting import within
 
         async def ensure(servers: str) -> None:
-            count = partitions or CLUSTER_PARTITIONS
-            made = ensure_topics(cluster_at(servers), replication=replication, partitions=count, create=create, say=say)
+            made = ensure_topics(cluster_at(servers), replication=replication, create=create, say=say)
             await within(ANSWER_SECONDS, made, servers)
 
         run_work(ensure(broker))
@@ -65,17 +50,3 @@ def topics(
         print_json(topic_rows())
     else:
         print_topics(Console())
-
-
-def _grow(broker: str, count: int, *, as_json: bool) -> None:
-    from servicekit.log.cluster import cluster_at
-    from standalone.operations.grow import grow
-
-    grown = run_work(grow(cluster_at(broker), count))
-    if as_json:
-        print_json([one._asdict() for one in grown])
-        return
-    for one in grown:
-        copied = "" if one.records is None else f", {one.records:,} records copied"
-        say(f"{one.topic}: {one.after} partitions{copied}.")
-    say(f"The topics on {broker} have {count} partitions. Start the services.")
