@@ -96,6 +96,6 @@ def test_nobody_else_makes_a_subscriber_or_a_consumer() -> None:
     assert found - READERS == {"broker.py"}
 
 
-READERS = {"reader.py", "group_progress.py", "placement.py", "grow.py", "rewind.py"}
-"""Readers without a group: commands that read a topic once, readers of the log's ends and beginnings. And the commands
-that reset or translate the offsets of groups without members."""
+READERS = {"reader.py", "group_progress.py", "rewind.py"}
+"""Readers without a group: commands that read a topic once, readers of the log's ends. And the command that resets the
+offsets of a group without members."""
