@@ -159,6 +159,13 @@ def test_wrong_options_are_refused_in_one_sentence(tmp_path: Path, changed: tupl
     assert said in ended.err
 
 
+def test_an_empty_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").touch()
+    ended = agent_feedback_here(*command("127.0.0.1:1", tmp_path / "r.csv"))
+    assert ended.code == 2
+    assert "r.csv is empty: there is nothing to import." in ended.err
+
+
 def test_a_file_may_have_the_mapping(tmp_path: Path) -> None:
     file = written(tmp_path / "r.csv", [rating(1, "5"), rating(2, "up")])
     mapping = tmp_path / "map.toml"

@@ -79,6 +79,8 @@ def import_feedback(
 
     if not file.is_file():
         raise typer.BadParameter(f"There is no file {file}.")
+    if not file.stat().st_size:
+        raise typer.BadParameter(f"{file} is empty: there is nothing to import.")
     read = _file(mapping)
     separator = delimiter or read.delimiter or ","
     try:
