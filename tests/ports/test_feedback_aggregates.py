@@ -253,6 +253,27 @@ async def test_a_late_announcement_of_an_old_revision_is_followed_by_the_latest(
     assert [one["revision"] for one in log.values("feedback.aggregated")] == [7, 7]
 
 
+@pytest.mark.parametrize("step", ["mark", "recount"])
+async def test_sums_are_locked_in_the_order_of_their_ids(aggregates: PostgresAggregates, step: str) -> None:
+    """Two processes that lock the same sums in different orders would wait for each other."""
+    pool = aggregates._pool
+    await take(aggregates, *(feedback(f"r{n}", turn=f"t{n}", user="ann") for n in range(30)))
+    await aggregates.recount(1, NEVER)
+    sums = await aggregates.unannounced(99)
+    changed = (feedback(f"r{n}", turn=f"t{n}", user="ann", revision=7, reaction="not_ok") for n in range(30))
+    await take(aggregates, *changed)
+    async with pool.acquire() as holder, holder.transaction():
+        await holder.execute("select from aggregates order by aggregate_id limit 1 for update")
+        work = aggregates.mark(reversed(sums)) if step == "mark" else aggregates.recount(1, NEVER)
+        task = asyncio.create_task(work)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not await holder.fetchval("select exists (select from pg_locks where not granted)"):
+                await asyncio.sleep(0.01)
+        free = await pool.fetchval("select count(*) from (select from aggregates for update skip locked) one")
+        assert free == 29, "whoever waits for the first one holds no other"
+    await task
+
+
 async def test_processes_that_sum_up_at_the_same_time_announce_one_sum(aggregates: PostgresAggregates) -> None:
     logs = [RecordingLog() for _ in range(4)]
     events = [feedback(f"r{n}-{user}", turn=f"t{n}", user=user) for n in range(60) for user in ("ann", "bob")]

@@ -61,7 +61,8 @@ class PostgresAggregates:
                 one = Aggregate(*row)
                 sums[one.turn].append(one)
             changed = [one for turn in turns for one in sum_up(turn, verdicts[turn], sums[turn])]
-            await connection.execute(*SQL.upsert_aggregates.bulk(changed))
+            ordered = sorted(changed, key=lambda one: one.aggregate_id)  # avoids deadlocks
+            await connection.execute(*SQL.upsert_aggregates.bulk(ordered))
             await connection.execute(*SQL.unmark_aggregated_turns.bulk(turns))
         return len(turns)
 

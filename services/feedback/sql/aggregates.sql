@@ -46,8 +46,15 @@ delete from aggregated_turns using {turns_given} where {on_given_turn}
 select {aggregate_columns} from aggregates where not announced order by aggregate_id limit :limit
 
 -- name: mark_aggregates_announced
+-- Locked by id, like the sums that `upsert_aggregates` writes, to avoid deadlocks.
+with sent as (
+    select * from unnest(:aggregate_id::uuid[], :revision::bigint[]) as sent (aggregate_id, revision)
+), locked as materialized (
+    select a.aggregate_id from aggregates a where a.aggregate_id in (select aggregate_id from sent)
+    order by a.aggregate_id for update
+)
 update aggregates held set announced = held.revision = sent.revision
-from unnest(:aggregate_id::uuid[], :revision::bigint[]) as sent (aggregate_id, revision)
+from sent join locked using (aggregate_id)
 where held.aggregate_id = sent.aggregate_id
 
 -- name: erase_aggregated_verdicts
