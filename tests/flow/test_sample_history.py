@@ -27,7 +27,9 @@ async def shown(state: Path) -> dict[str, Any]:
         ratings = (await http.post("/conversations/demo/sessions", json={})).json()
     return {
         "issues": Counter(one["state"] for one in issues["items"]),
-        "resolved": {(one["agent_id"], one["resolved_in"]) for one in issues["items"] if one["resolved_in"]},
+        "resolved": {
+            (one["agent_id"], one["resolved_in"]): one["state"] for one in issues["items"] if one["resolved_in"]
+        },
         "over": {one["rule"]: one["over_at"] is not None for one in alerts["alerts"]},
         "pairs": len(pairs),
         "sessions": ratings["totals"]["sessions"],
@@ -40,7 +42,11 @@ async def test_pages_have_issues_alerts_sessions_reviews_and_pairs() -> None:
     async with state_folder() as state:
         first = await shown(state)
         assert set(first["issues"]) == {"open", "resolved", "muted", "regressed"}
-        assert {("home-support", "0.9.4"), ("data-analyst", "2.4.1")} <= first["resolved"]
+        assert first["resolved"] == {
+            ("home-support", "0.9.4"): "resolved",
+            ("data-analyst", "2.4.1"): "regressed",
+            ("trip-planner", "3.2.0"): "resolved",
+        }
         assert first["over"] == {
             "satisfaction-dropped": False, "trips-below-70": True, "fixed-issue-is-back": False,
         }  # fmt: skip

@@ -60,12 +60,12 @@ _ISSUE_RULES: Final[tuple[dict[str, object], ...]] = (
 
 
 class _Handling(NamedTuple):
-    """Change of a topic's issue, made by a person `days` ago. It regressed `back` days ago, if set."""
+    """Change of a topic's issue, made by a person `days` ago. Its turns were counted again `counted` days ago."""
 
     topic: str
     days: float
     change: IssueChange
-    back: float | None = None
+    counted: float = 0
 
 
 _HANDLED: Final = (
@@ -78,7 +78,7 @@ _HANDLED: Final = (
         "weekly-totals",
         14.9,
         IssueChange("resolved", "2.4.1", "tom", "Weeks begin on Monday in the customer's time zone since 2.4.1."),
-        back=4,
+        counted=4,
     ),
     _Handling("train-times", 17.9, IssueChange("resolved", "3.2.0", "tom", "3.2.0 reads the current timetable.")),
     _Handling("invoice-amount", 6, IssueChange("open", None, "ana", "Needs access to single items of an invoice.")),
@@ -148,9 +148,8 @@ class SampleHistory:
         for one in _HANDLED:
             if (issue := issues.get(one.topic)) is not None:
                 await change(self._pool, AT, issue, one.change, self._now - round(one.days * DAY))
-                if one.back is not None:
-                    async with self._pool.acquire() as connection, connection.transaction():
-                        await recount(connection, AT, [issue], self._now - round(one.back * DAY))
+                async with self._pool.acquire() as connection, connection.transaction():
+                    await recount(connection, AT, [issue], self._now - round(one.counted * DAY))
 
     async def _issues_of_topics(self) -> dict[str, int]:
         """Return, for each topic, the issue with most of its turns."""
