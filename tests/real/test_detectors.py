@@ -28,7 +28,7 @@ from servicekit.log.topics import ensure_topics
 from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.ports import free_port
 from standalone.embedded.postgres import EmbeddedPostgres
-from tests.support.command import COMMAND, agent_feedback, state_folder
+from tests.support.command import COMMAND, HANG_SECONDS, agent_feedback, state_folder
 from tests.support.processes import Members, stop_service, until_quiet
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
@@ -261,7 +261,7 @@ async def test_judging_again_is_stopped_resumed_and_retracts_beside_live_traffic
                 while not await holder.fetchval(WAITING):
                     await asyncio.sleep(0.02)
             run.send_signal(signal.SIGINT)
-            out, err = await asyncio.wait_for(run.communicate(), 30)
+            out, err = await asyncio.wait_for(run.communicate(), HANG_SECONDS)
         assert run.returncode == 130, (out, err)
         done = await holder.fetchrow("select epoch, judged, finished_at from inference.rejudgements")
         assert done is not None and done["finished_at"] is None
