@@ -109,7 +109,7 @@ site: $(VENV)/.dev $(SITE)/tools/.installed ## Build the documentation as a site
 
 client: ## Build the TypeScript client, and the widget that is built on it (needs Node 20 and npm)
 	@cd clients/typescript && npm ci --silent && npm run --silent build && npm run --silent widget >thumbs.tmp
-	@mv clients/typescript/thumbs.tmp services/feedback/widget/thumbs.js
+	@mv clients/typescript/thumbs.tmp services/feedback/widget/thumbs.min.js
 
 train: $(VENV)/.dev ## Rebuild the detector's weights from the training data
 	@$(BIN)/python -m training.train

@@ -29,9 +29,9 @@ from servicekit.logging import configure_logging, logger
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import content_of, read_settings
 from servicekit.tracing import Traces, open_traces
-from servicekit.web.access import AuthSettings, authenticator_for, remote_accounts
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AnyOf, AnyOfLater
+from servicekit.web.auth_settings import AuthSettings, authenticator_for, remote_accounts
 from servicekit.web.server import HttpServer
 from servicekit.web.settings import HttpSettings
 

@@ -15,7 +15,7 @@ from proofs.mutants.mutant import ROOT, Mutant
 
 CLIENT = "clients/typescript"
 WIDGET = f"{CLIENT}/widget/thumbs.js"
-_SERVED = "services/feedback/widget/thumbs.js"
+_SERVED = "services/feedback/widget/thumbs.min.js"
 _STRYKER = "@stryker-mutator/instrumenter@9.6.1"
 """The last release for Node 20."""
 _TOOLS = ROOT / ".agent-feedback" / "mutants" / "stryker"

@@ -9,6 +9,7 @@ from pydantic import AliasChoices, Field, field_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from contracts.base import Id
+from reporting.suspects.rules import BURST_TURNS
 from servicekit import ReadSettings
 
 
@@ -59,7 +60,7 @@ class ReportingSettings(ReadSettings):
     """Retention of the access log (docs/access.md), in days; 0 keeps all."""
     person_limit: int = Field(default=60, ge=0, le=1_000_000)
     """Emoji that count in a person's minute; more are marked as suspect. 0: no limit."""
-    burst_turns: int = Field(default=20, ge=0, le=1_000_000)
+    burst_turns: int = Field(default=BURST_TURNS, ge=0, le=1_000_000)
     """Turns that a person must judge alike within ten seconds to be suspect (docs/suspects.md); 0 for never."""
     shared_users: Annotated[tuple[Id, ...], NoDecode] = ()
     """User ids, separated by commas, that several people share; a rule never marks their verdicts."""

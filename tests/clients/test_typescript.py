@@ -16,7 +16,7 @@ from tests.support.served import served
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "clients" / "typescript"
-SERVED = ROOT / "services" / "feedback" / "widget" / "thumbs.js"
+SERVED = ROOT / "services" / "feedback" / "widget" / "thumbs.min.js"
 
 
 async def run(*command: str, **environment: str) -> tuple[int, bytes, bytes]:

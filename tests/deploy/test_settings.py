@@ -17,7 +17,7 @@ from servicekit.log.settings import KafkaSettings
 from servicekit.pseudonyms import ErasureSettings
 from servicekit.redaction.settings import RedactionSettings
 from servicekit.tracing import TracingSettings
-from servicekit.web.access import AuthSettings
+from servicekit.web.auth_settings import AuthSettings
 from servicekit.web.settings import HttpSettings
 
 ROOT = Path(__file__).parents[2]

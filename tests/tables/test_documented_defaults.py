@@ -52,7 +52,7 @@ from servicekit.log.settings import KafkaSettings
 from servicekit.pseudonyms import ErasureSettings
 from servicekit.redaction.settings import RedactionSettings
 from servicekit.tracing import TracingSettings
-from servicekit.web.access import AuthSettings
+from servicekit.web.auth_settings import AuthSettings
 from servicekit.web.settings import HttpSettings
 from standalone.cli import up as command
 from standalone.cli.app import app

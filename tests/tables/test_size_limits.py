@@ -22,9 +22,9 @@ from servicekit.errors import StartError
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.records import Received, RefusedBatch, Unreadable, read
 from servicekit.validation_errors import error_summary
-from servicekit.web.access import access_token
 from servicekit.web.application import Surface, application, guarded
 from servicekit.web.auth import AccessToken
+from servicekit.web.auth_settings import access_token
 from servicekit.web.jwks import keys_in
 from servicekit.web.permissions import PUBLIC
 from tests.support.issuer import key_for, public_jwk

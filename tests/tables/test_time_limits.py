@@ -24,7 +24,7 @@ from contracts.topics import TOPICS
 from servicekit.errors import Unavailable
 from servicekit.log.records import Received, Unreadable, read
 from servicekit.log.topics import declared_topics, topic_config
-from servicekit.web.access import AuthSettings, issuer_of
+from servicekit.web.auth_settings import AuthSettings, issuer_of
 from servicekit.web.jwks import KeySet
 from servicekit.web.jwt import JwtAuthenticator
 from tests.support.hand_clock import HandClock

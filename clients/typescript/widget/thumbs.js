@@ -5,22 +5,13 @@
  * property, event and colour; all may be set at any time, before the script has loaded, too.
  */
 import { ask, FeedbackError, pathOf } from "../src/asking.ts";
+import { LABELS } from "./labels.js";
 
 (() => {
   if (customElements.get("agent-feedback-thumbs")) return;
   const SCRIPT = document.currentScript ?? document.querySelector('script[src$="widget.js"]');
   const HOME = new URL(".", SCRIPT?.src || location.href).href;
   const TAGS = { ok: ["correct", "helpful", "well_put"], not_ok: ["wrong", "off_topic", "incomplete", "too_long"] };
-  const LABELS = {
-    group: "Was this answer helpful?", ok: "Good answer", not_ok: "Bad answer", why: "Say why",
-    ok_why: "What was good about it?", not_ok_why: "What was wrong with it?", words: "In your own words (optional)",
-    correction: "What should the answer have been? (optional)", send: "Send", close: "Close", sent: "Thank you.",
-    noted: "Thank you, noted.", back: "Taken back.", signIn: "Sign in to give feedback.",
-    forbidden: "You may not give feedback here.", unknown: "This answer is not known.",
-    failed: "That did not work; try again.",
-    correct: "Correct", helpful: "Helpful", well_put: "Well put",
-    wrong: "Wrong", off_topic: "Off topic", incomplete: "Incomplete", too_long: "Too long",
-  };
   const TROUBLE = { 401: "signIn", 403: "forbidden", 404: "unknown" };
   const HAND = "M7 10v11H3V10h4Zm2 11V10l4-8c1.7 0 3 1.3 3 3v4h4a2 2 0 0 1 2 2.3l-1.3 8A2 2 0 0 1 18.7 21H9Z";
   const STYLE = new CSSStyleSheet();

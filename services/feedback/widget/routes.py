@@ -21,7 +21,7 @@ def widget_router() -> Routes:
     """Return the routes of the widget's files."""
     routes = Routes("widget", token=False, hidden=True)
     for path, name, media_type, headers in (
-        ("/widget.js", "thumbs.js", "text/javascript", SHARED),
+        ("/widget.js", "thumbs.min.js", "text/javascript", SHARED),
         ("/widget-demo.js", "demo.js", "text/javascript", None),
         ("/widget-demo.css", "demo.css", "text/css", None),
         ("/widget", "demo.html", "text/html", _PAGE),

@@ -13,6 +13,8 @@ from contracts.instants import MINUTE, SECOND
 
 WINDOW: Final = 10 * SECOND
 """Width of the windows in which verdicts are counted, in microseconds since the epoch."""
+BURST_TURNS: Final = 20
+"""Minimum number of turns in a burst, unless `REPORTING_BURST_TURNS` names another."""
 CONVERSATIONS: Final = 5
 """Minimum number of conversations in a burst: an angry person may reject all of one conversation."""
 INSTANTS: Final = 3

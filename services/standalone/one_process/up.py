@@ -24,9 +24,9 @@ from servicekit.garbage_collection import tune_gc
 from servicekit.service import ServiceContext
 from servicekit.settings import read_settings
 from servicekit.tracing import open_traces
-from servicekit.web.access import AuthSettings, access_token, issuer_of
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AnyOf, AnyOfLater, Authenticator
+from servicekit.web.auth_settings import AuthSettings, access_token, issuer_of
 from servicekit.web.server import HttpServer
 from servicekit.web.settings import HttpSettings
 from standalone.embedded.backpressure import Backpressure

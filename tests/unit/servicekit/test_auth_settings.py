@@ -6,8 +6,8 @@ import pytest
 
 from servicekit.errors import StartError
 from servicekit.settings import read_settings
-from servicekit.web.access import AuthSettings, authenticator_for
 from servicekit.web.auth import AccessToken
+from servicekit.web.auth_settings import AuthSettings, authenticator_for
 from servicekit.web.jwt import JwtAuthenticator
 
 ALL = {"AUTH_ISSUER": "https://i", "AUTH_AUDIENCE": "a", "AUTH_JWKS_URL": "https://i/keys"}

@@ -16,7 +16,7 @@ from servicekit.env_file import read_env_file
 from servicekit.errors import StartError
 from servicekit.settings import Settings, read_settings
 from servicekit.toml_places import place_in
-from servicekit.web.access import AuthSettings, access_token
+from servicekit.web.auth_settings import AuthSettings, access_token
 
 
 @pytest.mark.parametrize("from_file", [False, True], ids=["variable", "file"])

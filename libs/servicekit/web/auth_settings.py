@@ -1,4 +1,4 @@
-"""Authentication: by the single access token, or by tokens of an issuer."""
+"""Settings of authentication (`AUTH_*`), and the authenticators made from them."""
 
 from __future__ import annotations
 
