@@ -22,7 +22,7 @@ from servicekit.clock import SystemClock
 from servicekit.log.delivery import Delivery
 from servicekit.log.handler import Handler
 from servicekit.log.messages import Message, Written
-from servicekit.log.outcome import STORED, Outcome
+from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord
 from servicekit.redaction.redactor import Redactor
 from servicekit.redaction.settings import BUILT_IN, RedactionSettings
@@ -44,7 +44,7 @@ TEXTS: Final = {
 
 class _NoWork(Handler):
     async def handle(self, batch: Sequence[Any]) -> Sequence[Outcome]:
-        return [STORED] * len(batch)
+        return [Outcome.STORED] * len(batch)
 
 
 class _NoLetters:

@@ -22,10 +22,8 @@ PUBLIC_NAMES: Final = {
         "interrupts": "run_service",
         "log.handler": "Handler",
         "log.messages": "Message Producer",
-        "log.outcome": "DeadLettered Ignored Outcome Parked STORED UNCHANGED",
+        "log.outcome": "Outcome",
         "log.records": "Received Tombstone Unreadable",
-        "log.tracing": "Tracing",
-        "logging": "logger",
         "service": "Service",
         "stages": "stage",
         "settings": "ReadSettings Settings read_toml secret_of",
@@ -33,7 +31,6 @@ PUBLIC_NAMES: Final = {
         "web.bodies": "read_body",
         "web.forms": "Form",
         "web.journal": "Where",
-        "web.permissions": "needs",
         "web.routes": "Routes",
     }.items()
     for name in names.split()
@@ -51,10 +48,8 @@ if TYPE_CHECKING:
     from servicekit.interrupts import run_service
     from servicekit.log.handler import Handler
     from servicekit.log.messages import Message, Producer
-    from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
+    from servicekit.log.outcome import Outcome
     from servicekit.log.records import Received, Tombstone, Unreadable
-    from servicekit.log.tracing import Tracing
-    from servicekit.logging import logger
     from servicekit.service import Service
     from servicekit.settings import ReadSettings, Settings, read_toml, secret_of
     from servicekit.stages import stage
@@ -62,7 +57,6 @@ if TYPE_CHECKING:
     from servicekit.web.bodies import read_body
     from servicekit.web.forms import Form
     from servicekit.web.journal import Where
-    from servicekit.web.permissions import needs
     from servicekit.web.routes import Routes
 else:
 

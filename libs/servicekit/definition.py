@@ -28,7 +28,7 @@ from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.web.account_pages import ACCOUNT_ROUTES, SIGN_OUT, AccountPort, account_pages_router, callers_router
 from servicekit.web.application import Surface
 from servicekit.web.journal import Where, where_router
-from servicekit.web.permissions import PUBLIC, Permissions, merged, needs
+from servicekit.web.permissions import PUBLIC, Permissions, merged, need_of, needs
 from servicekit.web.sign_in import SIGN_IN, refused_page, sign_in_router
 
 P = TypeVar("P")
@@ -70,14 +70,19 @@ class Reads(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Serves(Generic[P]):
-    """A router's routes with the permission of each.
+    """A router's routes with the permission of each: scopes, "any token" or "no token" (see `web/permissions.py`).
 
     People open `pages` in a browser: a refusal or failure is a page, and whoever has no token gets the sign-in form.
     """
 
     router: Callable[[P], APIRouter]
-    routes: Permissions
+    access: Mapping[tuple[str, str], str | tuple[str, ...]]
     pages: bool = False
+
+    @property
+    def routes(self) -> Permissions:
+        """The permissions by method and declared path. Raises ValueError for an unknown scope."""
+        return {route: need_of(access) for route, access in self.access.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from opentelemetry.trace import (
 
 from contracts.headers import TRACEPARENT, trace_of, well_formed_trace
 from contracts.topics import Consumer
-from servicekit.log.outcome import DeadLettered, Outcome, kind_of, reason_of
+from servicekit.log.outcome import Outcome
 from servicekit.log.records import RawRecord, cause_of
 from servicekit.log.tracing import BatchTrace, RequestTrace, Tracing
 from servicekit.stages import StageTimes
@@ -186,10 +186,10 @@ class _OtlpBatch:
         for at, span in self._spans.items():
             if at < len(outcomes):
                 outcome = outcomes[at]
-                span.set_attribute("agent_feedback.outcome", kind_of(outcome))
-                if reason := reason_of(outcome):
+                span.set_attribute("agent_feedback.outcome", outcome.kind)
+                if reason := outcome.reason:
                     span.set_attribute("agent_feedback.reason", reason)
-                if isinstance(outcome, DeadLettered):
+                if outcome.kind == "dead_lettered":
                     span.set_status(StatusCode.ERROR)
             span.end(end)
         self._end_batch(times, end)

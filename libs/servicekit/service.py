@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -42,7 +42,7 @@ from servicekit.log.producer import BatchProducer
 from servicekit.log.redacting import RedactingProducer
 from servicekit.log.settings import LETTER_COMPRESSION
 from servicekit.log.subscriber import Committed, Subscription
-from servicekit.log.tracing import Tracing
+from servicekit.log.tracing import RequestTrace, Tracing
 from servicekit.logging import frames, logger
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from servicekit.redaction.redactor import Redactor
@@ -167,6 +167,12 @@ class Service:
         """Return the producer for HTTP routes; `seconds` limits the wait for an acknowledgement."""
         redacting = RedactingProducer(self.producer, self.redactor)
         return LogWriter(redacting, room=self.context.room, seconds=seconds)
+
+    def begin_request_span(
+        self, name: str, traceparent: str | None, attributes: Mapping[str, str | int]
+    ) -> RequestTrace | None:
+        """Begin the span of an outgoing request in the trace of `traceparent`; None if it is not sampled."""
+        return None if self.tracing is None else self.tracing.request(name, traceparent, attributes)
 
     @cached_property
     def redactor(self) -> Redactor:

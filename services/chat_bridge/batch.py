@@ -19,10 +19,10 @@ from chat_bridge.translate import Translated, message_of, translate
 from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.posts import About, PostReacted, about_in
 from contracts.versions import COPY, message_in, same_source, version_of
-from servicekit import STORED, UNCHANGED, DeadLettered, Message, Outcome, Parked, Received
+from servicekit import Message, Outcome, Received
 
-PARKED = Parked("original_unknown")
-PARKING_FULL = DeadLettered("parking_full")
+PARKED = Outcome.parked("original_unknown")
+PARKING_FULL = Outcome.dead_lettered("parking_full")
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class Batch:
             if later:
                 latest[message.key] = message
             if event.about is None:
-                event.outcome = STORED if news and message.key in changed else UNCHANGED
+                event.outcome = Outcome.STORED if news and message.key in changed else Outcome.UNCHANGED
 
     @property
     def wanted(self) -> set[MessageKey]:
@@ -103,7 +103,7 @@ class Batch:
                 continue
             result = translate(event.about, original)
             if isinstance(result, Translated):
-                event.forwarded, event.outcome = result, STORED
+                event.forwarded, event.outcome = result, Outcome.STORED
             else:
                 event.outcome = result
 
@@ -130,7 +130,7 @@ class Batch:
         """Set the outcomes of the parked events; an event whose key is already parked is a duplicate."""
         for event in self.events:
             if (parked := event.parked) is not None:
-                event.outcome = PARKED if holders.get(parked.key) == parked.cause else UNCHANGED
+                event.outcome = PARKED if holders.get(parked.key) == parked.cause else Outcome.UNCHANGED
 
     def released(self, became: Mapping[tuple[ParkedKey, str], Outcome]) -> None:
         """Set the outcome of parked events whose original has arrived since."""

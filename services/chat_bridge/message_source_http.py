@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 
 import httpx
+import structlog
 from pydantic_core import from_json
 
 from chat_bridge import metrics
 from chat_bridge.message_source import BadAnswer, Originals, originals_in, question, requests_for
 from chat_bridge.model import MessageKey
 from contracts.chat import OriginalMessage
-from servicekit import CircuitBreaker, Clock, logger
+from servicekit import CircuitBreaker, Clock
 
 IDS_AT_ONCE = 100
 REQUESTS_AT_ONCE = 4
@@ -21,7 +22,7 @@ ANSWER_LIMIT = 8 * 1024 * 1024
 FAILURES_LIMIT = 3
 """Consecutive failures that open the circuit breaker."""
 
-log = logger("message_source")
+log = structlog.get_logger(part="message_source")
 
 
 class HttpMessageSource:

@@ -11,10 +11,10 @@ from chat_bridge.store import MessageStore
 from chat_bridge.translate import Translated, message_of, translate
 from contracts.headers import Headers, derived_headers
 from contracts.instants import SECOND
-from servicekit import STORED, Clock, DeadLettered, Message, Outcome, Producer, Received
+from servicekit import Clock, Message, Outcome, Producer, Received
 
 SWEEP_BATCH = 500
-GIVEN_UP = DeadLettered("original_never_came")
+GIVEN_UP = Outcome.dead_lettered("original_never_came")
 Late = Sequence[tuple[Received[Any], Outcome]]
 """Parked events with their final outcomes."""
 
@@ -23,7 +23,7 @@ class OutcomeWriter(Protocol):
     """Port of outcomes that are known only after a record's batch (`Service.late_outcomes`)."""
 
     async def set_aside(self, late: Late) -> None:
-        """Write the dead letters of outcomes that are DeadLettered. Acknowledged on return."""
+        """Write the dead letters of dead-lettered records. They are acknowledged on return."""
         ...
 
     async def note(self, late: Late) -> None:
@@ -62,7 +62,7 @@ class Parking:
             result = translate(parked.event, original)
             if isinstance(result, Translated):
                 messages.append(message_of(result, _headers(parked)))
-            late.append((_received(parked), STORED if isinstance(result, Translated) else result))
+            late.append((_received(parked), Outcome.STORED if isinstance(result, Translated) else result))
         await self._producer.send(messages)
         await self._forget([parked for parked, _ in pairs], late)
         return {(parked.key, parked.cause): outcome for (parked, _), (_, outcome) in zip(pairs, late, strict=True)}

@@ -7,18 +7,19 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 import asyncpg
+import structlog
 
 from chat_bridge import metrics
 from chat_bridge.refused import EventRefusal, refusal_of_record
 from chat_bridge.sql import SQL
-from servicekit import Clock, Unreadable, logger
+from servicekit import Clock, Unreadable
 
 TENANT_LIMIT: Final = 10_000
 """Maximum number of rejections kept per tenant; the oldest are deleted first."""
 SHOWN: Final = 1_000
 """Maximum number of rejections in one response."""
 
-log = logger("refused")
+log = structlog.get_logger(part="refused")
 
 
 class RefusedEvents:

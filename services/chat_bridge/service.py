@@ -12,7 +12,7 @@ from chat_bridge.sources.api import SOURCE_LIMIT
 from chat_bridge.sources.registry import SOURCES
 from chat_bridge.sql import SQL
 from contracts.scopes import INGEST
-from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where, needs
+from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where
 
 PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     "chat_bridge",
@@ -20,13 +20,13 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     open_parts,
     reads=[Reads("chat_bridge", ChatBridgeParts.chat_handler, is_guarded=True)],
     serves=[
-        Serves(lambda parts: ingest_router(parts.intake), {("POST", EVENTS): needs(INGEST)}),
+        Serves(lambda parts: ingest_router(parts.intake), {("POST", EVENTS): INGEST}),
         # Sources need no token, because platforms sign their requests.
         *(
-            Serves(partial(ChatBridgeParts.source_routes, kind=kind), {("POST", kind.path): needs(token=False)})
+            Serves(partial(ChatBridgeParts.source_routes, kind=kind), {("POST", kind.path): "no token"})
             for kind in SOURCES
         ),
-        Serves(lambda parts: refused_router(parts.refused), {("GET", REFUSED): needs(INGEST)}),
+        Serves(lambda parts: refused_router(parts.refused), {("GET", REFUSED): INGEST}),
     ],
     every=[
         Every("sweep", "sweep_seconds", lambda parts: parts.parking.sweep),

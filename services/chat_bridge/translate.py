@@ -14,7 +14,7 @@ from contracts.posts import About
 from contracts.provenance import thread_of
 from contracts.subjects import subject_of
 from contracts.topics import REACTION_RECEIVED, REPLY_RECEIVED, Topic
-from servicekit import Ignored, Message
+from servicekit import Message, Outcome
 
 Translated = FeedbackReplyReceived | FeedbackReactionReceived
 TOPIC_OF: dict[type[Translated], Topic] = {
@@ -23,16 +23,16 @@ TOPIC_OF: dict[type[Translated], Topic] = {
 }
 
 
-def translate(event: About, original: IndexedMessage) -> Translated | Ignored:
+def translate(event: About, original: IndexedMessage) -> Translated | Outcome:
     """Return the feedback event that `event` represents, or why it is ignored.
 
     The event id is derived from the source's id and subject, so that a repeated translation gives the same event.
     """
     if original.sender_type != "agent" or original.agent_id is None or original.content is None:
-        return Ignored("not_about_an_agent")
+        return Outcome.ignored("not_about_an_agent")
     author = event.sender_id if isinstance(event, ChatMessageReplyIngested) else event.user_id
     if author in (original.agent_id, original.sender_id):
-        return Ignored("self_feedback")
+        return Outcome.ignored("self_feedback")
     if isinstance(event, ChatMessageReplyIngested):
         return _reply(event, original, original.agent_id, original.content)
     return _reaction(event, original, original.agent_id, original.content)

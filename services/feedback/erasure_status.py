@@ -12,7 +12,7 @@ from contracts.erasure import erasure_of, latest
 from contracts.feedback import FeedbackErasureConfirmed, FeedbackErasureRequested, FeedbackKeeper
 from feedback.sql import SQL
 from feedback.turn_erasures import TurnErasures
-from servicekit import STORED, Handler, Outcome, Received
+from servicekit import Handler, Outcome, Received
 
 KEEPERS: Final[tuple[FeedbackKeeper, ...]] = get_args(FeedbackKeeper)
 """Services whose receipts make an erasure complete."""
@@ -83,7 +83,7 @@ class ErasureStatusHandler(Handler):
                 if isinstance(received.event, FeedbackErasureConfirmed)
             ],
         )
-        return [STORED] * len(batch)
+        return [Outcome.STORED] * len(batch)
 
 
 class PostgresErasureStatuses:

@@ -17,7 +17,7 @@ from feedback.registry import TurnKey
 from feedback.reward import change_of
 from feedback.store import Store
 from feedback.writer import BatchChange, FeedbackWriter, PendingUpdate
-from servicekit import STORED, UNCHANGED, Handler, Ignored, Message, Outcome, Producer, Received
+from servicekit import Handler, Message, Outcome, Producer, Received
 
 NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({})
 
@@ -84,7 +84,7 @@ class FeedbackHandler(Handler):
                 continue
             rewards = self._project_rewards.get((received.event.tenant, received.event.project), self._rewards)
             change = change_of(received.event, rewards)
-            if isinstance(change, Ignored):
+            if isinstance(change, Outcome):
                 outcomes[index] = change
                 continue
             id_, update = change.key.feedback_id, BatchChange(index, change, received.log_time, received.first_log_time)
@@ -113,7 +113,7 @@ class FeedbackHandler(Handler):
         A repeated request announces all of them again, because the first one may have failed half-way. Returns the
         outcome of each request by index, and the number of records of each person.
         """
-        outcomes: dict[int, Outcome] = dict.fromkeys(erasures, UNCHANGED)
+        outcomes: dict[int, Outcome] = dict.fromkeys(erasures, Outcome.UNCHANGED)
         people = latest(erasures.values())
         changed = set(await self._store.note_erasures(people.values()))
         removed: Counter[Person] = Counter()
@@ -124,7 +124,9 @@ class FeedbackHandler(Handler):
                 if await self._writer().announce_until_current(updates):
                     changed.add(person)
                 await self._announce_verdicts(_reviewed(updates))
-        done = {index: STORED for index, one in erasures.items() if one in people.values() and one.person in changed}
+        done = {
+            index: Outcome.STORED for index, one in erasures.items() if one in people.values() and one.person in changed
+        }
         return outcomes | done, removed
 
 

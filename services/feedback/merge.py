@@ -11,11 +11,11 @@ from operator import attrgetter
 from typing import Any, Final
 
 from feedback.model import Change, Entry, Payload, Record
-from servicekit import STORED, UNCHANGED, Ignored, Outcome
+from servicekit import Outcome
 
 _values_of: Final = attrgetter(*[one.name for one in fields(Payload) if one.name != "causation_id"])
-SUPERSEDED = Ignored("superseded")
-UNMAPPED = Ignored("unmapped_emoji")
+SUPERSEDED = Outcome.ignored("superseded")
+UNMAPPED = Outcome.ignored("unmapped_emoji")
 
 
 def applies(record: Record | None, change: Change) -> bool:
@@ -49,14 +49,14 @@ def revise(record: Record, log_time: int) -> Record:
 
 
 def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
-    """Return the outcome of the event behind `change`: Unchanged if no visible value changes."""
+    """Return the outcome of the event behind `change`: unchanged if no visible value changes."""
     if before is not None and after is before:
         standing = before.slots[change.slot]
         repeats = standing.stamp.event_id == change.entry.stamp.event_id or _says(standing) == _says(change.entry)
-        return UNCHANGED if repeats else SUPERSEDED
+        return Outcome.UNCHANGED if repeats else SUPERSEDED
     if before is not None and not before.forgotten and _says(before.current_entry) == _says(after.current_entry):
-        return UNCHANGED
-    return STORED
+        return Outcome.UNCHANGED
+    return Outcome.STORED
 
 
 def _says(entry: Entry) -> tuple[bool, tuple[Any, ...]]:

@@ -27,7 +27,7 @@ from feedback.emojis import DEFAULT_REWARDS, normalise, reward_of
 from feedback.merge import UNMAPPED
 from feedback.model import ONLY_SLOT, Change, Entry, Key, Payload, Stamp
 from feedback.ratings import meaning_of
-from servicekit import Ignored
+from servicekit import Outcome
 
 REPLY_VALUE = 0.4
 EXPLICIT_VALUES: Mapping[Reaction, float] = {"ok": 1.0, "neutral": 0.0, "not_ok": -1.0}
@@ -74,24 +74,24 @@ def _(event: FeedbackInferredReceived) -> Key:
 
 
 @singledispatch
-def change_of(event: Any, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
+def change_of(event: Any, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Outcome:
     """Return the change that `event` causes, or why it is ignored. `rewards` maps normalised emojis to -1..1."""
     raise TypeError(f"{type(event).__name__} is not a feedback event")
 
 
 @change_of.register
-def _(event: FeedbackReplyReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
+def _(event: FeedbackReplyReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Outcome:
     if event.reply_sender_id == event.agent_id:
-        return Ignored("self_feedback")
+        return Outcome.ignored("self_feedback")
     payload = _payload(event, user_type=event.reply_sender_type, value=REPLY_VALUE, text=event.reply_content or None)
     present = event.reply_content != DELETED
     return _change(event, key_of(event), "implicit", "user", ONLY_SLOT, present, payload)
 
 
 @change_of.register
-def _(event: FeedbackReactionReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
+def _(event: FeedbackReactionReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Outcome:
     if event.reaction_user_id == event.agent_id:
-        return Ignored("self_feedback")
+        return Outcome.ignored("self_feedback")
     emoji = normalise(event.emoji)
     value = reward_of(event.emoji, rewards)
     added = event.action == "added"
@@ -103,7 +103,7 @@ def _(event: FeedbackReactionReceived, rewards: Mapping[str, float] = DEFAULT_RE
 
 
 @change_of.register
-def _(event: FeedbackExplicitReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
+def _(event: FeedbackExplicitReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Outcome:
     if event.scale is not None:
         payload = _payload(event, reaction=None, value=_explicit_value(event))
         return _change(event, key_of(event), "rating", "user", ONLY_SLOT, event.reaction is not None, payload)
@@ -121,7 +121,7 @@ def _explicit_value(event: FeedbackExplicitReceived) -> float | None:
 
 
 @change_of.register
-def _(event: FeedbackInferredReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Ignored:
+def _(event: FeedbackInferredReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Outcome:
     verdict = event.verdict if event.confidence >= ANNOUNCEMENT_THRESHOLD else None
     payload = _payload(
         event,

@@ -15,7 +15,7 @@ from feedback.settings import FeedbackSettings
 from feedback.sql import SQL
 from feedback.where import feedback_of, states_of
 from feedback.widget.routes import FILES, widget_router
-from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where, needs
+from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where
 
 PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     "feedback",
@@ -28,17 +28,19 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         Reads("feedback_aggregates", FeedbackParts.verdict_handler, "dead letters", if_set="aggregate_after"),
     ],
     serves=[
-        Serves(lambda parts: intake_router(parts.intake, parts.settings.scales_in), {("POST", TURN_FEEDBACK): needs()}),
-        Serves(lambda parts: reviews_router(parts.intake, parts.store), {("POST", REVIEWS): needs(REVIEW)}),
+        Serves(
+            lambda parts: intake_router(parts.intake, parts.settings.scales_in), {("POST", TURN_FEEDBACK): "any token"}
+        ),
+        Serves(lambda parts: reviews_router(parts.intake, parts.store), {("POST", REVIEWS): REVIEW}),
         Serves(
             lambda parts: sessions_router(parts.sessions, parts.settings.default_tenant),
-            {("POST", THREAD_END): needs(), ("GET", MEMORY_STATUS): needs()},
+            {("POST", THREAD_END): "any token", ("GET", MEMORY_STATUS): "any token"},
         ),
         Serves(
             lambda parts: erasure_router(parts.log, PostgresErasureStatuses(parts.reads), parts.service.context.clock),
-            {("DELETE", PERSON): needs(ADMIN), ("GET", ERASURE): needs(ADMIN)},
+            {("DELETE", PERSON): ADMIN, ("GET", ERASURE): ADMIN},
         ),
-        Serves(lambda _: widget_router(), {("GET", path): needs(token=False) for path in FILES}),
+        Serves(lambda _: widget_router(), {("GET", path): "no token" for path in FILES}),
     ],
     every=[
         Every(ANNOUNCEMENTS, 5, lambda parts: parts.announcer.sweep),

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+import structlog
+
 from agent_feedback_kit.answers import Label
 from agent_feedback_kit.deadlines import within
 from agent_feedback_kit.sessions.backend import MemoryBackend, SessionFeedbackBackend
@@ -17,9 +19,9 @@ from contracts.ids import derived_id
 from contracts.instants import parse_instant
 from contracts.topics import SESSION_CREATED
 from feedback.sessions_postgres import StoredRating
-from servicekit import Clock, Message, Producer, Unavailable, logger
+from servicekit import Clock, Message, Producer, Unavailable
 
-log = logger("feedback")
+log = structlog.get_logger(part="feedback")
 _AT_ONCE = 500
 
 

@@ -10,9 +10,9 @@ from contracts.erasure import ErasedAt, author_of, is_erased
 from contracts.versions import MessageEvent
 from feedback.registry import RegisteredTurn, Registry, Role, collapse, newest_roles, role_of, turn_of
 from feedback.turn_erasures import TurnErasures
-from servicekit import STORED, UNCHANGED, Handler, Ignored, Outcome, Received
+from servicekit import Handler, Outcome, Received
 
-NO_TURN = Ignored("no_turn")
+NO_TURN = Outcome.ignored("no_turn")
 
 
 class MessageFacts(NamedTuple):
@@ -40,7 +40,10 @@ class TurnHandler(Handler):
         roles = newest_roles(one.role for one in facts)
         changed = await self._registry.add(collapse(one.turn for one in facts if one.turn is not None), roles)
         await self._erasures.erase_since(people, erased)
-        return [NO_TURN if turn is None else STORED if turn.key in changed else UNCHANGED for turn, _ in facts]
+        return [
+            NO_TURN if turn is None else Outcome.STORED if turn.key in changed else Outcome.UNCHANGED
+            for turn, _ in facts
+        ]
 
     def _facts(self, received: Received[MessageEvent], erased: ErasedAt) -> MessageFacts:
         event, person = received.event, author_of(received.event)

@@ -14,9 +14,9 @@ from feedback.merge import UNMAPPED, applies, merge, outcome_of, revise
 from feedback.model import Change, Key, Record
 from feedback.overrule import ReviewOfTurn, overrule, review_over, reviews_that_count
 from feedback.store import Save, Store
-from servicekit import Ignored, Message, Outcome, Producer
+from servicekit import Message, Outcome, Producer
 
-ERASED = Ignored("erased")
+ERASED = Outcome.ignored("erased")
 """Outcome of a change that its author's erasure covers."""
 
 

@@ -19,7 +19,7 @@ from inference.neighbours import MessageRange, message_ranges
 from inference.store import ConversationKey, ConversationStore, IndexedMessage, MessageKey
 from inference.turns.facts import facts_of
 from inference.turns.store import TurnIntake
-from servicekit import STORED, UNCHANGED, Handler, Outcome, Producer, Received
+from servicekit import Handler, Outcome, Producer, Received
 
 
 class ConversationHandler(Handler):
@@ -52,7 +52,7 @@ class ConversationHandler(Handler):
             return derived_headers(traceparent=traces.get(judged_message.key))
 
         await self.judging.publish(judged, facts, headers)
-        return [STORED if message.key in changed else UNCHANGED for message in messages]
+        return [Outcome.STORED if message.key in changed else Outcome.UNCHANGED for message in messages]
 
     async def _ranges(self, arrived: Collection[MessageKey]) -> Sequence[MessageRange]:
         """Return the messages whose verdict the `arrived` messages may change."""

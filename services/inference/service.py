@@ -11,7 +11,7 @@ from inference.parts import InferenceParts, open_parts
 from inference.settings import InferenceSettings
 from inference.sql import SQL
 from inference.where import is_noted, judged
-from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where, needs
+from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where
 
 # A conversation expires as a whole, once its last message is too old: `evaluation` counts its messages, and must not
 # fall while any of them may be judged again.
@@ -32,9 +32,9 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
         Serves(
             InferenceParts.routes,
             {
-                ("GET", CONVERSATION + "/turns/{turn_id:segment}/metadata"): needs(DETECT),
-                ("POST", CONVERSATION + "/detect"): needs(DETECT),
-                ("POST", PROJECT + "/strategies/search"): needs(DETECT),
+                ("GET", CONVERSATION + "/turns/{turn_id:segment}/metadata"): DETECT,
+                ("POST", CONVERSATION + "/detect"): DETECT,
+                ("POST", PROJECT + "/strategies/search"): DETECT,
             },
         ),
     ],

@@ -12,12 +12,12 @@ from contracts.instants import format_instant
 from contracts.where import JudgedMessage
 from inference.sql import SQL
 from inference.turns.user_reactions import NO_REACTION
-from servicekit import Ignored, Outcome
+from servicekit import Outcome
 
 
 def is_noted(outcome: Outcome) -> bool:
     """Return True if the journal stores this outcome. Other outcomes follow from the verdict."""
-    return isinstance(outcome, Ignored) and outcome != NO_REACTION
+    return outcome.kind == "ignored" and outcome != NO_REACTION
 
 
 async def judged(

@@ -119,8 +119,8 @@ class ReportingParts:
 
     def couriers(self) -> Mapping[str, Callable[[], Awaitable[object]]]:
         """Return the delivery to each webhook endpoint by the endpoint's name."""
-        clock, tracing = self.service.context.clock, self.service.tracing
-        couriers = {one.name: Courier(one, self.deliveries, clock, tracing=tracing) for one in self.endpoints}
+        clock, begin_span = self.service.context.clock, self.service.begin_request_span
+        couriers = {one.name: Courier(one, self.deliveries, clock, begin_span=begin_span) for one in self.endpoints}
         for courier in couriers.values():
             self.service.resources.push_async_callback(courier.close)
         return {name: courier.deliver for name, courier in couriers.items()}

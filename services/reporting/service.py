@@ -13,7 +13,7 @@ from reporting.read_models.erasure_log import ErasureLogHandler
 from reporting.read_models.where import feedback_of, is_noted
 from reporting.settings import ReportingSettings
 from reporting.sql import SQL
-from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where, needs
+from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where
 
 PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     "reporting",
@@ -40,55 +40,55 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 parts.reads, parts.clock, parts.settings.artifact_store_url, parts.access_log
             ),
             {
-                ("POST", api.PROJECT + "/feedback/conversations-in-period"): needs(READ),
-                ("POST", api.PROJECT + "/feedback/search"): needs(READ),
-                ("POST", api.PROJECT + "/feedback/artifacts"): needs(READ),
-                ("POST", api.CONVERSATION + "/turns-with-feedbacks"): needs(READ),
-                ("POST", api.CONVERSATION + "/feedback/latest"): needs(READ, DETECT),
-                ("GET", api.CONVERSATION + "/turns/{turn_id:segment}/feedback"): needs(),
+                ("POST", api.PROJECT + "/feedback/conversations-in-period"): READ,
+                ("POST", api.PROJECT + "/feedback/search"): READ,
+                ("POST", api.PROJECT + "/feedback/artifacts"): READ,
+                ("POST", api.CONVERSATION + "/turns-with-feedbacks"): READ,
+                ("POST", api.CONVERSATION + "/feedback/latest"): (READ, DETECT),
+                ("GET", api.CONVERSATION + "/turns/{turn_id:segment}/feedback"): "any token",
             },
         ),
         Serves(
             lambda parts: api.figures_router(parts.reads, parts.clock),
             {
-                ("POST", api.SESSIONS): needs(READ),
-                ("GET", api.PROJECT + "/feedback/summary"): needs(READ),
-                ("GET", api.PROJECT + "/feedback/agents"): needs(READ),
-                ("GET", api.PROJECT + "/feedback/compare"): needs(READ),
-                ("GET", api.PROJECT + "/feedback/calibration"): needs(READ),
-                ("GET", api.PROJECT + "/feedback/reasons"): needs(READ),
+                ("POST", api.SESSIONS): READ,
+                ("GET", api.PROJECT + "/feedback/summary"): READ,
+                ("GET", api.PROJECT + "/feedback/agents"): READ,
+                ("GET", api.PROJECT + "/feedback/compare"): READ,
+                ("GET", api.PROJECT + "/feedback/calibration"): READ,
+                ("GET", api.PROJECT + "/feedback/reasons"): READ,
             },
         ),
-        Serves(lambda parts: api.exports_router(parts.reads, parts.access_log), {("GET", api.EXPORT): needs(EXPORT)}),
+        Serves(lambda parts: api.exports_router(parts.reads, parts.access_log), {("GET", api.EXPORT): EXPORT}),
         Serves(
             lambda parts: api.audit_router(parts.reads, parts.pool, parts.clock),
-            {("GET", api.AUDIT): needs(READ), ("GET", api.DRAWS): needs(REVIEW), ("POST", api.DRAWS): needs(REVIEW)},
+            {("GET", api.AUDIT): READ, ("GET", api.DRAWS): REVIEW, ("POST", api.DRAWS): REVIEW},
         ),
         Serves(
             lambda parts: api.issues_router(parts.reads, parts.pool, parts.clock),
             {
-                ("GET", api.ISSUES): needs(READ),
-                ("GET", api.ISSUE): needs(READ),
-                ("POST", api.CHANGE): needs(REVIEW),
-                ("POST", api.MERGE): needs(REVIEW),
-                ("POST", api.SPLIT): needs(REVIEW),
+                ("GET", api.ISSUES): READ,
+                ("GET", api.ISSUE): READ,
+                ("POST", api.CHANGE): REVIEW,
+                ("POST", api.MERGE): REVIEW,
+                ("POST", api.SPLIT): REVIEW,
             },
         ),
         Serves(
             lambda parts: api.suspects_router(parts.pool, parts.clock),
-            {("POST", api.SUSPICION): needs(REVIEW)},
+            {("POST", api.SUSPICION): REVIEW},
         ),
         Serves(
             lambda parts: api.webhooks_router(parts.endpoints, parts.deliveries, parts.clock),
-            {("GET", api.WEBHOOKS): needs(ADMIN), ("POST", api.REPLAY): needs(ADMIN)},
+            {("GET", api.WEBHOOKS): ADMIN, ("POST", api.REPLAY): ADMIN},
         ),
         Serves(
             lambda parts: api.alerts_router(parts.alert_administration),
             {
-                ("GET", api.ALERTS): needs(READ),
-                ("POST", api.RULES): needs(OPERATE, ADMIN),
-                ("POST", api.REMOVALS): needs(OPERATE, ADMIN),
-                ("POST", api.TESTS): needs(OPERATE, ADMIN),
+                ("GET", api.ALERTS): READ,
+                ("POST", api.RULES): (OPERATE, ADMIN),
+                ("POST", api.REMOVALS): (OPERATE, ADMIN),
+                ("POST", api.TESTS): (OPERATE, ADMIN),
             },
         ),
         Serves(
@@ -101,18 +101,18 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 parts.alert_administration,
                 parts.access_log,
             ),
-            {("GET", path): needs(READ) for path in PAGES}
-            | {("GET", path): needs(EXPORT) for path in FILES}
-            | {("POST", ALERTS_PAGE): needs(OPERATE, ADMIN)},
+            {("GET", path): READ for path in PAGES}
+            | {("GET", path): EXPORT for path in FILES}
+            | {("POST", ALERTS_PAGE): (OPERATE, ADMIN)},
             pages=True,
         ),
         Serves(
             lambda parts: access_router(parts.sessions, parts.accounts, parts.keys, parts.reads, parts.access_log),
             {
-                ("GET", ACCESS): needs(READ),
-                ("POST", ACCESS): needs(READ),
-                ("POST", ACCOUNTS): needs(ADMIN),
-                ("POST", KEYS): needs(ADMIN),
+                ("GET", ACCESS): READ,
+                ("POST", ACCESS): READ,
+                ("POST", ACCOUNTS): ADMIN,
+                ("POST", KEYS): ADMIN,
             },
             pages=True,
         ),

@@ -8,7 +8,7 @@ from contracts.headers import LOG_TIME
 from contracts.instants import MINUTE, format_instant
 from contracts.topics import CHAT_TOPICS
 from servicekit.clock import SystemClock
-from servicekit.log.outcome import ERASED, STORED, DeadLettered
+from servicekit.log.outcome import ERASED, Outcome
 from standalone.operations.dlq import Filter, letters, replay
 from tests.support.erasures import erased
 from tests.support.running_stack import exchange, message, running_stack
@@ -41,7 +41,7 @@ async def test_what_a_replayed_letter_says_is_as_old_as_its_first_record(postgre
         assert sent["sent"] == 2
         await stack.quiet()
         outcomes = {one.outcome for one in stack.seen if one.group == "reporting"}
-        assert outcomes == {ERASED, STORED}
+        assert outcomes == {ERASED, Outcome.STORED}
         for table, column in (("reporting.messages", "content"), ("inference.messages", "text")):
             held = {row[0] for row in await stack.rows(f"select {column} from {table}")}
             assert words["bob"] in held, "its time has come, and nobody asked for bob to be erased"
@@ -59,7 +59,7 @@ async def test_a_letter_of_a_letter_keeps_the_first_time(postgres_url: str) -> N
             if minutes:
                 await replay(letters(stack.broker.bootstrap, Filter()), stack.stack.log)
             await stack.quiet()
-        assert [one for one in stack.seen if one.outcome == DeadLettered("future")]
+        assert [one for one in stack.seen if one.outcome == Outcome.dead_lettered("future")]
         found = [letter async for letter in letters(stack.broker.bootstrap, Filter(topic=CHAT_TOPICS[0].name))]
         assert len(found) == 3
         first_logged = {int(dict(letter.headers)["timestamp"]) for letter in found}

@@ -91,7 +91,7 @@ async def test_equal_posts_are_one_feedback(stack: RunningStack) -> None:
     assert len(ids) == 1
     assert (await counts(stack, "c-twice"))["total"] == 1
     outcomes = [one.outcome for one in stack.seen[before:] if one.topic == "feedback.explicit.received"]
-    assert [type(outcome).__name__ for outcome in outcomes] == ["Stored", "Unchanged", "Unchanged"]
+    assert [outcome.kind for outcome in outcomes] == ["stored", "unchanged", "unchanged"]
 
 
 async def test_a_time_to_come_becomes_now(stack: RunningStack) -> None:

@@ -23,4 +23,4 @@ async def test_what_is_said_now_counts_for_the_day_of_the_files(postgres_url: st
             assert (answer.status_code, answer.json()["ts"]) == (202, day)
             await running.quiet()
             assert (await http.get(path)).json()["reaction"] == reaction
-        assert not [one for one in running.seen if type(one.outcome).__name__ == "DeadLettered"]
+        assert not [one for one in running.seen if one.outcome.kind == "dead_lettered"]

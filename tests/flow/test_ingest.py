@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from servicekit.log.outcome import DeadLettered, Observation
+from servicekit.log.outcome import Observation, Outcome
 from tests.support.running_stack import RunningStack, exchange, message, running_stack
 
 PATH = "/ingest/acme/support/events"
@@ -127,7 +127,7 @@ async def test_producers_are_told_of_a_reaction_whose_message_never_came(
     given_up = asyncio.Event()
 
     def watch(observation: Observation) -> None:
-        if observation.outcome == DeadLettered("original_never_came"):
+        if observation.outcome == Outcome.dead_lettered("original_never_came"):
             given_up.set()
 
     async with running_stack(
@@ -188,7 +188,7 @@ async def test_a_line_that_names_no_place_is_of_the_address(stack: RunningStack)
     bare = [without(event, "tenant", "project") for event in exchange("c-bare", "t1")]
     assert (await send(stack, lines(*bare))).json()["accepted"] == 2
     await stack.quiet()
-    assert not [one for one in stack.seen[before:] if type(one.outcome).__name__ == "DeadLettered"]
+    assert not [one for one in stack.seen[before:] if one.outcome.kind == "dead_lettered"]
     async with stack.client("ann") as http:
         judged = await http.post("/conversations/acme/support/c-bare/turns/t1/feedback", json={"reaction": "ok"})
     assert judged.status_code == 202
@@ -205,7 +205,7 @@ async def test_what_is_taken_is_what_the_consumers_take(stack: RunningStack) -> 
     await stack.quiet()
     outcomes = [one for one in stack.seen[before:] if one.topic == "chat.message.ingested"]
     assert len(outcomes) == 2 * 4
-    assert not [one for one in outcomes if type(one.outcome).__name__ == "DeadLettered"]
+    assert not [one for one in outcomes if one.outcome.kind == "dead_lettered"]
 
 
 async def test_who_may_send(stack: RunningStack) -> None:

@@ -15,7 +15,7 @@ from servicekit.clock import SystemClock
 from servicekit.log.broker import build_broker
 from servicekit.log.delivery import Delivery
 from servicekit.log.messages import Message
-from servicekit.log.outcome import STORED, Outcome
+from servicekit.log.outcome import Outcome
 from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Received
 from servicekit.log.subscriber import Subscription
@@ -41,7 +41,7 @@ class HeldUp(NoWork):
         await self.may_go_on.wait()
         if sum(map(len, self.batches)) == 3:
             self.done.set()
-        return [STORED] * len(batch)
+        return [Outcome.STORED] * len(batch)
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from feedback.aggregates.handler import NO_VERDICT, VerdictHandler
 from feedback.aggregates.store_postgres import PostgresAggregates
 from feedback.turn_erasures import TurnErasures
 from servicekit.errors import LogUnavailable
-from servicekit.log.outcome import STORED, UNCHANGED
+from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone
 from tests.support.aggregate_recount import Raw, announced, recounted
 from tests.support.databases import empty_schema
@@ -191,11 +191,11 @@ async def test_a_verdict_that_moves_to_another_turn_leaves_the_first(aggregates:
 async def test_outcomes(aggregates: PostgresAggregates) -> None:
     handler = VerdictHandler(aggregates)
     events = batch(feedback("a"), feedback("a", revision=2), feedback("r", kind="implicit"))
-    assert await handler.handle(events) == [UNCHANGED, STORED, NO_VERDICT]
-    assert await handler.handle(events) == [UNCHANGED, UNCHANGED, NO_VERDICT]
-    assert await handler.handle([tombstone("a", 3)]) == [STORED]
+    assert await handler.handle(events) == [Outcome.UNCHANGED, Outcome.STORED, NO_VERDICT]
+    assert await handler.handle(events) == [Outcome.UNCHANGED, Outcome.UNCHANGED, NO_VERDICT]
+    assert await handler.handle([tombstone("a", 3)]) == [Outcome.STORED]
     foreign = Tombstone("no id", RawRecord(Coordinates("feedback.created", 0, 0), b"no id", None, (), START))
-    assert await handler.handle([foreign, *batch(feedback("a", revision=2))]) == [NO_VERDICT, UNCHANGED]
+    assert await handler.handle([foreign, *batch(feedback("a", revision=2))]) == [NO_VERDICT, Outcome.UNCHANGED]
 
 
 async def test_the_erasure_of_a_person_gives_a_new_revision(aggregates: PostgresAggregates) -> None:

@@ -18,7 +18,7 @@ from feedback.handlers import FeedbackHandler
 from feedback.model import Record
 from feedback.store import Save, Store, Totals
 from servicekit.log.messages import Message, Written
-from servicekit.log.outcome import ERASED, STORED, UNCHANGED
+from servicekit.log.outcome import ERASED, Outcome
 from tests.support.feedback_events import (
     START,
     RecordingProducer,
@@ -123,11 +123,11 @@ async def test_an_erasure_leaves_no_text_and_tombstones_on_the_right_partition(
         inferred(user_said=SECRET),
         explicit(text=SECRET, project="sales"),
     ]
-    assert await handler.handle(batch(*said)) == [STORED] * 5
+    assert await handler.handle(batch(*said)) == [Outcome.STORED] * 5
     before = {one.feedback_id: one for one in await scanned(store)}
     log.sent.clear()
 
-    assert await handler.handle(batch(erasure(at=10))) == [STORED]
+    assert await handler.handle(batch(erasure(at=10))) == [Outcome.STORED]
 
     (after,) = await of_person(store, ANN)
     assert [one.slots for one in after] == [{}] * 5
@@ -167,7 +167,7 @@ async def test_what_was_said_up_to_five_minutes_after_is_forgotten_and_what_come
             explicit(at=5 * MINUTE + 0.000001, event="x3", turn_id="t3", text="Hello again."),
         )
     )
-    assert outcomes == [ERASED, ERASED, STORED]
+    assert outcomes == [ERASED, ERASED, Outcome.STORED]
     (stored,) = await scanned(store)
     assert (stored.key.source_id, stored.current_entry.payload.text) == ("t3", "Hello again.")
     assert [log.last[str(key(name).feedback_id)] for name in ("t1", "t2")] == [None, None]
@@ -192,7 +192,7 @@ async def test_a_person_who_comes_back_makes_the_feedback_anew(
     await handler.handle(batch(explicit("ok", at=0, text=SECRET)))
     await handler.handle(batch(erasure(at=100)))
     (((stub,),)) = await of_person(store, ANN)
-    assert await handler.handle(batch(explicit("not_ok", at=1_000, event="x2", text="New."))) == [STORED]
+    assert await handler.handle(batch(explicit("not_ok", at=1_000, event="x2", text="New."))) == [Outcome.STORED]
     (stored,) = await scanned(store)
     announced = json.loads(log.last[str(stored.feedback_id)] or b"")
     assert (announced["change"], announced["text"], announced["reaction"]) == ("created", "New.", "not_ok")
@@ -218,7 +218,7 @@ async def test_a_repeated_request_repeats_the_tombstones_and_changes_nothing(
     await handler.handle(batch(erasure(at=10)))
     stubs, first = await of_person(store, ANN), log.sent[2:]
     log.sent.clear()
-    assert await handler.handle(batch(erasure(at=10))) == [UNCHANGED]
+    assert await handler.handle(batch(erasure(at=10))) == [Outcome.UNCHANGED]
     assert await of_person(store, ANN) == stubs
     assert log.sent == first
     assert len(first) == 2
@@ -228,7 +228,7 @@ async def test_an_erasure_in_the_same_batch_goes_first(
     handler: FeedbackHandler, store: Store, log: RecordingProducer
 ) -> None:
     old, new = explicit(text=SECRET), explicit(at=1_000, event="x2", turn_id="t2")
-    assert await handler.handle(batch(old, erasure(at=10), new)) == [ERASED, STORED, STORED]
+    assert await handler.handle(batch(old, erasure(at=10), new)) == [ERASED, Outcome.STORED, Outcome.STORED]
     assert [one.key.source_id for one in await scanned(store)] == ["t2"]
     assert log.last[str(key().feedback_id)] is None
 
@@ -286,7 +286,7 @@ async def test_a_batch_that_an_erasure_overtakes_leaves_no_text(
 ) -> None:
     racing = FeedbackHandler(ErasedMeanwhile(store, moment, handler), log, DEFAULT_REWARDS)
     outcomes = await racing.handle(batch(explicit(text=SECRET), explicit(at=1_000, event="x2", turn_id="t2")))
-    assert outcomes == [ERASED, STORED]
+    assert outcomes == [ERASED, Outcome.STORED]
     assert [one.key.source_id for one in await scanned(store)] == ["t2"]
     assert log.last[str(key().feedback_id)] is None
     assert not any(SECRET.encode() in (message.value or b"") for message in log.sent)

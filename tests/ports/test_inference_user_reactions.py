@@ -18,7 +18,7 @@ from inference.turns.user_reactions import NO_REACTION, UserReactionHandler, rea
 from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
-from servicekit.log.outcome import STORED, UNCHANGED
+from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone
 from tests.support.logs import NOW, example
 
@@ -55,7 +55,7 @@ async def status(pool: Any) -> str | None:
 async def test_what_is_said_after_a_tombstone_in_the_same_batch_stays(pool: Any) -> None:
     events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
     outcomes = await events.handle([judged(1, "ok"), ended(), judged(3, "not_ok")])
-    assert outcomes[2] == STORED
+    assert outcomes[2] == Outcome.STORED
     assert await status(pool) == "rejected"
     assert await pool.fetchval("select feedback_id from user_reactions") == UUID(ended().key)
 
@@ -68,10 +68,10 @@ async def test_the_highest_revision_counts_in_any_order(pool: Any, order: tuple[
     batches = [said] if together else [[one] for one in said]
     outcomes = [outcome for part in batches for outcome in await events.handle(part)]
     assert await status(pool) == "rejected"
-    assert outcomes[order.index(3)] == STORED
+    assert outcomes[order.index(3)] == Outcome.STORED
     late = order[order.index(3) + 1 :]
-    assert all(outcomes[order.index(revision)] == UNCHANGED for revision in late)
-    assert await events.handle([judged(3, "not_ok")]) == [UNCHANGED], "a repetition changes nothing"
+    assert all(outcomes[order.index(revision)] == Outcome.UNCHANGED for revision in late)
+    assert await events.handle([judged(3, "not_ok")]) == [Outcome.UNCHANGED], "a repetition changes nothing"
 
 
 async def test_a_record_that_is_no_reaction_of_a_person_is_ignored(pool: Any) -> None:

@@ -16,7 +16,7 @@ from contracts.headers import CAUSE
 from contracts.where import FOUND_LIMIT
 from servicekit.db.pools import open_pool
 from servicekit.log.journal import Journal, JournalingHandler, JournalReader
-from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Outcome, Parked
+from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received, Unreadable
 from tests.support.reporting_events import batch, message
 
@@ -53,7 +53,7 @@ async def found(
 
 async def test_a_row_names_the_record_its_cause_and_its_outcome_and_holds_no_text(pool: asyncpg.Pool) -> None:
     event = message("m1", content="My number is 555-0100.", conversation="c1")
-    await Journal(pool).note([record(event, 5, cause="chat.message.ingested:1:9")], [Ignored("old")])
+    await Journal(pool).note([record(event, 5, cause="chat.message.ingested:1:9")], [Outcome.ignored("old")])
     [row] = await found(pool, events=[event.event_id])
     assert row.pop("noted_at") > 0
     assert row == {
@@ -67,7 +67,7 @@ async def test_a_record_is_found_by_event_message_or_cause_in_its_own_project_on
     own = message("m1")
     others = [message("m1", project="sales"), message("m1", tenant="globex")]
     await Journal(pool).note(
-        [record(one, number, cause="chat:0:1") for number, one in enumerate((own, *others))], [STORED] * 3
+        [record(one, number, cause="chat:0:1") for number, one in enumerate((own, *others))], [Outcome.STORED] * 3
     )
     by_event, by_message = await found(pool, events=[own.event_id]), await found(pool, messages=["m1"])
     for rows in (by_event, by_message, await found(pool, causes=["chat:0:1"])):
@@ -79,19 +79,19 @@ async def test_a_record_is_found_by_event_message_or_cause_in_its_own_project_on
 
 async def test_a_chat_record_is_its_own_cause(pool: asyncpg.Pool) -> None:
     event = message("m1")
-    await Journal(pool).note([record(event, 4, "chat.message.ingested", cause="other:0:0")], [STORED])
+    await Journal(pool).note([record(event, 4, "chat.message.ingested", cause="other:0:0")], [Outcome.STORED])
     assert [row["cause"] for row in await found(pool, events=[event.event_id])] == ["chat.message.ingested:0:4"]
 
 
-@pytest.mark.parametrize("later", [UNCHANGED, STORED])
+@pytest.mark.parametrize("later", [Outcome.UNCHANGED, Outcome.STORED])
 async def test_of_a_record_that_comes_again_the_outcome_that_says_most_is_shown(
     pool: asyncpg.Pool, later: Outcome
 ) -> None:
     event, journal = message("m1"), Journal(pool)
-    for outcome in (Ignored("old"), later):
+    for outcome in (Outcome.ignored("old"), later):
         await journal.note([record(event)], [outcome])
     rows = await found(pool, events=[event.event_id])
-    assert [row["outcome"] for row in rows] == ["ignored" if later is UNCHANGED else "stored"]
+    assert [row["outcome"] for row in rows] == ["ignored" if later is Outcome.UNCHANGED else "stored"]
 
 
 async def test_at_most_the_limit_is_found_the_latest_first(pool: asyncpg.Pool) -> None:
@@ -99,8 +99,8 @@ async def test_at_most_the_limit_is_found_the_latest_first(pool: asyncpg.Pool) -
     events = [message(f"m{number}") for number in range(FOUND_LIMIT + 1)]
     records = [record(event, cause="chat:0:1") for event in events]
     for oldest in records[:2]:
-        await journal.note([oldest], [STORED])
-    await journal.note(records[2:], [STORED] * len(records[2:]))
+        await journal.note([oldest], [Outcome.STORED])
+    await journal.note(records[2:], [Outcome.STORED] * len(records[2:]))
     rows = await found(pool, causes=["chat:0:1"])
     assert len(rows) == 200
     assert rows[-1]["event_id"] == events[1].event_id
@@ -111,9 +111,9 @@ async def test_what_waited_is_settled_in_its_own_project(pool: asyncpg.Pool) -> 
     event = message("m1")
     neighbour = message("m1", tenant="globex").model_copy(update={"event_id": event.event_id})
     journal = Journal(pool)
-    await journal.note([record(event), record(neighbour)], [Parked("original_unknown")] * 2)
+    await journal.note([record(event), record(neighbour)], [Outcome.parked("original_unknown")] * 2)
     await pool.execute("update journal set noted_at = noted_at - interval '1 day'")
-    await journal.settle([(event, "feedback.reaction.received:0:0", STORED)])
+    await journal.settle([(event, "feedback.reaction.received:0:0", Outcome.STORED)])
     [own], [other] = [await found(pool, tenant=tenant, messages=["m1"]) for tenant in ("acme", "globex")]
     assert ((own["outcome"], own["reason"]), other["outcome"]) == (("stored", ""), "parked")
     assert own["noted_at"] - other["noted_at"] >= 24 * 3600 * 1_000_000, "it is settled at its own time"
@@ -150,8 +150,8 @@ async def test_a_journal_that_cannot_be_written_stops_nothing(
     event = message("m1")
     await pool.close()
     journal = Journal(pool)
-    await journal.note([record(event)], [STORED])
-    await journal.settle([(event, "a:0:0", STORED)])
+    await journal.note([record(event)], [Outcome.STORED])
+    await journal.settle([(event, "a:0:0", Outcome.STORED)])
     logged = capsys.readouterr()
     assert "journal_not_written" in logged.out + logged.err
 
@@ -181,13 +181,13 @@ class Deciding:
     [
         ({}, ["ignored", "stored"]),
         ({"is_noted": lambda _: False}, []),
-        ({"is_noted": lambda outcome: isinstance(outcome, Ignored)}, ["ignored"]),
+        ({"is_noted": lambda outcome: outcome.kind == "ignored"}, ["ignored"]),
     ],
 )
 async def test_a_handler_keeps_its_interface_and_the_chosen_outcomes_are_noted(
     pool: asyncpg.Pool, chosen: dict[str, Any], noted: list[str]
 ) -> None:
-    inner = Deciding(STORED, Ignored("old"), DeadLettered("invalid_event"))
+    inner = Deciding(Outcome.STORED, Outcome.ignored("old"), Outcome.dead_lettered("invalid_event"))
     handler = JournalingHandler(inner, Journal(pool), **chosen)  # type: ignore[arg-type]
     records = batch(*(message(f"m{number}") for number in range(3)))
     assert await handler.handle(records) == inner.outcomes
@@ -202,5 +202,5 @@ async def test_a_handler_keeps_its_interface_and_the_chosen_outcomes_are_noted(
 
 async def test_a_record_without_an_event_or_a_project_is_not_noted(pool: asyncpg.Pool) -> None:
     tombstone = record(message("m1"))._replace(event=object())
-    await Journal(pool).note([tombstone, object()], [STORED, STORED])
+    await Journal(pool).note([tombstone, object()], [Outcome.STORED, Outcome.STORED])
     assert await pool.fetchval("select count(*) from journal") == 0

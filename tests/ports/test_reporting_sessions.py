@@ -16,7 +16,7 @@ from reporting.dashboard.routes import pages_router
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
-from servicekit.log.outcome import STORED, UNCHANGED
+from servicekit.log.outcome import Outcome
 from servicekit.web.auth import Caller
 from tests.support.reporting_client import CALLERS, client
 from tests.support.reporting_events import START, batch, feedback
@@ -65,8 +65,8 @@ async def ask(read_models: asyncpg.Pool, token: str = "tenant", tenant: str = "a
 
 
 async def test_ratings_are_counted_by_day_and_length(read_models: asyncpg.Pool) -> None:
-    assert set(await take(read_models, *SAID, feedback("f1"))) == {STORED}
-    assert await take(read_models, SAID[0], feedback("f1"), SAID[1]) == [UNCHANGED] * 3
+    assert set(await take(read_models, *SAID, feedback("f1"))) == {Outcome.STORED}
+    assert await take(read_models, SAID[0], feedback("f1"), SAID[1]) == [Outcome.UNCHANGED] * 3
     found = (await ask(read_models)).json()
     assert found["totals"] == {"sessions": 4, "positive": 2, "negative": 1, "skipped": 1, "share": 2 / 3}
     assert [(one["start"][:10], one["sessions"], one["share"]) for one in found["buckets"]] == [

@@ -14,7 +14,7 @@ from reporting.queries.counts import totals
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.projection import FeedbackRow
 from reporting.read_models.store_postgres import PostgresReadModels
-from servicekit.log.outcome import STORED, UNCHANGED, Ignored
+from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone
 from tests.support.reporting_events import START, batch, feedback, message, reply
 
@@ -41,8 +41,8 @@ def counts(
 
 async def test_a_thumb_up_counts_once(projector: ProjectionHandler, read_models: asyncpg.Pool) -> None:
     thumb = feedback("f1", reaction="ok")
-    assert await projector.handle(batch(thumb, thumb)) == [STORED, UNCHANGED]
-    assert await projector.handle(batch(thumb)) == [UNCHANGED]
+    assert await projector.handle(batch(thumb, thumb)) == [Outcome.STORED, Outcome.UNCHANGED]
+    assert await projector.handle(batch(thumb)) == [Outcome.UNCHANGED]
     assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
 
 
@@ -51,8 +51,8 @@ async def test_a_higher_revision_holds_and_a_lower_one_is_superseded(
 ) -> None:
     newer = feedback("f1", revision=5, reaction="not_ok")
     older = feedback("f1", revision=4, reaction="ok")
-    assert await projector.handle(batch(newer)) == [STORED]
-    assert await projector.handle(batch(older)) == [Ignored("superseded")]
+    assert await projector.handle(batch(newer)) == [Outcome.STORED]
+    assert await projector.handle(batch(older)) == [Outcome.ignored("superseded")]
     assert await totals(read_models) == counts(conversations=1, user=1, not_ok=1)
 
 
@@ -60,7 +60,7 @@ async def test_a_new_revision_that_shows_the_same_changes_nothing_shown(
     projector: ProjectionHandler, read_models: asyncpg.Pool
 ) -> None:
     await projector.handle(batch(feedback("f1", revision=1, reaction="ok")))
-    assert await projector.handle(batch(feedback("f1", revision=2, reaction="ok"))) == [UNCHANGED]
+    assert await projector.handle(batch(feedback("f1", revision=2, reaction="ok"))) == [Outcome.UNCHANGED]
     assert await read_models.fetchval("select revision from feedbacks") == 2
 
 
@@ -118,8 +118,10 @@ async def test_two_people_and_two_machines_on_one_turn_all_count(
 
 async def test_a_reply_is_kept_and_counts_nowhere(projector: ProjectionHandler, read_models: asyncpg.Pool) -> None:
     said = feedback("f1", kind="implicit", revision=2, text="And in May?")
-    assert await projector.handle(batch(said, said)) == [STORED, UNCHANGED]
-    assert await projector.handle(batch(feedback("f1", kind="implicit", text="And?"))) == [Ignored("superseded")]
+    assert await projector.handle(batch(said, said)) == [Outcome.STORED, Outcome.UNCHANGED]
+    assert await projector.handle(batch(feedback("f1", kind="implicit", text="And?"))) == [
+        Outcome.ignored("superseded")
+    ]
     assert await totals(read_models) == counts()
     assert await read_models.fetchval("select count(*) from feedbacks") == 0
     assert await read_models.fetchval("select count(*) from stale_hours") == 0
@@ -158,9 +160,9 @@ async def test_a_message_shows_its_latest_version_at_the_place_of_its_first(
     projector: ProjectionHandler, read_models: asyncpg.Pool
 ) -> None:
     first, later = message("m1", content="first", at=100), message("m1", content="third", at=101)
-    assert await projector.handle(batch(first)) == [STORED]
-    assert await projector.handle(batch(later)) == [STORED]
-    assert await projector.handle(batch(first)) == [UNCHANGED]
+    assert await projector.handle(batch(first)) == [Outcome.STORED]
+    assert await projector.handle(batch(later)) == [Outcome.STORED]
+    assert await projector.handle(batch(first)) == [Outcome.UNCHANGED]
     (held,) = await read_models.fetch("select content, occurred_at from messages")
     assert tuple(held) == ("third", first.occurred_at)
 
@@ -191,7 +193,7 @@ async def test_two_conversations_may_count_their_messages_alike(
     projector: ProjectionHandler, read_models: asyncpg.Pool
 ) -> None:
     events = [message("1", conversation=conversation, content=conversation) for conversation in ("c1", "c2")]
-    assert await projector.handle(batch(*events)) == [STORED, STORED]
+    assert await projector.handle(batch(*events)) == [Outcome.STORED, Outcome.STORED]
     held = await read_models.fetch("select conversation_id, content from messages order by 1")
     assert list(map(tuple, held)) == [("c1", "c1"), ("c2", "c2")]
 
@@ -203,10 +205,10 @@ async def test_a_reply_event_is_a_message_and_both_are_one(
         message("q1", content="It was cancelled.", at=1, turn="t2"),
         reply("q1", "It was cancelled.", at=2),
     )
-    assert await projector.handle(batch(answered)) == [STORED]
+    assert await projector.handle(batch(answered)) == [Outcome.STORED]
     assert await read_models.fetchval("select content from messages") == "It was cancelled."
-    assert await projector.handle(batch(question)) == [STORED]
-    assert await projector.handle(batch(answered)) == [UNCHANGED]
+    assert await projector.handle(batch(question)) == [Outcome.STORED]
+    assert await projector.handle(batch(answered)) == [Outcome.UNCHANGED]
     (held,) = await read_models.fetch("select count(*), min(turn_id) from messages")
     assert tuple(held) == (1, "t2")
 
@@ -221,12 +223,12 @@ async def test_outcomes_stand_in_the_batchs_order(projector: ProjectionHandler) 
         feedback("f2", revision=1, reaction="ok"),
     )
     assert await projector.handle(mixed) == [
-        STORED,
-        Ignored("superseded"),
-        STORED,
-        STORED,
-        UNCHANGED,
-        Ignored("superseded"),
+        Outcome.STORED,
+        Outcome.ignored("superseded"),
+        Outcome.STORED,
+        Outcome.STORED,
+        Outcome.UNCHANGED,
+        Outcome.ignored("superseded"),
     ]
 
 
@@ -253,7 +255,7 @@ async def test_a_forgotten_feedback_is_gone_and_stays_gone(
 ) -> None:
     gone, other = feedback("f1", reaction="ok", revision=7), feedback("f2", user="bob", reaction="ok")
     await projector.handle(batch(gone, other))
-    assert await projector.handle([tombstone(str(gone.feedback_id), "8")]) == [STORED]
+    assert await projector.handle([tombstone(str(gone.feedback_id), "8")]) == [Outcome.STORED]
     assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
     await projector.handle(batch(gone))
     assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
@@ -292,7 +294,7 @@ async def test_a_batch_whose_last_write_fails_changes_nothing(
     assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
     assert await read_models.fetchval("select count(*) from messages") == 0
     await read_models.execute("alter table sessions drop constraint none")
-    assert await projector.handle(mixed) == [STORED] * 4
+    assert await projector.handle(mixed) == [Outcome.STORED] * 4
     assert await read_models.fetchval("select user_id from effective") == "bob"
 
 

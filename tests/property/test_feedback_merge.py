@@ -11,7 +11,7 @@ from contracts.erasure import ERASURE_MARGIN as MARGIN
 from feedback.erasure import forget
 from feedback.merge import SUPERSEDED, merge, outcome_of, revise
 from feedback.model import Change, Entry, Payload, Record, Stamp
-from servicekit.log.outcome import STORED, UNCHANGED
+from servicekit.log.outcome import Outcome
 from tests.support.feedback_events import START, key
 
 SLOTS = st.sampled_from(["👍", "👎", "❤"])
@@ -116,9 +116,9 @@ def test_an_outcome_says_whether_the_shown_value_changed(changes: list[Change], 
 
     outcome = outcome_of(before, after, change)
     if shown(before) != shown(after):
-        assert outcome == STORED
+        assert outcome == Outcome.STORED
     if after is before:
-        assert outcome in (UNCHANGED, SUPERSEDED)
+        assert outcome in (Outcome.UNCHANGED, SUPERSEDED)
 
 
 @given(st.lists(a_change(), min_size=1, max_size=6), st.integers(-2, 5), st.data())

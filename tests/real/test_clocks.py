@@ -21,7 +21,7 @@ from contracts.instants import MINUTE, format_instant, parse_instant
 from feedback.settings import FeedbackSettings
 from servicekit.clock import SystemClock
 from servicekit.log.messages import Message
-from servicekit.log.outcome import DeadLettered, Observation
+from servicekit.log.outcome import Observation
 from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, ServiceContext
 from servicekit.web.application import application, guarded
@@ -66,7 +66,7 @@ class Pair:
 
     @property
     def set_aside(self) -> list[Observation]:
-        return [one for one in self.seen if isinstance(one.outcome, DeadLettered)]
+        return [one for one in self.seen if one.outcome.kind == "dead_lettered"]
 
 
 @pytest_asyncio.fixture

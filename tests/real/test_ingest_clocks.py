@@ -16,7 +16,7 @@ import chat_bridge.service
 from chat_bridge.settings import ChatBridgeSettings
 from contracts.instants import MINUTE, format_instant
 from servicekit.clock import SystemClock
-from servicekit.log.outcome import DeadLettered, Observation
+from servicekit.log.outcome import Observation
 from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, ServiceContext
 from servicekit.web.application import application, guarded
@@ -76,5 +76,5 @@ async def test_only_the_logs_time_calls_an_event_future(own_database: str, tmp_p
     for answer in answers.values():
         assert (answer["accepted"], answer["refused_total"]) == (2, 2)
         assert [(one["line"], one["reason"]) for one in answer["refused"]] == [(3, "future"), (4, "invalid_event")]
-    letters = [one for one in seen if isinstance(one.outcome, DeadLettered)]
-    assert [one.outcome.reason for one in letters if isinstance(one.outcome, DeadLettered)] == ["future", "future"]
+    letters = [one for one in seen if one.outcome.kind == "dead_lettered"]
+    assert [one.outcome.reason for one in letters if one.outcome.kind == "dead_lettered"] == ["future", "future"]

@@ -24,7 +24,7 @@ from servicekit.log.dead_letters import dead_letter, joined_records
 from servicekit.log.handler import Handler
 from servicekit.log.messages import Producer
 from servicekit.log.observing import observe_all
-from servicekit.log.outcome import TOMBSTONE, DeadLettered, Ignored, Observer, Outcome
+from servicekit.log.outcome import TOMBSTONE, Observer, Outcome
 from servicekit.log.records import RawRecord, Received, Tombstone, Unreadable, as_tombstone, read
 from servicekit.log.redacting import redacted_records
 from servicekit.log.stall import Stall
@@ -197,7 +197,7 @@ class Delivery:
             [
                 Unreadable(raw, outcome.reason, one.detail if isinstance(one, Unreadable) else "")
                 for raw, one, outcome in zip(records, read_ones, outcomes, strict=False)
-                if isinstance(outcome, DeadLettered)
+                if outcome.kind == "dead_lettered"
             ]
         )
         observe_all(self._observers, self.group, records, outcomes)
@@ -233,7 +233,7 @@ class Delivery:
         if not isinstance(refused, Unreadable):
             return TOMBSTONE
         kept = refused.raw.coordinates.topic in self._keeps
-        return DeadLettered(refused.reason, refused.detail) if kept else Ignored("set_aside_elsewhere")
+        return Outcome.dead_lettered(refused.reason, refused.detail) if kept else Outcome.ignored("set_aside_elsewhere")
 
     async def _persist(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         """Handle the batch, waiting for the end of any outage; bisect it if the batch itself fails."""
@@ -297,7 +297,7 @@ class Delivery:
         else:
             self.breaker.handled({batch[0].topic: 1})
         self.stall.mark_progress()
-        return [DeadLettered(reason)]
+        return [Outcome.dead_lettered(reason)]
 
     async def _hold_if_all_fail(self, topic: str) -> None:
         """Hold the group if bugs in a row suggest that every record of `topic` fails, and no witness succeeds.

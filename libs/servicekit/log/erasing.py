@@ -19,7 +19,7 @@ from contracts.topics import ERASURE_CONFIRMED, ERASURE_REQUESTED
 from servicekit.erasure_guard import PersonErased, guarded
 from servicekit.log.handler import Handler
 from servicekit.log.messages import Message, Producer
-from servicekit.log.outcome import ERASED, STORED, TOMBSTONE, UNCHANGED, Outcome
+from servicekit.log.outcome import ERASED, TOMBSTONE, Outcome
 from servicekit.log.records import Received, Tombstone, Unreadable
 
 
@@ -118,7 +118,9 @@ class ErasingHandler(Handler):
                 for index, one in found.items()
             ]
         )
-        return outcomes | {index: STORED if one.person in noted else UNCHANGED for index, one in found.items()}
+        return outcomes | {
+            index: Outcome.STORED if one.person in noted else Outcome.UNCHANGED for index, one in found.items()
+        }
 
     async def _repeat(self, people: Collection[Person], before: ErasedAt) -> None:
         """Erase the batch's writes of people who were erased concurrently."""

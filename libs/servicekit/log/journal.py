@@ -22,7 +22,7 @@ from contracts.topics import FOREIGN
 from contracts.where import FOUND_LIMIT
 from servicekit.db.sql import SQL
 from servicekit.log.handler import Handler
-from servicekit.log.outcome import DeadLettered, Outcome, kind_of, reason_of
+from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received, Unreadable
 from servicekit.logging import frames, logger
 
@@ -49,7 +49,7 @@ class Journal:
         rows = [
             self._row(received, outcome)
             for received, outcome in zip(batch, outcomes, strict=True)
-            if isinstance(received, Received) and not isinstance(outcome, DeadLettered)
+            if isinstance(received, Received) and outcome.kind != "dead_lettered"
             if hasattr(received.event, "project")
         ]
         await self._append(rows)
@@ -61,7 +61,7 @@ class Journal:
     async def settle(self, settled: Collection[tuple[Event, str, Outcome]]) -> None:
         """Store the outcomes of records that had waited: event, coordinates and outcome of each."""
         rows = sorted(
-            (event.event_id, at, event.tenant, event.project, kind_of(outcome), reason_of(outcome))
+            (event.event_id, at, event.tenant, event.project, outcome.kind, outcome.reason)
             for event, at, outcome in settled
         )
         if rows:
@@ -80,7 +80,7 @@ class Journal:
         cause = None if raw.coordinates.topic in FOREIGN else header(raw.headers, CAUSE)
         place = (event.event_id, str(raw.coordinates), event.tenant, event.project, cause)
         conversation, message = _about(event.__class__)(event)
-        return (*place, conversation, message, self._feedback_of(event), kind_of(outcome), reason_of(outcome), "")
+        return (*place, conversation, message, self._feedback_of(event), outcome.kind, outcome.reason, "")
 
 
 @cache

@@ -10,7 +10,7 @@ from servicekit.log.dead_letters import dead_letter
 from servicekit.log.journal import Journal
 from servicekit.log.messages import Producer
 from servicekit.log.observing import observe
-from servicekit.log.outcome import DeadLettered, Observation, Observer, Outcome
+from servicekit.log.outcome import Observation, Observer, Outcome
 from servicekit.log.records import Received, Unreadable
 
 NoteSetAside = Callable[[Sequence[Unreadable]], Awaitable[None]]
@@ -39,11 +39,11 @@ class LateOutcomes:
         self._note_set_aside = note_set_aside
 
     async def set_aside(self, late: Sequence[Late]) -> None:
-        """Write the dead letters of the outcomes that are DeadLettered; acknowledged on return."""
+        """Write the dead letters of dead-lettered records. They are acknowledged on return."""
         refused = [
             Unreadable(received.raw, outcome.reason, outcome.detail)
             for received, outcome in late
-            if isinstance(outcome, DeadLettered)
+            if outcome.kind == "dead_lettered"
         ]
         await self._producer.send(
             [dead_letter(one.raw, service=self._group, reason=one.reason, error_class="permanent") for one in refused]

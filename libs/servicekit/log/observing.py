@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from contracts.topics import Consumer
 from servicekit import metrics
-from servicekit.log.outcome import Observation, Observer, Outcome, kind_of, reason_of
+from servicekit.log.outcome import Observation, Observer, Outcome
 from servicekit.log.records import RawRecord, cause_of
 
 
 def observe(observers: Sequence[Observer], observation: Observation) -> None:
     """Count an outcome and pass it to every observer."""
     outcome = observation.outcome
-    metrics.RECORDS.labels(observation.group, observation.topic, kind_of(outcome), reason_of(outcome)).inc()
+    metrics.RECORDS.labels(observation.group, observation.topic, outcome.kind, outcome.reason).inc()
     for observer in observers:
         observer(observation)
 
@@ -25,7 +25,7 @@ def observe_all(
     """Observe the records of a batch, with one counter update per topic and outcome."""
     topics = [raw.coordinates.topic for raw in records]
     for (topic, outcome), count in Counter(zip(topics, outcomes, strict=True)).items():
-        metrics.RECORDS.labels(group, topic, kind_of(outcome), reason_of(outcome)).inc(count)
+        metrics.RECORDS.labels(group, topic, outcome.kind, outcome.reason).inc(count)
     for observer in observers:
         for raw, topic, outcome in zip(records, topics, outcomes, strict=True):
             observer(Observation(group, topic, cause_of(raw), outcome))

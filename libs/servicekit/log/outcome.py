@@ -1,57 +1,55 @@
-"""Outcomes of records: one closed union for metrics, logs and the file of outcomes. Pure."""
+"""Outcomes of records, for metrics, logs, journals and the file of outcomes. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple, Self
 
 from contracts.topics import Consumer
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """A visible or forwarded value has changed."""
+class Outcome:
+    """The result of handling one record.
 
+    | kind | meaning |
+    |---|---|
+    | stored | a visible or forwarded value has changed: `Outcome.STORED` |
+    | unchanged | the record repeats one that was processed before: `Outcome.UNCHANGED` |
+    | ignored | understood, without effect |
+    | parked | the record waits for another one that has not arrived |
+    | dead_lettered | the record cannot be processed and was written to the dead letters |
 
-@dataclass(frozen=True, slots=True)
-class Unchanged:
-    """The record repeats one that was processed before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ignored:
-    """Understood, without effect. `reason` is a short name, never user text."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Parked:
-    """The record waits for another one that has not arrived."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class DeadLettered:
-    """The record cannot be processed and was written to the dead letters.
-
-    `reason` is a short name. `detail` names the invalid field and the rule, for people to read; comparisons ignore it.
-    Neither contains user text.
+    `reason` is a short name, empty for the first two kinds. `detail` names the invalid field and the rule, for people
+    to read; comparisons ignore it. Neither contains user text.
     """
 
-    reason: str
+    kind: Literal["stored", "unchanged", "ignored", "parked", "dead_lettered"]
+    reason: str = ""
     detail: str = field(default="", compare=False)
 
+    STORED: ClassVar[Outcome]
+    UNCHANGED: ClassVar[Outcome]
 
-Outcome = Stored | Unchanged | Ignored | Parked | DeadLettered
+    @classmethod
+    def ignored(cls, reason: str) -> Self:
+        return cls("ignored", reason)
 
-STORED = Stored()
-UNCHANGED = Unchanged()
-ERASED = Ignored("erased")
+    @classmethod
+    def parked(cls, reason: str) -> Self:
+        return cls("parked", reason)
+
+    @classmethod
+    def dead_lettered(cls, reason: str, detail: str = "") -> Self:
+        return cls("dead_lettered", reason, detail)
+
+
+Outcome.STORED = Outcome("stored")
+Outcome.UNCHANGED = Outcome("unchanged")
+ERASED = Outcome.ignored("erased")
 """Outcome of a record that its author's erasure covers."""
-TOMBSTONE = Ignored("tombstone")
+TOMBSTONE = Outcome.ignored("tombstone")
 """The outcome of tombstones for handlers that ignore them."""
 
 
@@ -65,22 +63,3 @@ class Observation(NamedTuple):
 
 
 Observer = Callable[[Observation], None]
-
-
-def reason_of(outcome: Outcome) -> str:
-    """Return the outcome's reason, empty if it has none."""
-    return "" if isinstance(outcome, Stored | Unchanged) else outcome.reason
-
-
-def kind_of(outcome: Outcome) -> str:
-    """Return the outcome's name in metrics and logs: stored, unchanged, ignored, parked or dead_lettered."""
-    return _KINDS[type(outcome)]
-
-
-_KINDS: dict[type[Outcome], str] = {
-    Stored: "stored",
-    Unchanged: "unchanged",
-    Ignored: "ignored",
-    Parked: "parked",
-    DeadLettered: "dead_lettered",
-}

@@ -1,14 +1,14 @@
 """Permissions of all routes: one row for each route; a route without a row is refused.
 
-A service declares its rows beside its routes and hands them over in its `Surface`:
+A service declares its rows on its page, next to the router:
 
-    PERMISSIONS: Permissions = {("POST", "/things/{tenant}/{project}/{thing_id:segment}/search"): needs(READ)}
+    Serves(..., {("POST", "/things/{tenant}/{project}/{thing_id:segment}/search"): READ})
 
-The key is the method and the path as the route is declared with. `needs(READ)` names scopes of which one suffices,
-`needs()` asks for any token (the route keeps to what is the caller's own, see `Caller.person`), and
-`needs(token=False)` for none. A template with
-`{tenant}` is open to tokens of that tenant only, one with `{project}` too to tokens of that project; one without
-`{project}` asks for a token of all the tenant's projects. Every parameter is written `{name:segment}` in the route.
+The key is the method and the path with which the route is declared. The value is a scope, or a tuple of scopes of which
+one suffices. "any token" accepts tokens without scopes; the route then limits itself to the caller's own data (see
+`Caller.person`). "no token" makes the route public. A path with `{tenant}` is open only to tokens of that tenant, one
+with `{project}` only to tokens of that project. A path with `{tenant}` and without `{project}` requires a token of all
+the tenant's projects. Every parameter is written `{name:segment}` in the route.
 
 The guard (`guard.py`) holds every request to this table; no route checks a scope, tenant or project of its path itself.
 """
@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from contracts.scopes import ALL_SCOPES
 from servicekit.web.auth import Caller
 from servicekit.web.paths import template_of
 
@@ -58,6 +59,21 @@ def needs(*scopes: str, token: bool = True) -> Need:
     Without scopes any valid token suffices; with `token=False` everybody may call the route.
     """
     return Need(public=not token, scopes=frozenset(scopes))
+
+
+def need_of(access: str | tuple[str, ...]) -> Need:
+    """Return the requirement that a service's page states: scopes, "any token" or "no token".
+
+    Raises ValueError for an unknown scope, and for no scope.
+    """
+    if access == "no token":
+        return PUBLIC
+    if access == "any token":
+        return needs()
+    scopes = (access,) if isinstance(access, str) else access
+    if not scopes or not ALL_SCOPES.issuperset(scopes):
+        raise ValueError(f"{access!r} is neither a scope nor 'any token' nor 'no token'")
+    return needs(*scopes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import structlog
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
@@ -15,11 +16,11 @@ from chat_bridge.ingest import IngestProject, ValidLine, check_line
 from chat_bridge.intake import Intake
 from chat_bridge.metrics import SOURCE_REQUESTS
 from chat_bridge.sources.source import NotUnderstood, Payload, SignedRequest, Source, SourceAnswer, SourceKind
-from servicekit import RequestRefused, Routes, logger
+from servicekit import RequestRefused, Routes
 
 SOURCE_LIMIT = 1024 * 1024
 """Size limit of a request body, in bytes."""
-log = logger("chat_bridge")
+log = structlog.get_logger(part="chat_bridge")
 
 
 class SourceOutcome(BaseModel):

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from contracts.feedback import FeedbackCreated
 from feedback.aggregates.model import CountedVerdict, erased_verdict, newest_verdicts, verdict_of
-from servicekit import STORED, UNCHANGED, Handler, Ignored, Outcome, Received, Tombstone
+from servicekit import Handler, Outcome, Received, Tombstone
 
-NO_VERDICT = Ignored("no_verdict")
+NO_VERDICT = Outcome.ignored("no_verdict")
 
 
 class VerdictStore(Protocol):
@@ -28,4 +28,6 @@ class VerdictHandler(Handler, tombstones=True):
         newest = newest_verdicts(found)
         written = await self._store.take(newest)
         stored = {id(one) for one in newest if one.feedback_id in written}
-        return [NO_VERDICT if one is None else STORED if id(one) in stored else UNCHANGED for one in found]
+        return [
+            NO_VERDICT if one is None else Outcome.STORED if id(one) in stored else Outcome.UNCHANGED for one in found
+        ]

@@ -7,19 +7,21 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
+import structlog
+
 from inference import metrics
 from inference.llm_gate.answer import LlmAnswer, WrongAnswer, answer_in
 from inference.llm_gate.endpoint import EndpointFailed
 from inference.llm_gate.question import LlmQuestion
 from inference.llm_gate.store import Digest
-from servicekit import CircuitBreaker, Clock, logger
+from servicekit import CircuitBreaker, Clock
 
 Reason = Literal["slow", "broken", "wrong", "open", "late"]
 """Reason of a missing answer: deadline of the question exceeded, no valid HTTP response, an invalid answer, the circuit
 breaker is open, or deadline of the batch exceeded.
 """
 
-log = logger("llm_gate")
+log = structlog.get_logger(part="llm_gate")
 
 
 class Unanswered(NamedTuple):

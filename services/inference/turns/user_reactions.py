@@ -8,9 +8,9 @@ from uuid import UUID
 from contracts.feedback import FeedbackCreated
 from inference.turns.rules import TurnKey, status_of
 from inference.turns.store import TurnIndex, UserReaction
-from servicekit import STORED, UNCHANGED, Handler, Ignored, Outcome, Received, Tombstone
+from servicekit import Handler, Outcome, Received, Tombstone
 
-NO_REACTION = Ignored("no_reaction_of_a_person")
+NO_REACTION = Outcome.ignored("no_reaction_of_a_person")
 
 
 class UserReactionHandler(Handler, tombstones=True):
@@ -68,5 +68,5 @@ def _forgotten(one: Tombstone) -> UUID | None:
 
 def _outcome(one: UserReaction | UUID | None, newest: dict[UUID, UserReaction], news: set[UUID]) -> Outcome:
     if isinstance(one, UserReaction):
-        return STORED if one.feedback_id in news and newest.get(one.feedback_id) is one else UNCHANGED
-    return NO_REACTION if one is None else STORED
+        return Outcome.STORED if one.feedback_id in news and newest.get(one.feedback_id) is one else Outcome.UNCHANGED
+    return NO_REACTION if one is None else Outcome.STORED

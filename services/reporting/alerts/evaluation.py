@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 from uuid import uuid4
 
+import structlog
+
 from agent_feedback_kit.deadlines import within
 from contracts.instants import MINUTE, format_instant
 from reporting.alerts.decisions import AlertEvidence, AlertFinding, AlertState, findings
@@ -18,7 +20,7 @@ from reporting.alerts.settings_file import AlertSettings, DigestSettings
 from reporting.alerts.store import AlertRow, AlertTransaction, alert_states, stored_rules
 from reporting.queries.selection import Project
 from reporting.sql import SQL
-from servicekit import Clock, Database, logger
+from servicekit import Clock, Database
 
 BEHIND: Final = 1_000
 """Records waiting in the log above which the reports are too old for decisions."""
@@ -26,7 +28,7 @@ _HEALTH_SECONDS: Final = 5.0
 _LETTER_MINUTES: Final = 60
 _NEVER: Final = AlertState()
 T = TypeVar("T")
-log = logger("alerts")
+log = structlog.get_logger(part="alerts")
 
 
 class AlertEvaluator:

@@ -9,6 +9,8 @@ import ssl
 from email.message import EmailMessage
 from typing import Any, Final
 
+import structlog
+
 from contracts.instants import SECOND
 from reporting.alerts.messages import Announcement
 from reporting.alerts.notifiers import NOTIFIERS
@@ -19,12 +21,12 @@ from reporting.egress.webhooks.addresses import NotAllowed, address_of
 from reporting.egress.webhooks.courier import ATTEMPT_SECONDS
 from reporting.egress.webhooks.schedule import next_attempt
 from reporting.egress.webhooks.sending import AttemptResult, CheckedHttp
-from servicekit import Clock, logger
+from servicekit import Clock
 
 _AT_ONCE: Final = 8
 NO_CHANNEL: Final = AttemptResult("no_channel", gone=True)
 """Outcome for a channel that is no longer in the file."""
-log = logger("alerts")
+log = structlog.get_logger(part="alerts")
 
 
 class AlertCourier:

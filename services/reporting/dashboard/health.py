@@ -7,9 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import structlog
+
 from agent_feedback_kit.deadlines import within
 from contracts.instants import SECOND
-from servicekit import Clock, logger
+from servicekit import Clock
 
 Health = Callable[[], Awaitable[dict[str, Any]]]
 """Function that returns `{"lag": {group: records}, "parked": events, "dead_letters": {reason: letters},
@@ -17,7 +19,7 @@ Health = Callable[[], Awaitable[dict[str, Any]]]
 
 _SECONDS = 2.0
 _BEHIND = 1_000
-log = logger("reporting")
+log = structlog.get_logger(part="reporting")
 
 
 @dataclass(frozen=True, slots=True)

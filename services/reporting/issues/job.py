@@ -7,11 +7,12 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 import asyncpg
+import structlog
 
 from contracts.instants import DAY
 from reporting.issues.store import AgentScope
 from reporting.sql import SQL
-from servicekit import Clock, logger
+from servicekit import Clock
 
 if TYPE_CHECKING:
     from detector.encoders.embedder import Embedder
@@ -24,7 +25,7 @@ _FEW: Final = 5
 _SHARE: Final = 10
 """One of so many turns without an issue is enough, between the two numbers."""
 _PACKAGES: Final = ("numpy", "sklearn", "wordllama")
-log = logger("reporting")
+log = structlog.get_logger(part="reporting")
 
 
 class IssueJob:

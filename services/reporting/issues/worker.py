@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import asyncpg
+import structlog
 
 from contracts.instants import DAY
 from detector.encoders.embedder import Embedder, Vectors
@@ -18,7 +19,7 @@ from reporting.issues.words import titles, words_of
 from reporting.queries.selection import Project
 from reporting.read_models.database import Connection
 from reporting.sql import SQL
-from servicekit import Clock, logger
+from servicekit import Clock
 
 _AT_ONCE: Final = 200
 """Maximum number of changed turns in one transaction."""
@@ -32,7 +33,7 @@ _WELL_RECEIVED: Final = 12
 """Maximum number of accepted turns that are noted for an issue: some may be rejected before the next count."""
 _TEXT: Final = 1_000
 """Maximum length of an encoded text in characters: the beginning of a message, the end of an answer."""
-log = logger("reporting")
+log = structlog.get_logger(part="reporting")
 
 
 class IssueWorker:

@@ -19,7 +19,7 @@ from reporting.read_models.projection import (
     session_row,
 )
 from reporting.read_models.store import ReadModelStore
-from servicekit import STORED, UNCHANGED, Handler, Outcome, Received, Tombstone
+from servicekit import Handler, Outcome, Received, Tombstone
 
 _MESSAGES: Final = frozenset(get_args(MessageEvent))
 
@@ -57,11 +57,11 @@ class ProjectionHandler(Handler, tombstones=True):
         )
         of_messages = iter(message_outcomes(messages, applied.written))
         of_feedbacks = iter(feedback_outcomes(feedbacks, applied.before))
-        of_sessions = iter([STORED if row.id in applied.rated else UNCHANGED for row in rated])
+        of_sessions = iter([Outcome.STORED if row.id in applied.rated else Outcome.UNCHANGED for row in rated])
 
         def outcome(event: Any) -> Outcome:
             if event is None:
-                return STORED
+                return Outcome.STORED
             if type(event) is FeedbackSessionCreated:
                 return next(of_sessions)
             return next(of_messages if type(event) in _MESSAGES else of_feedbacks)

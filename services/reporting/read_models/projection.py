@@ -18,9 +18,9 @@ from contracts.feedback import FeedbackCreated, FeedbackSessionCreated
 from contracts.ids import derived_id
 from contracts.sources import REVIEW
 from contracts.versions import MessageEvent, message_in, place_of, version_of
-from servicekit import STORED, UNCHANGED, Ignored, Outcome, Tombstone
+from servicekit import Outcome, Tombstone
 
-SUPERSEDED = Ignored("superseded")
+SUPERSEDED = Outcome.ignored("superseded")
 
 MessageKey = tuple[str, str, str, str]
 """Tenant, project, conversation id, message id."""
@@ -256,10 +256,10 @@ def feedback_outcomes(rows: Sequence[FeedbackRow], before: Mapping[UUID, Feedbac
     for row in rows:
         was = held.get(row.feedback_id)
         if was is not None and row.revision <= was.revision:
-            outcomes.append(UNCHANGED if row.revision == was.revision else SUPERSEDED)
+            outcomes.append(Outcome.UNCHANGED if row.revision == was.revision else SUPERSEDED)
             continue
         held[row.feedback_id] = row
-        outcomes.append(STORED if was is None or was.values != row.values else UNCHANGED)
+        outcomes.append(Outcome.STORED if was is None or was.values != row.values else Outcome.UNCHANGED)
     return outcomes
 
 
@@ -273,5 +273,5 @@ def message_outcomes(rows: Sequence[MessageRow], written: set[MessageKey]) -> li
         takes = row.key in written and after != held
         if takes:
             taken[row.key] = after
-        outcomes.append(STORED if takes else UNCHANGED)
+        outcomes.append(Outcome.STORED if takes else Outcome.UNCHANGED)
     return outcomes

@@ -11,12 +11,12 @@ import asyncpg
 from contracts.instants import format_instant
 from contracts.where import CountedIn, FeedbackState
 from reporting.sql import SQL
-from servicekit import Ignored, Outcome
+from servicekit import Outcome
 
 
 def is_noted(outcome: Outcome) -> bool:
     """Return True if the journal gets a record of this outcome. The tables show the effect of the others."""
-    return isinstance(outcome, Ignored)
+    return outcome.kind == "ignored"
 
 
 def feedback_of(event: Any) -> UUID | None:

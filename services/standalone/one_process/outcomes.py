@@ -8,16 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from contracts.topics import INBOUND_TOPICS
-from servicekit.log.outcome import DeadLettered, Ignored, Observation, Outcome, Parked, Stored, Unchanged, reason_of
+from servicekit.log.outcome import Observation, Outcome
 from standalone.one_process.replay import RejectedLine, ReplayResult
 
 _INBOUND = frozenset(topic.name for topic in INBOUND_TOPICS)
-_NAMES: dict[type[Outcome], str] = {
-    Stored: "good",
-    Unchanged: "duplicate",
-    Ignored: "ignored",
-    Parked: "parked",
-}
+_NAMES = {"stored": "good", "unchanged": "duplicate", "ignored": "ignored", "parked": "parked"}
+"""Names in the file by kind of outcome."""
 
 
 class Outcomes:
@@ -37,10 +33,10 @@ class Outcomes:
 
     def __call__(self, observation: Observation) -> None:
         group, topic, outcome = observation.group, observation.topic, observation.outcome
-        if isinstance(outcome, DeadLettered):
+        if outcome.kind == "dead_lettered":
             self.dead_letters[topic] += 1
             self.letters_by_reason[outcome.reason] += 1
-        elif isinstance(outcome, Ignored) and group in ("chat_bridge", "feedback"):
+        elif outcome.kind == "ignored" and group in ("chat_bridge", "feedback"):
             self.ignored[outcome.reason] += 1
         if not self._keep:
             return
@@ -52,7 +48,7 @@ class Outcomes:
     def of(self, cause: str) -> Outcome | None:
         """Return the last outcome of the chat record at the coordinates `cause`, or None if there is none."""
         bridge = self._bridge.get(cause)
-        return self._derived.get(cause, bridge) if isinstance(bridge, Stored | None) else bridge
+        return self._derived.get(cause, bridge) if bridge is None or bridge.kind == "stored" else bridge
 
     def rows(self, account: ReplayResult) -> Iterator[dict[str, object]]:
         """Yield one row per line, in the files' order. Its `fate` is good, duplicate, ignored, parked or bad."""
@@ -66,15 +62,15 @@ class Outcomes:
             match self.of(places[line]):
                 case None:
                     yield row | {"fate": "ignored", "reason": "no outcome"}
-                case DeadLettered() as letter:
+                case Outcome(kind="dead_lettered") as letter:
                     yield RejectedLine(line, letter.reason, letter.detail).row()
                 case outcome:
-                    yield row | {"fate": _NAMES[type(outcome)], "reason": reason_of(outcome)}
+                    yield row | {"fate": _NAMES[outcome.kind], "reason": outcome.reason}
 
 
 def _note(noted: dict[str, Outcome], cause: str, outcome: Outcome) -> None:
     """Note an outcome, but keep the first one if a record is redelivered after a lost commit."""
-    if not (isinstance(outcome, Unchanged) and cause in noted):
+    if not (outcome.kind == "unchanged" and cause in noted):
         noted[cause] = outcome
 
 

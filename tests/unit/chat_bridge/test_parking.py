@@ -19,7 +19,7 @@ from contracts.topics import BY_NAME
 from servicekit.errors import LogUnavailable
 from servicekit.log.late_outcomes import LateOutcomes
 from servicekit.log.messages import Message, Written
-from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Observation, Outcome, Parked
+from servicekit.log.outcome import Observation, Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received, read
 from tests.support.hand_clock import HandClock
 from tests.support.logs import example
@@ -27,7 +27,7 @@ from tests.support.logs import example
 MESSAGE, REPLY, REACTION = "chat.message.ingested", "chat.message.reply.ingested", "chat.message.reaction.ingested"
 NAMES = {MESSAGE: "agent", REPLY: "reply", REACTION: "added"}
 DAYS_7 = 7 * 86_400
-WAITING = Parked("original_unknown")
+WAITING = Outcome.parked("original_unknown")
 
 
 class Log:
@@ -87,7 +87,7 @@ async def test_what_waits_too_long_becomes_a_letter_with_its_own_bytes() -> None
     assert headers["timestamp"] == "1700000000000000"
     assert await bridge.store.parked() == 0
     assert [(one.topic, one.cause, one.outcome) for one in bridge.observed] == [
-        (REPLY, f"{REPLY}:2:41", DeadLettered("original_never_came"))
+        (REPLY, f"{REPLY}:2:41", Outcome.dead_lettered("original_never_came"))
     ]
 
 
@@ -142,7 +142,7 @@ async def test_equal_ids_of_two_subjects_are_two_events(another: Received[Any], 
 async def test_of_equal_ids_with_different_content_both_are_forwarded() -> None:
     bridge = Bridge()
     first, edited = event(REPLY, 1, eventId="1"), event(REPLY, 2, eventId="1", content="Is there a later bus?")
-    assert await bridge.take(first, edited, event(REPLY, 3, eventId="1")) == [WAITING, WAITING, UNCHANGED]
+    assert await bridge.take(first, edited, event(REPLY, 3, eventId="1")) == [WAITING, WAITING, Outcome.UNCHANGED]
     await bridge.take(event(MESSAGE, 4))
     texts = [json.loads(message.value or b"")["replyContent"] for message in bridge.log.messages]
     assert sorted(texts) == ["Is there a later bus?", "Is there a later one?"]
@@ -238,9 +238,9 @@ async def test_a_released_event_is_forgotten_only_after_it_was_forwarded() -> No
 async def test_the_original_releases_what_waits_for_it_without_any_sweep(topic: str) -> None:
     bridge = Bridge()
     assert await bridge.take(event(topic, 1)) == [WAITING]
-    assert await bridge.take(event(MESSAGE, 2)) == [STORED]
+    assert await bridge.take(event(MESSAGE, 2)) == [Outcome.STORED]
     assert (len(bridge.topics), await bridge.store.parked()) == (1, 0)
-    assert [one.outcome for one in bridge.observed] == [STORED]
+    assert [one.outcome for one in bridge.observed] == [Outcome.STORED]
 
 
 async def test_an_original_that_comes_between_the_look_and_the_parking_releases_without_any_sweep() -> None:
@@ -254,7 +254,7 @@ async def test_an_original_that_comes_between_the_look_and_the_parking_releases_
 
     store = Between()
     bridge, elsewhere = Bridge(store), Bridge(store)
-    assert await bridge.take(event(REPLY, 1)) == [STORED]
+    assert await bridge.take(event(REPLY, 1)) == [Outcome.STORED]
     assert (bridge.topics, await store.parked()) == (["feedback.reply.received"], 0)
 
 
@@ -263,7 +263,7 @@ async def test_what_waited_for_a_persons_message_is_no_feedback() -> None:
     await bridge.take(event(REPLY, 1))
     await bridge.take(event(MESSAGE, 2, "human", messageId="msg-6", conversationId="conv-17"))
     assert (bridge.topics, await bridge.store.parked()) == ([], 0)
-    assert [one.outcome for one in bridge.observed] == [Ignored("not_about_an_agent")]
+    assert [one.outcome for one in bridge.observed] == [Outcome.ignored("not_about_an_agent")]
 
 
 async def test_a_tenant_whose_parking_is_full_gets_a_letter_and_others_still_wait() -> None:
@@ -271,10 +271,10 @@ async def test_a_tenant_whose_parking_is_full_gets_a_letter_and_others_still_wai
     assert await bridge.take(*(event(REPLY, number, originalMessageId="x") for number in range(3))) == [
         WAITING,
         WAITING,
-        DeadLettered("parking_full"),
+        Outcome.dead_lettered("parking_full"),
     ]
     assert await bridge.take(event(REPLY, 9, tenant="globex", originalMessageId="x")) == [WAITING]
-    assert await bridge.take(event(REPLY, 4, originalMessageId="x")) == [DeadLettered("parking_full")]
+    assert await bridge.take(event(REPLY, 4, originalMessageId="x")) == [Outcome.dead_lettered("parking_full")]
     assert await bridge.store.parked() == 3
 
 
@@ -284,7 +284,7 @@ async def test_what_is_parked_already_takes_no_second_place() -> None:
     assert await bridge.take(event(REPLY, 1)) == [WAITING]
     again = event(REPLY, 1)
     moved = Received(again.event, again.raw._replace(coordinates=Coordinates(REPLY, 0, 99)))
-    assert await bridge.take(moved) == [UNCHANGED], "the same event, published twice"
+    assert await bridge.take(moved) == [Outcome.UNCHANGED], "the same event, published twice"
     assert await bridge.store.parked() == 1
 
 
@@ -298,7 +298,7 @@ async def test_room_is_made_by_what_is_released() -> None:
 async def test_an_inline_copy_of_another_message_is_not_believed() -> None:
     bridge = Bridge()
     copied = event(REPLY, 1, "with_original")
-    assert await bridge.take(copied) == [STORED]
+    assert await bridge.take(copied) == [Outcome.STORED]
     mistaken = event(REPLY, 2, "with_original", originalMessageId="msg-5")
     assert await bridge.take(mistaken) == [WAITING]
     assert len(bridge.topics) == 1
@@ -310,4 +310,4 @@ async def test_a_copy_of_another_conversations_message_is_none_of_the_message_na
     copy = {"messageId": about.message_id, "conversationId": "another", "senderId": "bot", "senderType": "agent"}
     assert await bridge.take(event(REACTION, 2, original=copy | {"content": "At nine."})) == [WAITING]
     here = copy | {"content": "At nine.", "conversationId": about.conversation_id}
-    assert await bridge.take(event(REACTION, 3, original=here)) == [STORED]
+    assert await bridge.take(event(REACTION, 3, original=here)) == [Outcome.STORED]

@@ -15,7 +15,7 @@ from contracts.base import TEXT_LIMIT
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
 from contracts.versions import version_of
-from servicekit.log.outcome import Ignored
+from servicekit.log.outcome import Outcome
 from tests.support.logs import example
 
 NAMESPACE = UUID("6f0c1a52-3f43-5d0e-9a38-9d6b1f1f7c55")
@@ -66,7 +66,7 @@ def test_a_reply_names_the_answer_it_is_about() -> None:
 
 
 def test_what_is_said_of_a_persons_message_earns_nobody_anything() -> None:
-    assert translate(reply(), replace(original(), sender_type="human")) == Ignored("not_about_an_agent")
+    assert translate(reply(), replace(original(), sender_type="human")) == Outcome.ignored("not_about_an_agent")
 
 
 def test_a_reaction_keeps_its_emoji_as_it_was_written() -> None:
@@ -103,8 +103,8 @@ def test_translating_twice_gives_one_event() -> None:
 )
 def test_an_event_id_names_an_event_only_together_with_its_subject(event: Any, elsewhere: dict[str, str]) -> None:
     one, other = translate(event(), original()), translate(event(**elsewhere), original())
-    assert not isinstance(one, Ignored)
-    assert not isinstance(other, Ignored)
+    assert not isinstance(one, Outcome)
+    assert not isinstance(other, Outcome)
     assert one.event_id != other.event_id
 
 
@@ -123,14 +123,14 @@ def test_long_texts_are_cut_and_say_so() -> None:
 @pytest.mark.parametrize(
     ("event", "about", "becomes"),
     [
-        (reply(), original(senderType="human", agentId=None), Ignored("not_about_an_agent")),
-        (reply(senderId="bot-1", senderType="agent"), original(), Ignored("self_feedback")),
-        (reply(senderId="trip-planner", senderType="agent"), original(), Ignored("self_feedback")),
-        (reaction(userId="trip-planner"), original(), Ignored("self_feedback")),
+        (reply(), original(senderType="human", agentId=None), Outcome.ignored("not_about_an_agent")),
+        (reply(senderId="bot-1", senderType="agent"), original(), Outcome.ignored("self_feedback")),
+        (reply(senderId="trip-planner", senderType="agent"), original(), Outcome.ignored("self_feedback")),
+        (reaction(userId="trip-planner"), original(), Outcome.ignored("self_feedback")),
     ],
     ids=str,
 )
-def test_what_is_no_feedback(event: Any, about: IndexedMessage, becomes: Ignored) -> None:
+def test_what_is_no_feedback(event: Any, about: IndexedMessage, becomes: Outcome) -> None:
     assert translate(event, about) == becomes
 
 

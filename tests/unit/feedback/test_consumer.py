@@ -16,7 +16,7 @@ from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.store import Save, Totals, sum_up
 from feedback.store_memory import MemoryStore
-from servicekit.log.outcome import STORED, UNCHANGED, Ignored, Outcome
+from servicekit.log.outcome import Outcome
 from tests.support.feedback_events import (
     SECOND,
     START,
@@ -61,13 +61,13 @@ async def test_outcomes_stand_in_the_batchs_order_and_each_feedback_is_announced
         )
     )
     assert outcomes == [
-        STORED,
-        STORED,
-        Ignored("unmapped_emoji"),
-        UNCHANGED,
-        Ignored("self_feedback"),
-        STORED,
-        Ignored("superseded"),
+        Outcome.STORED,
+        Outcome.STORED,
+        Outcome.ignored("unmapped_emoji"),
+        Outcome.UNCHANGED,
+        Outcome.ignored("self_feedback"),
+        Outcome.STORED,
+        Outcome.ignored("superseded"),
     ]
     announced = {message.key: json.loads(message.value or b"") for message in log.sent}
     assert len(log.sent) == len(announced) == 2
@@ -81,7 +81,7 @@ async def test_a_repeated_batch_repeats_its_announcements_to_the_byte(
     said = batch(reaction("👍"), explicit("ok"))
     await handler.handle(said)
     first, log.sent = log.sent, []
-    assert await handler.handle(said) == [UNCHANGED, UNCHANGED]
+    assert await handler.handle(said) == [Outcome.UNCHANGED, Outcome.UNCHANGED]
     assert log.sent == first
 
 
@@ -98,19 +98,19 @@ async def test_an_emoji_that_has_left_the_table_can_still_be_taken_back(
     await handler.handle(batch(reaction("👍", event="r1")))
     without = FeedbackHandler(store, log, {name: value for name, value in DEFAULT_REWARDS.items() if name != "👍"})
     taken_back = batch(reaction("👍", "removed", at=1, event="r2"))
-    assert await without.handle(taken_back) == [STORED]
+    assert await without.handle(taken_back) == [Outcome.STORED]
     assert json.loads(log.sent[-1].value or b"")["change"] == "cleared"
-    assert await without.handle(taken_back) == [UNCHANGED]
+    assert await without.handle(taken_back) == [Outcome.UNCHANGED]
 
 
 async def test_taking_back_an_emoji_that_was_never_in_the_table_leaves_no_trace(
     store: MemoryStore, handler: FeedbackHandler, log: RecordingProducer
 ) -> None:
     never = reaction("🤔", "removed", at=1, event="r2")
-    assert await handler.handle(batch(never)) == [Ignored("unmapped_emoji")]
+    assert await handler.handle(batch(never)) == [Outcome.ignored("unmapped_emoji")]
     assert (await store.totals()).stored == 0
     await handler.handle(batch(reaction("👍", event="r1")))
-    assert await handler.handle(batch(never)) == [Ignored("unmapped_emoji")]
+    assert await handler.handle(batch(never)) == [Outcome.ignored("unmapped_emoji")]
     announced = json.loads(log.sent[-1].value or b"")
     assert (announced["change"], announced["emoji"]) == ("created", "👍")
 
@@ -120,7 +120,7 @@ async def test_an_event_that_comes_again_under_another_derived_id_stays_one_feed
 ) -> None:
     """Event ids of 0.1.0 do not depend on the subject; an event that is read again is merged by its content."""
     await handler.handle(batch(reaction("👍", event="as 0.1.0 derived it")))
-    assert await handler.handle(batch(reaction("👍", event="as it is derived"))) == [UNCHANGED]
+    assert await handler.handle(batch(reaction("👍", event="as it is derived"))) == [Outcome.UNCHANGED]
     first, second = [json.loads(message.value or b"") for message in log.sent]
     assert second["feedbackId"] == first["feedbackId"]
     assert (await store.totals()).stored == 1
@@ -152,7 +152,12 @@ async def test_a_batch_goes_on_after_an_event_that_was_erased(
     margin = ERASURE_MARGIN / SECOND
     said = [("ok", -1), ("ok", margin), ("ok", margin + 1), ("not_ok", margin + 2)]
     events = [explicit(reaction, at=at, event=f"x{number}") for number, (reaction, at) in enumerate(said)]
-    assert await handler.handle(batch(*events)) == [Ignored("erased"), Ignored("erased"), STORED, STORED]
+    assert await handler.handle(batch(*events)) == [
+        Outcome.ignored("erased"),
+        Outcome.ignored("erased"),
+        Outcome.STORED,
+        Outcome.STORED,
+    ]
     assert len(revisions(log)) == 1
 
 
@@ -185,9 +190,9 @@ class LosesOnce:
 @pytest.mark.parametrize(
     ("theirs", "ours", "outcome", "shown"),
     [
-        (explicit("ok", at=1), explicit("ok", at=1), UNCHANGED, "ok"),
-        (explicit("not_ok", at=2, event="x2"), explicit("ok", at=1), Ignored("superseded"), "not_ok"),
-        (explicit("not_ok", at=1, event="x2"), explicit("ok", at=2), STORED, "ok"),
+        (explicit("ok", at=1), explicit("ok", at=1), Outcome.UNCHANGED, "ok"),
+        (explicit("not_ok", at=2, event="x2"), explicit("ok", at=1), Outcome.ignored("superseded"), "not_ok"),
+        (explicit("not_ok", at=1, event="x2"), explicit("ok", at=2), Outcome.STORED, "ok"),
     ],
     ids=["the same", "a newer one", "an older one"],
 )
@@ -221,4 +226,4 @@ async def test_an_uncertain_batch_is_announced_as_it_stands_and_not_merged_again
 async def test_a_project_may_have_a_table_of_its_own(store: MemoryStore, log: RecordingProducer) -> None:
     handler = FeedbackHandler(store, log, DEFAULT_REWARDS, {("acme", "support"): {"🤔": 0.9}})
     ours, theirs = reaction("🤔", event="r1"), reaction("🤔", event="r2").model_copy(update={"project": "sales"})
-    assert await handler.handle(batch(ours, theirs)) == [STORED, Ignored("unmapped_emoji")]
+    assert await handler.handle(batch(ours, theirs)) == [Outcome.STORED, Outcome.ignored("unmapped_emoji")]

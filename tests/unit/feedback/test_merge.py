@@ -5,7 +5,7 @@ from __future__ import annotations
 from feedback.merge import SUPERSEDED, merge, outcome_of, revise
 from feedback.model import Change, Record
 from feedback.reward import change_of
-from servicekit.log.outcome import STORED, UNCHANGED, Outcome
+from servicekit.log.outcome import Outcome
 from tests.support.feedback_events import START, explicit, inferred, reaction
 
 
@@ -27,39 +27,42 @@ def merged_from(*events: object) -> tuple[Record, list[Outcome]]:
 
 def test_a_first_change_is_stored() -> None:
     record, outcomes = merged_from(reaction("👍"))
-    assert outcomes == [STORED]
+    assert outcomes == [Outcome.STORED]
     assert (list(record.slots), record.revision) == (["👍"], 0)
 
 
 def test_a_change_born_cleared_is_stored_like_any_other() -> None:
     record, outcomes = merged_from(reaction("👍", "removed"))
-    assert outcomes == [STORED]
+    assert outcomes == [Outcome.STORED]
     assert record.cleared
 
 
 def test_the_same_event_again_is_unchanged() -> None:
-    assert merged_from(reaction("👍"), reaction("👍"))[1] == [STORED, UNCHANGED]
+    assert merged_from(reaction("👍"), reaction("👍"))[1] == [Outcome.STORED, Outcome.UNCHANGED]
 
 
 def test_an_older_event_that_says_the_same_is_unchanged() -> None:
-    assert merged_from(explicit("ok", at=5, event="a"), explicit("ok", at=1, event="b"))[1] == [STORED, UNCHANGED]
+    assert merged_from(explicit("ok", at=5, event="a"), explicit("ok", at=1, event="b"))[1] == [
+        Outcome.STORED,
+        Outcome.UNCHANGED,
+    ]
 
 
 def test_a_newer_event_that_says_the_same_is_unchanged_but_kept() -> None:
     record, outcomes = merged_from(explicit("ok", at=1, event="a"), explicit("ok", at=5, event="b"))
-    assert outcomes == [STORED, UNCHANGED]
+    assert outcomes == [Outcome.STORED, Outcome.UNCHANGED]
     assert record.current_entry.stamp.occurred_at == START + 5_000_000
 
 
 def test_an_older_event_that_says_otherwise_is_superseded() -> None:
     record, outcomes = merged_from(explicit("ok", at=5, event="a"), explicit("not_ok", at=1, event="b"))
-    assert outcomes == [STORED, SUPERSEDED]
+    assert outcomes == [Outcome.STORED, SUPERSEDED]
     assert record.current_entry.payload.reaction == "ok"
 
 
 def test_an_older_emoji_changes_nothing_shown_but_is_kept() -> None:
     record, outcomes = merged_from(reaction("👍", at=5, event="a"), reaction("❤", at=1, event="b"))
-    assert outcomes == [STORED, UNCHANGED]
+    assert outcomes == [Outcome.STORED, Outcome.UNCHANGED]
     assert sorted(record.slots) == ["❤", "👍"]
     assert record.current_entry.payload.emoji == "👍"
 
@@ -67,7 +70,7 @@ def test_an_older_emoji_changes_nothing_shown_but_is_kept() -> None:
 def test_taking_the_newest_emoji_away_falls_back_to_the_one_before() -> None:
     first, second = reaction("👍", at=1, event="a"), reaction("👎", at=2, event="b")
     record, outcomes = merged_from(first, second, reaction("👎", "removed", at=3, event="c"))
-    assert outcomes == [STORED, STORED, STORED]
+    assert outcomes == [Outcome.STORED, Outcome.STORED, Outcome.STORED]
     assert (record.current_entry.payload.emoji, record.cleared) == ("👍", False)
     assert record.current_entry.stamp.occurred_at == START + 1_000_000
 
@@ -82,7 +85,7 @@ def test_a_late_older_event_does_not_bring_a_cleared_feedback_back() -> None:
     record, outcomes = merged_from(
         reaction("👍", at=1, event="a"), reaction("👍", "removed", at=3, event="b"), reaction("👍", at=2, event="c")
     )
-    assert outcomes == [STORED, STORED, SUPERSEDED]
+    assert outcomes == [Outcome.STORED, Outcome.STORED, SUPERSEDED]
     assert record.cleared
 
 
@@ -90,7 +93,7 @@ def test_clearing_twice_is_one_clear() -> None:
     record, outcomes = merged_from(
         explicit("ok", at=1), explicit(None, at=2, event="a"), explicit(None, at=3, event="b")
     )
-    assert outcomes == [STORED, STORED, UNCHANGED]
+    assert outcomes == [Outcome.STORED, Outcome.STORED, Outcome.UNCHANGED]
     assert record.cleared
 
 
@@ -104,19 +107,22 @@ def test_the_later_look_wins_whatever_its_time() -> None:
     record, outcomes = merged_from(
         inferred("rejected", evaluation=2, at=1), inferred("accepted", evaluation=1, at=9), inferred(None, evaluation=3)
     )
-    assert outcomes == [STORED, SUPERSEDED, STORED]
+    assert outcomes == [Outcome.STORED, SUPERSEDED, Outcome.STORED]
     assert record.cleared
 
 
 def test_a_moved_target_is_a_change() -> None:
-    assert merged_from(inferred(evaluation=1), inferred(evaluation=2, turn_id="t0"))[1] == [STORED, STORED]
+    assert merged_from(inferred(evaluation=1), inferred(evaluation=2, turn_id="t0"))[1] == [
+        Outcome.STORED,
+        Outcome.STORED,
+    ]
 
 
 def test_a_change_on_a_stub_makes_the_feedback_anew() -> None:
     stub = revise(Record(merged_from(explicit())[0].key, "explicit", "user", {}, 41, 40), 0)
     assert (stub.revision, stub.created_revision) == (42, 0)
     record, outcome = say(stub, explicit("not_ok", at=9))
-    assert outcome == STORED
+    assert outcome == Outcome.STORED
     assert (revise(record, 0).revision, revise(record, 0).created_revision) == (43, 43)
 
 

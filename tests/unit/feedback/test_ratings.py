@@ -9,13 +9,13 @@ import pytest
 from pydantic import ValidationError
 
 from contracts.feedback import FeedbackExplicitReceived
-from feedback.model import Key
+from feedback.model import Change, Key
 from feedback.ratings import RatingScale, meaning_of
 from feedback.reward import change_of
 from feedback.settings import FeedbackSettings
 from feedback.submission import Judgement
 from feedback.submission_body import given
-from servicekit import Ignored, RequestRefused
+from servicekit import RequestRefused
 from tests.support.feedback_events import explicit
 
 POLITE = RatingScale(worst=6, best=1)
@@ -123,7 +123,7 @@ def rated(**fields: Any) -> Any:
 
 def test_a_rating_of_the_answer_shares_the_record_of_the_thumb() -> None:
     rating, thumb = change_of(rated()), change_of(explicit("ok"))
-    assert not isinstance(rating, Ignored) and not isinstance(thumb, Ignored)
+    assert isinstance(rating, Change) and isinstance(thumb, Change)
     assert rating.key == thumb.key
     assert (rating.feedback_type, rating.entry.payload.reaction, rating.entry.payload.value) == (
         "explicit",
@@ -134,7 +134,7 @@ def test_a_rating_of_the_answer_shares_the_record_of_the_thumb() -> None:
 
 def test_a_rating_on_an_own_scale_has_a_reward_and_no_reaction() -> None:
     change = change_of(rated(scale="polite"))
-    assert not isinstance(change, Ignored)
+    assert isinstance(change, Change)
     assert change.key == Key("acme", "support", "c1", "rating", "ann", "", "t1:polite")
     payload = change.entry.payload
     assert (change.feedback_type, payload.reaction, payload.value, payload.scale) == ("rating", None, -0.5, "polite")

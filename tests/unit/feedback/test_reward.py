@@ -13,7 +13,7 @@ from contracts.chat import DELETED
 from contracts.provenance import Provenance
 from feedback.model import Change, Key, Stamp
 from feedback.reward import change_of
-from servicekit.log.outcome import Ignored
+from servicekit.log.outcome import Outcome
 from tests.support.feedback_events import SECOND, START, explicit, inferred, reaction, reply
 
 
@@ -69,12 +69,12 @@ def test_an_emoji_worth_nothing_is_neutral() -> None:
 
 
 def test_an_emoji_outside_the_table_says_nothing() -> None:
-    assert change_of(reaction("🤔")) == Ignored("unmapped_emoji")
+    assert change_of(reaction("🤔")) == Outcome.ignored("unmapped_emoji")
 
 
 @pytest.mark.parametrize("event", [reply(reply_sender_id="agent-a"), reaction(reaction_user_id="agent-a")])
 def test_an_agent_on_its_own_message_says_nothing(event: Any) -> None:
-    assert change_of(event) == Ignored("self_feedback")
+    assert change_of(event) == Outcome.ignored("self_feedback")
 
 
 def test_another_agent_is_a_user() -> None:

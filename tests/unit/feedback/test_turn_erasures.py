@@ -18,7 +18,7 @@ from feedback.turn_erasures import TurnErasures
 from feedback.turns import NO_TURN, TurnHandler
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
-from servicekit.log.outcome import STORED, UNCHANGED
+from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received, read
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from tests.support.logs import NOW, example, raw
@@ -117,8 +117,12 @@ async def test_what_others_said_and_what_is_said_later_stays(pool: Database) -> 
 async def test_the_outcome_of_a_message_says_if_its_turn_changed(pool: Database) -> None:
     events = TurnHandler(PostgresRegistry(pool), TurnErasures(pool, OFF))
     asked, without = said(turnId="t1"), said(turnId=None, messageId="m9")
-    assert await events.handle([asked, without]) == [STORED, NO_TURN]
-    assert await events.handle([asked, said("bob", turnId="t2"), without]) == [UNCHANGED, STORED, NO_TURN]
+    assert await events.handle([asked, without]) == [Outcome.STORED, NO_TURN]
+    assert await events.handle([asked, said("bob", turnId="t2"), without]) == [
+        Outcome.UNCHANGED,
+        Outcome.STORED,
+        NO_TURN,
+    ]
 
 
 @pytest.mark.parametrize(

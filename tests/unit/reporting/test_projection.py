@@ -17,7 +17,7 @@ from reporting.read_models.projection import (
     message_row,
     newest_feedbacks,
 )
-from servicekit.log.outcome import STORED, UNCHANGED, Ignored
+from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Tombstone
 from tests.support.reporting_events import feedback, message
 
@@ -71,13 +71,19 @@ def test_outcomes_follow_arrival() -> None:
         for revision, reaction in ((3, "ok"), (2, "not_ok"), (3, "ok"), (4, "ok"), (5, None))
     ]
     held = {rows[1].feedback_id: rows[1]}
-    assert feedback_outcomes(rows, held) == [STORED, Ignored("superseded"), UNCHANGED, UNCHANGED, STORED]
+    assert feedback_outcomes(rows, held) == [
+        Outcome.STORED,
+        Outcome.ignored("superseded"),
+        Outcome.UNCHANGED,
+        Outcome.UNCHANGED,
+        Outcome.STORED,
+    ]
 
 
 def test_a_message_that_the_store_already_had_is_unchanged() -> None:
     row = message_row(message("m1"))
-    assert message_outcomes([row, row], {row.key}) == [STORED, UNCHANGED]
-    assert message_outcomes([row, row], set()) == [UNCHANGED, UNCHANGED]
+    assert message_outcomes([row, row], {row.key}) == [Outcome.STORED, Outcome.UNCHANGED]
+    assert message_outcomes([row, row], set()) == [Outcome.UNCHANGED, Outcome.UNCHANGED]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from servicekit.log.dead_letter_reasons import meaning_of
 
 ROOT = Path(__file__).parents[3]
 RAISED = re.compile(
-    r"""(?:Unreadable\(raw,\s*|_stand_in\(batches\.last,\s*|DeadLettered\(|Permanent\(|PermanentFailure\(|reason\s=\s|return\s|FUTURE:\sFinal\s=\s\()"([a-z_]+)"(?=[,)\n])"""
+    r"""(?:Unreadable\(raw,\s*|_stand_in\(batches\.last,\s*|Outcome\.dead_lettered\(|Permanent\(|PermanentFailure\(|reason\s=\s|return\s|FUTURE:\sFinal\s=\s\()"([a-z_]+)"(?=[,)\n])"""
 )
 REASONS = {**PLATFORM_REASONS, **BRIDGE_REASONS}
 NOT_REASONS = {"stored", "unchanged", "ignored", "parked"}

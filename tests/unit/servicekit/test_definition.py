@@ -14,9 +14,10 @@ from contracts.topics import Consumer
 from servicekit.definition import Every, Keeps, Reads, ServiceDefinition
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.handler import Handler
-from servicekit.log.outcome import STORED, Outcome
+from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received, read
 from servicekit.service import Periodic, Service, ServiceContext
+from servicekit.web.permissions import Need, need_of
 from tests.support.logs import RecordingLog, example, raw
 from tests.support.unit_handlers import NoWork
 
@@ -25,7 +26,7 @@ REQUEST = "feedback.erasure.requested"
 
 class Counting(NoWork):
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        return [STORED] * len(batch)
+        return [Outcome.STORED] * len(batch)
 
 
 class EmptyTables:
@@ -127,3 +128,22 @@ def test_a_line_names_its_handler_by_the_function_that_makes_it() -> None:
 def test_an_expiry_compares_times_in_the_unit_of_its_column() -> None:
     condition = Keeps("t", "days", "at", "milliseconds", only="r.gone < {moment}").expiry(SomeSettings()).condition
     assert condition == "r.at < $1::bigint / 1000 and r.gone < to_timestamp($1::bigint / 1e6)"
+
+
+@pytest.mark.parametrize("access", ["reed", "", (), ("read", "reed"), "no tokens"])
+def test_a_route_that_names_no_scope_is_rejected(access: str | tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="is neither a scope nor"):
+        need_of(access)
+
+
+@pytest.mark.parametrize(
+    ("access", "need"),
+    [
+        ("read", Need(scopes=frozenset({"read"}))),
+        (("read", "detect"), Need(scopes=frozenset({"read", "detect"}))),
+        ("any token", Need()),
+        ("no token", Need(public=True)),
+    ],
+)
+def test_a_route_needs_what_its_line_says(access: str | tuple[str, ...], need: Need) -> None:
+    assert need_of(access) == need

@@ -22,7 +22,7 @@ from servicekit.errors import LogUnavailable, Permanent, Unavailable
 from servicekit.log.delivery import BISECT_AFTER, BLAME_AFTER, Backoff, Delivery, Interrupted
 from servicekit.log.handler import Handler
 from servicekit.log.messages import Message, Written
-from servicekit.log.outcome import STORED, DeadLettered, Ignored, Observation, Outcome
+from servicekit.log.outcome import Observation, Outcome
 from servicekit.log.records import RawRecord, Received
 from servicekit.log.settings import MESSAGE_LIMIT
 from tests.support.hand_clock import HandClock
@@ -59,7 +59,7 @@ class AcceptingHandler(Handler):
         for received in batch:
             self.decide(received.event.message_id)
         self.taken += [received.event.message_id for received in batch]
-        return [STORED] * len(batch)
+        return [Outcome.STORED] * len(batch)
 
     async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
         self.unsure += [received.event.message_id for received in batch]
@@ -112,13 +112,13 @@ class Run:
 
 async def test_good_records_are_handled_at_once_and_committed() -> None:
     run = Run(AcceptingHandler())
-    assert await run.deliver(message(1), message(2)) == [STORED, STORED]
+    assert await run.deliver(message(1), message(2)) == [Outcome.STORED, Outcome.STORED]
     assert (run.handler.taken, run.commits, run.log.messages) == (["m1", "m2"], 1, [])
 
 
 async def test_the_outcome_of_an_event_that_breaks_a_rule_names_the_field() -> None:
     [outcome] = await Run(AcceptingHandler()).deliver(raw(TOPIC, example(TOPIC, "least", content="my words \u0000")))
-    assert isinstance(outcome, DeadLettered)
+    assert outcome.kind == "dead_lettered"
     assert outcome.detail.startswith("content: ") and "my words" not in outcome.detail
 
 
@@ -142,7 +142,11 @@ async def test_the_outcome_of_an_event_that_breaks_a_rule_names_the_field() -> N
 async def test_an_unreadable_record_is_set_aside_and_the_rest_goes_on(value: bytes | None, reason: str) -> None:
     run = Run(AcceptingHandler())
     bad = raw(TOPIC, value, 7, 3, [("broken", b"\xff\xfe"), ("traceparent", b"\xff")])
-    assert await run.deliver(message(1), bad, message(2)) == [STORED, DeadLettered(reason), STORED]
+    assert await run.deliver(message(1), bad, message(2)) == [
+        Outcome.STORED,
+        Outcome.dead_lettered(reason),
+        Outcome.STORED,
+    ]
     letter = run.log.messages[0]
     headers = {name: content.decode() for name, content in letter.headers}
     assert (letter.topic, letter.value, letter.key) == (f"{TOPIC}.dlq", value, "key")
@@ -153,7 +157,7 @@ async def test_an_unreadable_record_is_set_aside_and_the_rest_goes_on(value: byt
 
 async def test_an_event_five_minutes_ahead_is_still_taken() -> None:
     run = Run(AcceptingHandler())
-    assert await run.deliver(message(1, occurredAt="2026-06-01T12:05:00Z")) == [STORED]
+    assert await run.deliver(message(1, occurredAt="2026-06-01T12:05:00Z")) == [Outcome.STORED]
 
 
 async def test_a_group_that_does_not_keep_the_letters_passes_over_bad_records() -> None:
@@ -161,7 +165,7 @@ async def test_a_group_that_does_not_keep_the_letters_passes_over_bad_records() 
     run.delivery = Delivery(
         "reporting", run.handler, run.log, clock=FixedClock(NOW), observers=[run.seen.append], backoff=run.backoff
     )
-    assert await run.deliver(raw(TOPIC, b"{")) == [Ignored("set_aside_elsewhere")]
+    assert await run.deliver(raw(TOPIC, b"{")) == [Outcome.ignored("set_aside_elsewhere")]
     assert run.log.messages == []
 
 
@@ -175,7 +179,7 @@ async def test_an_outage_is_waited_out_and_never_dead_lettered() -> None:
 
     run = Run(AcceptingHandler(decide))
     run.handler.probe_fails = True
-    assert await run.deliver(message(1), message(2)) == [STORED, STORED]
+    assert await run.deliver(message(1), message(2)) == [Outcome.STORED, Outcome.STORED]
     assert len(run.backoff.waits) == BISECT_AFTER + 7
     assert run.log.messages == []
     assert max(run.backoff.waits) <= 30
@@ -188,7 +192,7 @@ async def test_a_batch_that_keeps_failing_while_the_database_answers_is_taken_ap
 
     run = Run(AcceptingHandler(decide))
     outcomes = await run.deliver(message(1), message(2), message(3))
-    assert outcomes == [STORED, DeadLettered("bug"), STORED]
+    assert outcomes == [Outcome.STORED, Outcome.dead_lettered("bug"), Outcome.STORED]
     assert len(run.backoff.waits) == BISECT_AFTER - 1 + BLAME_AFTER - 1
 
 
@@ -204,7 +208,7 @@ async def test_a_connection_that_loses_responses_for_twenty_seconds_costs_no_rec
 
     run = Run(AcceptingHandler(decide))
     run.backoff.pick = pick
-    assert await run.deliver(message(1), message(2)) == [STORED, STORED]
+    assert await run.deliver(message(1), message(2)) == [Outcome.STORED, Outcome.STORED]
     assert run.log.messages == []
 
 
@@ -217,7 +221,7 @@ async def test_an_outage_of_the_log_is_never_blamed_on_the_records() -> None:
             raise LogUnavailable
 
     run = Run(AcceptingHandler(decide))
-    assert await run.deliver(message(1), message(2)) == [STORED, STORED]
+    assert await run.deliver(message(1), message(2)) == [Outcome.STORED, Outcome.STORED]
     assert run.log.messages == []
 
 
@@ -231,14 +235,14 @@ async def test_a_database_that_only_reads_is_never_blamed_on_the_records(error: 
             raise error("no room")
 
     run = Run(AcceptingHandler(decide))
-    assert await run.deliver(message(1), message(2)) == [STORED, STORED]
+    assert await run.deliver(message(1), message(2)) == [Outcome.STORED, Outcome.STORED]
     assert run.log.messages == []
 
 
 async def test_a_letter_leaves_out_a_key_too_large_to_write() -> None:
     run = Run(AcceptingHandler())
     huge = replace_key(raw(TOPIC, b"{"), b"k" * 700_000)
-    assert await run.deliver(huge) == [DeadLettered("too_short")]
+    assert await run.deliver(huge) == [Outcome.dead_lettered("too_short")]
     assert run.log.messages[0].key is None
     assert run.log.messages[0].size < MESSAGE_LIMIT
 
@@ -277,14 +281,14 @@ async def test_the_guilty_record_alone_is_set_aside(error: Exception, reason: st
 
     run = Run(AcceptingHandler(decide))
     outcomes = await run.deliver(*(message(n) for n in range(9)))
-    assert outcomes == [DeadLettered(reason) if n == 5 else STORED for n in range(9)]
+    assert outcomes == [Outcome.dead_lettered(reason) if n == 5 else Outcome.STORED for n in range(9)]
     assert sorted(set(run.handler.taken)) == [f"m{n}" for n in range(9) if n != 5]
     assert all(b"user text" not in content for _, content in run.log.messages[0].headers)
 
 
 async def test_a_letter_that_cannot_be_written_is_tried_again_before_the_commit() -> None:
     run = Run(AcceptingHandler(), RecordingLog(KafkaConnectionError(), KafkaConnectionError()))
-    assert await run.deliver(raw(TOPIC, b"{")) == [DeadLettered("too_short")]
+    assert await run.deliver(raw(TOPIC, b"{")) == [Outcome.dead_lettered("too_short")]
     assert (len(run.log.messages), len(run.backoff.waits), run.commits) == (1, 2, 1)
 
 
@@ -420,7 +424,7 @@ async def test_a_hostile_record_that_is_sent_again_and_again_never_holds_the_gro
     await run.deliver(*(message(9_000 + n) for n in range(900)))
     await run.deliver(*(message(n) for n in range(2, 50) if n != 9))
     assert not run.delivery.breaker.open
-    assert run.seen[-1].outcome == STORED
+    assert run.seen[-1].outcome == Outcome.STORED
     assert len(run.log.messages) == 900
 
 
@@ -435,7 +439,7 @@ async def test_bugs_in_a_row_do_not_hold_a_group_in_which_another_record_succeed
     records = [apart(n) for n in range(40)]
     records[10] = message(10, tenant="other")
     outcomes = await run.deliver(*records)
-    assert outcomes == [STORED if n == 10 else DeadLettered("bug") for n in range(40)]
+    assert outcomes == [Outcome.STORED if n == 10 else Outcome.dead_lettered("bug") for n in range(40)]
 
 
 async def test_a_bug_while_the_probe_fails_waits_like_an_outage() -> None:
@@ -450,7 +454,7 @@ async def test_a_bug_while_the_probe_fails_waits_like_an_outage() -> None:
 
     run = Run(AcceptingHandler(decide))
     run.handler.probe_fails = True
-    assert await run.deliver(*(apart(n) for n in range(20))) == [STORED] * 20
+    assert await run.deliver(*(apart(n) for n in range(20))) == [Outcome.STORED] * 20
     assert (len(run.log.messages), len(run.backoff.waits)) == (0, 9)
 
 
@@ -466,7 +470,7 @@ async def test_a_bug_that_goes_away_lets_the_rest_through_without_another_wait()
     run = Run(AcceptingHandler(decide))
     outcomes = await run.deliver(*(apart(n) for n in range(5_000)))
     assert not run.delivery.breaker.open
-    assert outcomes.count(STORED) == 5_000 - len(run.log.messages)
+    assert outcomes.count(Outcome.STORED) == 5_000 - len(run.log.messages)
     assert [record.coordinates.offset for record in run.committed] == list(range(5_000))
 
 
@@ -477,7 +481,7 @@ async def test_bugs_of_one_topic_hold_the_consumer_however_busy_another_is() -> 
         async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
             if any(received.topic == other for received in batch):
                 raise ValueError
-            return [STORED] * len(batch)
+            return [Outcome.STORED] * len(batch)
 
     run = Run(Picky(), backoff=NoWait(at_most=1))
     await run.deliver(*(apart(n) for n in range(3_000)))
@@ -527,7 +531,9 @@ async def test_equal_records_become_one_letter_with_their_count() -> None:
     rest = [raw(TOPIC, longer[1], 20_002), raw(TOPIC, longer[1], 20_003), raw(TOPIC, longer[0], 20_005, 1)]
     records = [*many, message(20_000), *rest]
     outcomes = await run.deliver(*records)
-    assert outcomes.count(DeadLettered("invalid_json")) == len(records) - 1 and len(run.committed) == len(records)
+    assert outcomes.count(Outcome.dead_lettered("invalid_json")) == len(records) - 1 and len(run.committed) == len(
+        records
+    )
     said = [{name: value.decode() for name, value in letter.headers} for letter in run.log.messages]
     assert [(one["offset"], one.get("count")) for one in said] == [("0", "10000"), ("1", "10002"), ("20005", None)]
     assert said[0]["offsets"].startswith("0,2,4,6,") and len(said[0]["offsets"]) <= 32_768

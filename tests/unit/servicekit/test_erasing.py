@@ -10,7 +10,7 @@ from contracts.erasure import ERASURE_MARGIN, ErasedAt, Erasure, Person, latest
 from contracts.topics import BY_NAME, consumed_by
 from servicekit.erasure_guard import PersonErased, guard_values
 from servicekit.log.erasing import ErasingHandler
-from servicekit.log.outcome import ERASED, STORED, TOMBSTONE, UNCHANGED, Outcome
+from servicekit.log.outcome import ERASED, TOMBSTONE, Outcome
 from servicekit.log.records import Received, Tombstone, read
 from tests.support.logs import NOW, RecordingLog, example, raw
 from tests.support.unit_handlers import NoWork
@@ -53,7 +53,7 @@ class Taking(NoWork):
         self.taken += batch
         if self._meanwhile is not None:
             await self._meanwhile()
-        return [STORED] * len(batch)
+        return [Outcome.STORED] * len(batch)
 
 
 def received(topic: str, name: str, **changes: Any) -> Received[Any]:
@@ -77,8 +77,8 @@ def handler(inner: Taking, ledger: Ledger, log: RecordingLog) -> ErasingHandler:
 async def test_a_request_is_carried_out_confirmed_and_never_reaches_the_handler() -> None:
     inner, ledger, log = Taking(), Ledger(), RecordingLog()
     erasing = handler(inner, ledger, log)
-    assert await erasing.handle([request()]) == [STORED]
-    assert await erasing.handle([request()]) == [UNCHANGED]
+    assert await erasing.handle([request()]) == [Outcome.STORED]
+    assert await erasing.handle([request()]) == [Outcome.UNCHANGED]
     assert inner.taken == []
     assert ledger.erased == [{EVE}, {EVE}], "a repeated request is carried out again: the first may have ended half way"
     first, second = (json.loads(message.value or b"") for message in log.messages)
@@ -94,7 +94,7 @@ async def test_a_request_is_carried_out_confirmed_and_never_reaches_the_handler(
 async def test_what_an_erasure_covers_is_left_out_whatever_comes_first_in_the_batch() -> None:
     inner, ledger = Taking(), Ledger()
     batch = [said(), request(), said("bob")]
-    assert await handler(inner, ledger, RecordingLog()).handle(batch) == [ERASED, STORED, STORED]
+    assert await handler(inner, ledger, RecordingLog()).handle(batch) == [ERASED, Outcome.STORED, Outcome.STORED]
     assert [one.event.sender_id for one in inner.taken] == ["bob"]
 
 
@@ -102,13 +102,16 @@ async def test_what_is_said_after_the_margin_is_taken_in() -> None:
     inner, ledger = Taking(), Ledger()
     await ledger.note([Erasure(EVE, "q", said().event.occurred_at - ERASURE_MARGIN)])
     covered, later = said(), said(at="2026-03-01T09:30:00.000001Z")
-    assert await handler(inner, ledger, RecordingLog()).handle([covered, later]) == [ERASED, STORED]
+    assert await handler(inner, ledger, RecordingLog()).handle([covered, later]) == [ERASED, Outcome.STORED]
 
 
 async def test_an_erasure_during_the_batch_is_carried_out_after_it() -> None:
     ledger = Ledger()
     inner = Taking(lambda: ledger.note([Erasure(EVE, "q", NOW)]))
-    assert await handler(inner, ledger, RecordingLog()).handle([said(), said("bob")]) == [STORED, STORED]
+    assert await handler(inner, ledger, RecordingLog()).handle([said(), said("bob")]) == [
+        Outcome.STORED,
+        Outcome.STORED,
+    ]
     assert ledger.erased == [{EVE}]
 
 
@@ -116,7 +119,7 @@ async def test_what_agents_say_has_no_person_behind_it() -> None:
     inner, ledger = Taking(), Ledger()
     await ledger.note([Erasure(Person("acme", "bot"), "q", NOW)])
     agents = received(MESSAGE, "least", senderId="bot", senderType="agent", agentId="bot")
-    assert await handler(inner, ledger, RecordingLog()).handle([agents]) == [STORED]
+    assert await handler(inner, ledger, RecordingLog()).handle([agents]) == [Outcome.STORED]
 
 
 async def test_a_compacted_request_is_passed_over() -> None:
@@ -151,7 +154,7 @@ async def test_a_guarded_batch_without_erased_people_reads_no_ledger() -> None:
     ledger.erased_at = None  # type: ignore[method-assign,assignment]
     inner = Guarding(ledger)
     erasing = ErasingHandler(inner, ledger, RecordingLog(), "chat_bridge", is_guarded=True)
-    assert await erasing.handle([said(), said("bob")]) == [STORED, STORED]
+    assert await erasing.handle([said(), said("bob")]) == [Outcome.STORED, Outcome.STORED]
     assert inner.attempts == [{EVE, Person("acme", "bob")}]
 
 
@@ -159,6 +162,6 @@ async def test_a_guarded_batch_with_an_erased_person_is_handled_with_the_ledger(
     ledger = Ledger()
     inner = Guarding(ledger)
     erasing = ErasingHandler(inner, ledger, RecordingLog(), "chat_bridge", is_guarded=True)
-    assert await erasing.handle([said(), request(), said("bob")]) == [ERASED, STORED, STORED]
+    assert await erasing.handle([said(), request(), said("bob")]) == [ERASED, Outcome.STORED, Outcome.STORED]
     assert inner.attempts == [{EVE, Person("acme", "bob")}, set()]
     assert [one.event.sender_id for one in inner.taken] == ["bob"]

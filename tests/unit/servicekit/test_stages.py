@@ -14,7 +14,7 @@ from servicekit.clock import FixedClock
 from servicekit.log.delivery import Delivery
 from servicekit.log.handler import Handler
 from servicekit.log.lag_age import OBSERVATIONS, LagAge
-from servicekit.log.outcome import STORED, Outcome
+from servicekit.log.outcome import Outcome
 from servicekit.stages import Stage, StageTimes, current_times, stage
 from tests.support.logs import NOW, RecordingLog, example, raw
 
@@ -26,7 +26,7 @@ class StoringHandler(Handler):
     """Handler that stores every record."""
 
     async def handle(self, batch: Sequence[Any]) -> Sequence[Outcome]:
-        return [STORED for _ in batch]
+        return [Outcome.STORED for _ in batch]
 
 
 @pytest.fixture

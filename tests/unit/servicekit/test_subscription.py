@@ -15,7 +15,7 @@ from servicekit.log.delivery import Backoff, Delivery, Interrupted
 from servicekit.log.fetched import LOG_APPEND_TIME
 from servicekit.log.handler import Handler
 from servicekit.log.members import MARK
-from servicekit.log.outcome import STORED, Outcome
+from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
 from servicekit.log.settings import SESSION_TIMEOUT_MS
 from servicekit.log.subscriber import Subscription
@@ -88,7 +88,7 @@ class NotingHandler(Handler):
         if asyncio.iscoroutine(result):
             await result
         self.taken += [received.event.message_id for received in batch]
-        return [STORED] * len(batch)
+        return [Outcome.STORED] * len(batch)
 
     async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
         self.unsure += [received.event.message_id for received in batch]

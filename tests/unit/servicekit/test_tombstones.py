@@ -11,7 +11,7 @@ from contracts.topics import Consumer
 from servicekit.clock import FixedClock
 from servicekit.log.delivery import Delivery
 from servicekit.log.handler import Handler
-from servicekit.log.outcome import STORED, DeadLettered, Ignored, Observation, Outcome
+from servicekit.log.outcome import Observation, Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone, as_tombstone
 from tests.support.logs import NOW, RecordingLog, example, raw
 
@@ -22,7 +22,7 @@ class Plain(Handler):
 
     async def handle(self, batch: Sequence[Any]) -> Sequence[Outcome]:
         self.taken += batch
-        return [STORED] * len(batch)
+        return [Outcome.STORED] * len(batch)
 
     async def commit_lost(self, batch: Sequence[Any]) -> None:
         self.taken += batch
@@ -70,7 +70,7 @@ async def test_a_handler_that_takes_tombstones_gets_them_in_the_order_of_the_log
     handler = Forgetting()
     event = raw("feedback.created", example("feedback.created", "created"), 1)
     outcomes = await deliver(handler, raw("feedback.created", None, 0), event, raw("feedback.created", None, 2))
-    assert outcomes == [STORED] * 3
+    assert outcomes == [Outcome.STORED] * 3
     assert [type(one) for one in handler.taken] == [Tombstone, Received, Tombstone]
     assert [one.raw.coordinates.offset for one in handler.taken] == [0, 1, 2]
 
@@ -79,13 +79,13 @@ async def test_a_handler_that_does_not_take_them_is_spared() -> None:
     handler = Plain()
     event = raw("feedback.created", example("feedback.created", "created"), 1)
     outcomes = await deliver(handler, raw("feedback.created", None, 0), event, accepted=False)
-    assert outcomes == [Ignored("tombstone"), STORED]
+    assert outcomes == [Outcome.ignored("tombstone"), Outcome.STORED]
     assert [type(one) for one in handler.taken] == [Received, Received]
 
 
 async def test_a_missing_value_elsewhere_is_still_a_dead_letter() -> None:
     record = raw("chat.message.ingested", None)
-    assert await deliver(Forgetting(), record, group="chat_bridge") == [DeadLettered("empty")]
+    assert await deliver(Forgetting(), record, group="chat_bridge") == [Outcome.dead_lettered("empty")]
 
 
 def test_a_misspelled_declaration_is_refused_when_the_class_is_made() -> None:

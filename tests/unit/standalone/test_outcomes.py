@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from contracts.topics import Consumer
-from servicekit.log.outcome import STORED, UNCHANGED, DeadLettered, Ignored, Observation, Outcome, Parked
+from servicekit.log.outcome import Observation, Outcome
 from standalone.one_process.outcomes import Outcomes, write_outcomes
 from standalone.one_process.replay import Line, RejectedLine, ReplayResult
 
 MESSAGE, REACTION = "chat.message.ingested", "chat.message.reaction.ingested"
-WAITS = Parked("original_unknown")
+WAITS = Outcome.parked("original_unknown")
 Seen = tuple[Consumer, str, Outcome]
 """Group, topic and outcome of an observation."""
 
@@ -27,26 +27,30 @@ def fate(*said: Seen) -> Outcome | None:
 
 
 def test_of_a_message_the_bridges_outcome_counts() -> None:
-    assert fate(("inference", MESSAGE, UNCHANGED), ("chat_bridge", MESSAGE, STORED)) == STORED
-    assert fate(("chat_bridge", MESSAGE, STORED), ("reporting", MESSAGE, Ignored("x"))) == STORED
+    assert fate(("inference", MESSAGE, Outcome.UNCHANGED), ("chat_bridge", MESSAGE, Outcome.STORED)) == Outcome.STORED
+    assert (
+        fate(("chat_bridge", MESSAGE, Outcome.STORED), ("reporting", MESSAGE, Outcome.ignored("x"))) == Outcome.STORED
+    )
 
 
 def test_of_a_forwarded_reaction_the_feedback_services_outcome_counts() -> None:
-    derived: Seen = ("feedback", "feedback.reaction.received", UNCHANGED)
-    assert fate(("chat_bridge", REACTION, STORED), derived) == UNCHANGED
-    assert fate(derived, ("chat_bridge", REACTION, STORED)) == UNCHANGED
+    derived: Seen = ("feedback", "feedback.reaction.received", Outcome.UNCHANGED)
+    assert fate(("chat_bridge", REACTION, Outcome.STORED), derived) == Outcome.UNCHANGED
+    assert fate(derived, ("chat_bridge", REACTION, Outcome.STORED)) == Outcome.UNCHANGED
 
 
 def test_a_parked_event_ends_as_what_it_becomes() -> None:
-    released: Seen = ("chat_bridge", REACTION, STORED)
+    released: Seen = ("chat_bridge", REACTION, Outcome.STORED)
     assert fate(("chat_bridge", REACTION, WAITS)) == WAITS
-    assert fate(("chat_bridge", REACTION, WAITS), released) == STORED
-    assert fate(("chat_bridge", REACTION, WAITS), ("chat_bridge", REACTION, DeadLettered("old"))) == DeadLettered("old")
+    assert fate(("chat_bridge", REACTION, WAITS), released) == Outcome.STORED
+    assert fate(
+        ("chat_bridge", REACTION, WAITS), ("chat_bridge", REACTION, Outcome.dead_lettered("old"))
+    ) == Outcome.dead_lettered("old")
 
 
 def test_a_record_that_comes_again_keeps_its_fate() -> None:
-    assert fate(("chat_bridge", MESSAGE, STORED), ("chat_bridge", MESSAGE, UNCHANGED)) == STORED
-    assert fate(("chat_bridge", MESSAGE, UNCHANGED)) == UNCHANGED
+    assert fate(("chat_bridge", MESSAGE, Outcome.STORED), ("chat_bridge", MESSAGE, Outcome.UNCHANGED)) == Outcome.STORED
+    assert fate(("chat_bridge", MESSAGE, Outcome.UNCHANGED)) == Outcome.UNCHANGED
 
 
 def test_a_row_says_which_field_broke_its_rule() -> None:
@@ -54,7 +58,7 @@ def test_a_row_says_which_field_broke_its_rule() -> None:
     account = ReplayResult(seen=lines, places={f"chat:0:{line.number}": line for line in lines})
     outcomes = Outcomes(keep=True)
     for cause, detail in (("chat:0:1", "content: field required"), ("chat:0:2", "")):
-        outcomes(Observation("chat_bridge", MESSAGE, cause, DeadLettered("invalid_event", detail)))
+        outcomes(Observation("chat_bridge", MESSAGE, cause, Outcome.dead_lettered("invalid_event", detail)))
     row = {"file": "chat.jsonl", "fate": "bad", "reason": "invalid_event"}
     assert [*outcomes.rows(account)] == [
         row | {"line": 1, "detail": "content: field required"},
@@ -65,11 +69,11 @@ def test_a_row_says_which_field_broke_its_rule() -> None:
 @pytest.mark.parametrize(
     ("outcome", "fate", "reason"),
     [
-        (STORED, "good", ""),
-        (UNCHANGED, "duplicate", ""),
-        (Ignored("unknown_emoji"), "ignored", "unknown_emoji"),
+        (Outcome.STORED, "good", ""),
+        (Outcome.UNCHANGED, "duplicate", ""),
+        (Outcome.ignored("unknown_emoji"), "ignored", "unknown_emoji"),
         (WAITS, "parked", "original_unknown"),
-        (DeadLettered("invalid_event"), "bad", "invalid_event"),
+        (Outcome.dead_lettered("invalid_event"), "bad", "invalid_event"),
         (None, "ignored", "no outcome"),
     ],
 )
@@ -92,7 +96,7 @@ def test_rows_are_in_the_files_order_and_a_rejected_line_has_one() -> None:
     account = ReplayResult(seen=lines, rejected=[rejected], places={"chat:0:9": lines[0], "chat:0:3": lines[2]})
     outcomes = Outcomes(keep=True)
     for cause in ("chat:0:3", "chat:0:9"):
-        outcomes(Observation("chat_bridge", MESSAGE, cause, STORED))
+        outcomes(Observation("chat_bridge", MESSAGE, cause, Outcome.STORED))
     rows = list(outcomes.rows(account))
     assert [(row["file"], row["line"], row["fate"]) for row in rows] == [
         ("a.jsonl", 1, "good"), ("a.jsonl", 2, "bad"), ("b.jsonl", 1, "good")
@@ -103,9 +107,9 @@ def test_rows_are_in_the_files_order_and_a_rejected_line_has_one() -> None:
 @pytest.mark.parametrize("outcomes", [Outcomes(), Outcomes(keep=True)], ids=["counts", "keeps"])
 def test_ignored_records_of_bridge_and_feedback_and_all_dead_letters_are_counted(outcomes: Outcomes) -> None:
     for group in ("chat_bridge", "feedback", "inference", "reporting"):
-        outcomes(Observation(group, REACTION, "chat:0:1", Ignored(f"by {group}")))
-        outcomes(Observation(group, MESSAGE, "chat:0:2", DeadLettered("invalid_event")))
-        outcomes(Observation(group, MESSAGE, "chat:0:3", STORED))
+        outcomes(Observation(group, REACTION, "chat:0:1", Outcome.ignored(f"by {group}")))
+        outcomes(Observation(group, MESSAGE, "chat:0:2", Outcome.dead_lettered("invalid_event")))
+        outcomes(Observation(group, MESSAGE, "chat:0:3", Outcome.STORED))
     assert outcomes.ignored == Counter({"by chat_bridge": 1, "by feedback": 1})
     assert outcomes.dead_letters == Counter({MESSAGE: 4})
     assert outcomes.letters_by_reason == Counter(invalid_event=4)
@@ -113,10 +117,13 @@ def test_ignored_records_of_bridge_and_feedback_and_all_dead_letters_are_counted
 
 def test_without_keep_no_record_is_remembered() -> None:
     outcomes = Outcomes()
-    outcomes(Observation("chat_bridge", MESSAGE, "chat:0:1", STORED))
+    outcomes(Observation("chat_bridge", MESSAGE, "chat:0:1", Outcome.STORED))
     assert outcomes.of("chat:0:1") is None
 
 
 def test_of_a_message_that_the_feedback_service_reads_too_the_bridges_outcome_counts() -> None:
-    assert fate(("feedback", MESSAGE, Ignored("no agent")), ("chat_bridge", MESSAGE, STORED)) == STORED
-    assert fate(("chat_bridge", REACTION, WAITS), ("feedback", "feedback.reaction.received", STORED)) == WAITS
+    assert (
+        fate(("feedback", MESSAGE, Outcome.ignored("no agent")), ("chat_bridge", MESSAGE, Outcome.STORED))
+        == Outcome.STORED
+    )
+    assert fate(("chat_bridge", REACTION, WAITS), ("feedback", "feedback.reaction.received", Outcome.STORED)) == WAITS

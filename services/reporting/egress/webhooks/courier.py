@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+import structlog
 
 from contracts.instants import SECOND
 from reporting.egress import metrics
@@ -14,13 +16,26 @@ from reporting.egress.webhooks.payload import WebhookDelivery
 from reporting.egress.webhooks.schedule import next_attempt
 from reporting.egress.webhooks.sending import AttemptResult, Sender
 from reporting.egress.webhooks.store import Deliveries
-from servicekit import CircuitBreaker, Clock, Tracing, logger
+from servicekit import CircuitBreaker, Clock
 
 AT_ONCE: Final = 8
 """Maximum number of concurrent attempts per endpoint."""
 ATTEMPT_SECONDS: Final = 15.0
 """Time limit for one attempt, as Standard Webhooks advises."""
-log = logger("webhooks")
+log = structlog.get_logger(part="webhooks")
+
+
+class AttemptSpan(Protocol):
+    """Span of one attempt in the trace of its event."""
+
+    @property
+    def traceparent(self) -> str: ...
+
+    def ended(self, error: str | None) -> None: ...
+
+
+BeginSpan = Callable[[str, str | None, Mapping[str, str | int]], AttemptSpan | None]
+"""Called with name, `traceparent` and attributes of a span. Returns None if its trace is not sampled."""
 
 
 class Courier:
@@ -34,14 +49,14 @@ class Courier:
         *,
         seconds: float = ATTEMPT_SECONDS,
         pick: Callable[[], float] = random.random,
-        tracing: Tracing | None = None,
+        begin_span: BeginSpan = lambda _name, _traceparent, _attributes: None,
     ) -> None:
         self.endpoint = endpoint
         self._deliveries = deliveries
         self._clock = clock
         self._seconds = seconds
         self._pick = pick
-        self._tracing = tracing
+        self._begin_span = begin_span
         self._sender = Sender(endpoint, seconds)
         self._breaker = CircuitBreaker()
 
@@ -78,10 +93,8 @@ class Courier:
 
     async def _attempt(self, one: WebhookDelivery) -> AttemptResult:
         """Make one attempt, with a span of its own if its trace is sampled."""
-        span = None
-        if self._tracing is not None:
-            of = {"agent_feedback.endpoint": self.endpoint.name, "messaging.destination.name": one.topic}
-            span = self._tracing.request("webhook", one.traceparent, of)
+        attributes = {"agent_feedback.endpoint": self.endpoint.name, "messaging.destination.name": one.topic}
+        span = self._begin_span("webhook", one.traceparent, attributes)
         answer = await self._sender.send(one, self._clock.now(), span.traceparent if span else one.traceparent)
         if span is not None:
             span.ended(None if answer.delivered else answer.what)

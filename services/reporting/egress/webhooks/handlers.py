@@ -10,9 +10,9 @@ from reporting.egress.webhooks.endpoints import WebhookEndpoint
 from reporting.egress.webhooks.payload import WebhookDelivery
 from reporting.egress.webhooks.store import Deliveries
 from reporting.read_models.projection import forgotten_of
-from servicekit import STORED, Clock, Handler, Ignored, Outcome, Received, Tombstone
+from servicekit import Clock, Handler, Outcome, Received, Tombstone
 
-UNWANTED = Ignored("no_webhook")
+UNWANTED = Outcome.ignored("no_webhook")
 
 
 class WebhookHandler(Handler, tombstones=True):
@@ -35,7 +35,8 @@ class WebhookHandler(Handler, tombstones=True):
         if ended:
             await self._deliveries.drop([(str(gone.feedback_id), gone.revision) for gone in ended])
         return [
-            STORED if isinstance(one, Tombstone) or group else UNWANTED for one, group in zip(batch, made, strict=True)
+            Outcome.STORED if isinstance(one, Tombstone) or group else UNWANTED
+            for one, group in zip(batch, made, strict=True)
         ]
 
 
