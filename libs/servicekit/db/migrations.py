@@ -2,14 +2,20 @@
 
 A schema's version is the number of its newest migration; a program's version is the number of its newest file. Each
 file names in its first line the oldest program version that can run against it: `-- compatible_from: 0001`.
+
+All missing files are applied in one transaction, except those with the second line `-- concurrently`: each of their
+statements builds an index while older programs keep writing (`create index concurrently if not exists`).
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import asyncpg
@@ -17,6 +23,13 @@ import asyncpg
 from servicekit.errors import SchemaIncompatible, StartError
 
 _COMPATIBLE_FROM = re.compile(r"-- compatible_from: (\d{4})$", re.MULTILINE)
+_CONCURRENTLY = re.compile(r"-- compatible_from: \d{4}\n-- concurrently$", re.MULTILINE)
+_RETRY_SECONDS = 0.1
+_INVALID_INDEXES = """
+select format('drop index concurrently %I.%I', $1::text, c.relname) from pg_index i
+join pg_class c on c.oid = i.indexrelid
+where not i.indisvalid and c.relnamespace = $1::regnamespace and c.relname = any($2::text[])
+"""
 _TABLE = """
 create table if not exists {schema}.migrations (
     name text primary key,
@@ -42,6 +55,21 @@ class Migration:
     def compatible_from(self) -> int:
         header = _COMPATIBLE_FROM.match(self.text)
         return int(header[1]) if header else self.number
+
+    @property
+    def concurrently(self) -> bool:
+        """Return True if the file builds indexes without blocking writers, outside of a transaction."""
+        return _CONCURRENTLY.match(self.text) is not None
+
+    @property
+    def statements(self) -> list[str]:
+        """Return the statements of a file that is applied outside of a transaction."""
+        return [part for part in re.split(r";\s*$", self.text, flags=re.MULTILINE) if part.strip()]
+
+    @property
+    def in_transaction(self) -> str:
+        """Return the text for a transaction, which cannot build indexes concurrently."""
+        return self.text.replace("create index concurrently", "create index") if self.concurrently else self.text
 
     @property
     def checksum(self) -> str:
@@ -80,35 +108,80 @@ def incompatibility(schema: str, files: Sequence[Migration], applied: Mapping[st
 
 
 async def migrate(connection: asyncpg.Connection, schema: str, folder: Path) -> tuple[str, ...]:
-    """Apply the missing migrations of `folder` to `schema` in one transaction, and return their names.
+    """Apply the missing migrations of `folder` to `schema`, and return their names.
 
-    A newer schema is left unchanged. Several processes may call this concurrently. Raises StartError if the schema is
-    older than 0.1.0, newer than this program can use, or has applied a migration whose file was changed afterwards.
+    A new schema is made in one transaction. A newer schema is left unchanged. Several processes may call this
+    concurrently. Raises StartError if the schema is older than 0.1.0, newer than this program can use, or has applied a
+    migration whose file was changed afterwards.
     """
     files = read_migrations(folder)
-    made = []
+    async with _exclusive(connection, schema):
+        missing = await _missing(connection, schema, files)
+        is_new = len(missing) == len(files)
+        for concurrently, some in groupby(missing, key=lambda file: file.concurrently and not is_new):
+            if concurrently:
+                for file in some:
+                    await _build_indexes(connection, schema, file)
+                continue
+            async with connection.transaction():
+                await connection.execute("set local statement_timeout = 0; set local lock_timeout = 0")
+                await connection.execute("select pg_advisory_xact_lock(hashtext($1))", f"agent-feedback {schema}")
+                for file in some:
+                    await connection.execute(file.in_transaction)
+                    await _note(connection, schema, file)
+    return tuple(file.name for file in missing)
+
+
+@asynccontextmanager
+async def _exclusive(connection: asyncpg.Connection, schema: str) -> AsyncIterator[None]:
+    """Exclude other migrations of `schema`, and lift the timeouts, which are meant for ordinary statements.
+
+    The lock is polled: a statement that waits for it has a snapshot, and a concurrent index build waits for older
+    snapshots.
+    """
+    lock = f"agent-feedback migrations of {schema}"
+    while not await connection.fetchval("select pg_try_advisory_lock(hashtext($1))", lock):
+        await asyncio.sleep(_RETRY_SECONDS)
+    try:
+        await connection.execute("set statement_timeout = 0; set lock_timeout = 0")
+        yield
+    finally:
+        if not connection.is_closed():
+            await connection.execute("reset statement_timeout; reset lock_timeout")
+            await connection.execute("select pg_advisory_unlock(hashtext($1))", lock)
+
+
+async def _missing(connection: asyncpg.Connection, schema: str, files: Sequence[Migration]) -> list[Migration]:
+    """Return the files that were not applied to `schema`, which is created if it does not exist."""
     async with connection.transaction():
-        # Timeouts of the server or the role are meant for ordinary statements, not for migrations.
-        await connection.execute("set local statement_timeout = 0; set local lock_timeout = 0")
-        await connection.execute("select pg_advisory_xact_lock(hashtext($1))", f"agent-feedback {schema}")
         await connection.execute(f"create schema if not exists {schema}")
         await connection.execute(_TABLE.format(schema=schema))
         rows = {row["name"]: row for row in await connection.fetch(f"table {schema}.migrations")}
-        if why := incompatibility(schema, files, {name: row.get("compatible_from", 0) for name, row in rows.items()}):
-            raise StartError(why)
-        for file in files:
-            if file.name not in rows:
-                await connection.execute(file.text)
-                await connection.execute(
-                    f"insert into {schema}.migrations (name, checksum, compatible_from) values ($1, $2, $3)",
-                    file.name,
-                    file.checksum,
-                    file.compatible_from,
-                )
-                made.append(file.name)
-            elif rows[file.name]["checksum"] != file.checksum:
-                raise StartError(f"The migration {file.name} of {schema} was changed after it was applied: restore it.")
-    return tuple(made)
+    if why := incompatibility(schema, files, {name: row.get("compatible_from", 0) for name, row in rows.items()}):
+        raise StartError(why)
+    for file in files:
+        if file.name in rows and rows[file.name]["checksum"] != file.checksum:
+            raise StartError(f"The migration {file.name} of {schema} was changed after it was applied: restore it.")
+    return [file for file in files if file.name not in rows]
+
+
+async def _build_indexes(connection: asyncpg.Connection, schema: str, file: Migration) -> None:
+    """Apply a file that builds indexes concurrently. What an interrupted build left is dropped first."""
+    names = re.findall(r"create index concurrently if not exists (\w+)", file.text)
+    for drop in await connection.fetch(_INVALID_INDEXES, schema, names):
+        await connection.execute(drop[0])
+    for statement in file.statements:
+        await connection.execute(statement)
+    await _note(connection, schema, file)
+
+
+async def _note(connection: asyncpg.Connection, schema: str, file: Migration) -> None:
+    await connection.execute(
+        f"insert into {schema}.migrations (name, checksum, compatible_from) values ($1, $2, $3)",
+        file.name,
+        file.checksum,
+        file.compatible_from,
+    )
 
 
 async def check_schema(pool: asyncpg.Pool, schema: str, files: Sequence[Migration]) -> None:

@@ -1,5 +1,5 @@
 -- compatible_from: 0001
--- Search for words in questions, answers and feedback. Building the indexes reads all texts once.
+-- Search for words in questions, answers and feedback. A later migration builds the indexes.
 
 -- Letters of scripts without spaces (Thai to Khmer, kana, Han): their runs are indexed by pairs of letters, as
 -- pg_trgm, which would do it by three, is not everywhere installed.
@@ -25,13 +25,7 @@ else
     || search_pairs(left(content, 10000))
 end;
 
-create index messages_terms on messages using gin (search_terms(tenant, project, content));
-create index feedbacks_terms on feedbacks
-    using gin (search_terms(tenant, project, coalesce(text, '') || ' ' || coalesce(correction, '')))
-    where text is not null or correction is not null;
-create index replies_terms on replies using gin (search_terms(tenant, project, coalesce(text, ''))) where text is not null;
-
--- PostgreSQL does not use these indexes under row level security, because the operator is not leakproof. This function
+-- PostgreSQL does not use indexes of search_terms under row level security, because the operator is not leakproof. This function
 -- runs as their owner and applies the rule of the policies itself: a reader sees only its own tenant.
 -- It returns the feedback whose own text, question or answer matches all patterns, and the number of matching texts,
 -- at most `most` of each table: if it is `most`, there may be more.
