@@ -40,12 +40,14 @@ create table account_sessions (
     session_hash bytea not null,
     name text not null,
     created_at bigint not null,
+    -- End of a session that began with the identity provider, in microseconds; null for one with a password
+    expires_at bigint,
     primary key (session_hash),
     foreign key (name) references accounts(name) on delete cascade
 );
 create index account_sessions_of_account on account_sessions (name);
 
--- Operators who sign in with a password. Times are in microseconds
+-- Operators who sign in with a password or an identity provider. Times are in microseconds
 create table accounts (
     name text not null,
     -- The tenant whose projects the account may use; * means all tenants
@@ -58,12 +60,18 @@ create table accounts (
     -- Time of the last change of the password; null until the first one is set
     password_at bigint,
     disabled_at bigint,
+    -- The identity provider; null for an account with a password
+    issuer text,
+    -- Id of the person at the identity provider
+    subject text,
     primary key (name),
+    check ((issuer is null) = (subject is null)),
     check (cardinality(projects) > 0),
     check (name ~ '^[a-z0-9][a-z0-9._@+-]{0,99}$'),
     check (role = any (array['reader', 'reviewer', 'operator', 'admin'])),
     check (tenant <> '*' or projects = array['*'])
 );
+create unique index accounts_of_subject on accounts (issuer, subject) where issuer is not null;
 create index accounts_of_tenant on accounts (tenant, name);
 
 -- Periods whose digest was written, so that each is sent once

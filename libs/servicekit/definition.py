@@ -29,7 +29,8 @@ from servicekit.web.account_pages import ACCOUNT_ROUTES, SIGN_OUT, AccountPort, 
 from servicekit.web.application import Surface
 from servicekit.web.journal import Where, where_router
 from servicekit.web.permissions import PUBLIC, Permissions, merged, need_of, needs
-from servicekit.web.sign_in import SIGN_IN, refused_page, sign_in_router
+from servicekit.web.provider_pages import PROVIDER_ANSWER
+from servicekit.web.sign_in import PROVIDER_SIGN_IN, SIGN_IN, refused_page, sign_in_router
 
 P = TypeVar("P")
 """The parts of a service."""
@@ -168,7 +169,7 @@ class ServiceDefinition(Generic[P]):
         """The parts of the routes that the HTTP application uses."""
         pages = {path: refused_page for one in self.serves if one.pages for _, path in one.routes}
         if self.accounts is not None:
-            pages[SIGN_OUT] = refused_page
+            pages |= dict.fromkeys((SIGN_OUT, PROVIDER_SIGN_IN, PROVIDER_ANSWER), refused_page)
         return Surface(self.permissions, self.body_limits, pages)
 
     def expiries(self, settings: Any, pool: str = "pool") -> list[Expiry]:

@@ -11,6 +11,8 @@ import asyncpg
 
 from contracts.where import FeedbackState
 from reporting.access.accounts import Accounts
+from reporting.access.admission import Admission
+from reporting.access.identity_provider import read_identity_provider
 from reporting.access.keys import ApiKeys
 from reporting.access.log import AccessLog
 from reporting.access.sessions import AccountSessions
@@ -143,7 +145,9 @@ async def open_parts(
     alerts = read_alerts(settings.alerts)
     alert_courier = AlertCourier(alerts, AlertMessages(pool), service.context.clock)
     service.resources.push_async_callback(alert_courier.close)
-    sessions = AccountSessions(pool, service.context.clock, settings.session_days)
+    sessions = AccountSessions(
+        pool, service.context.clock, settings.session_days, admission=_admission(settings, service, pool)
+    )
     keys = ApiKeys(pool, service.context.clock)
     service.authenticators += [sessions, keys]
     service.facts["report"] = partial(totals, pool)
@@ -168,6 +172,12 @@ async def open_parts(
         health=health,
         where=where,
     )
+
+
+def _admission(settings: ReportingSettings, service: Service, pool: asyncpg.Pool) -> Admission | None:
+    """Return the sign-in with the identity provider that the settings name, if there is one. Raises StartError."""
+    provider, clock = read_identity_provider(settings.identity_provider), service.context.clock
+    return None if provider is None else Admission(pool, clock, provider, AccessLog(pool, clock))
 
 
 async def _mirror(

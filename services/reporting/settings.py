@@ -56,6 +56,8 @@ class ReportingSettings(ReadSettings):
     """Days after a resolution within which people are told, and retention of the notes that they were."""
     session_days: float = Field(default=7, gt=0)
     """Time after which a person who signed in with a password must sign in again, in days."""
+    identity_provider: Path | None = None
+    """File with the OpenID provider that people sign in with (docs/access.md); None: passwords only."""
     access_log_days: float = Field(default=365, ge=0)
     """Retention of the access log (docs/access.md), in days; 0 keeps all."""
     person_limit: int = Field(default=60, ge=0, le=1_000_000)

@@ -101,6 +101,8 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("POST", PROJECT + "/issues/{issue}/merge"): frozenset({"review"}),
     ("POST", PROJECT + "/issues/{issue}/split"): frozenset({"review"}),
     ("POST", "/conversations/{tenant}/sessions"): frozenset({"read"}),
+    ("GET", "/sign-in/provider"): PUBLIC,
+    ("GET", "/sign-in/provider/answer"): PUBLIC,
     ("POST", "/sign-in"): PUBLIC,
     ("POST", "/sign-in/password"): PUBLIC,
     ("POST", "/sign-out"): ANY,

@@ -12,25 +12,30 @@ import pytest
 
 WANTED: Final = Path(__file__).parents[1] / "pages"
 FETCHED: Final = Path(__file__).parents[2] / ".agent-feedback" / "page-tests"
-PACKAGE: Final = FETCHED / "node_modules" / "axe-core"
 RULES: Final = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
 
 
 @cache
-def axe_script() -> str:
-    """Return axe-core's script. Skips the test without npm or its registry."""
+def page_packages() -> Path:
+    """Return the folder with the packages of tests/pages. Skips the test without npm or its registry."""
     wanted = (WANTED / "package-lock.json").read_text("utf-8")
-    lock = FETCHED / "package-lock.json"
-    if not PACKAGE.exists() or lock.read_text("utf-8") != wanted:
+    lock, packages = FETCHED / "package-lock.json", FETCHED / "node_modules"
+    if not packages.exists() or lock.read_text("utf-8") != wanted:
         if shutil.which("npm") is None:
-            pytest.skip("needs npm to fetch axe-core")
+            pytest.skip("needs npm to fetch axe-core and oidc-provider")
         FETCHED.mkdir(parents=True, exist_ok=True)
         for name in ("package.json", "package-lock.json"):
             shutil.copy(WANTED / name, FETCHED)
         done = subprocess.run(["npm", "ci", "--silent"], cwd=FETCHED, capture_output=True, check=False, timeout=120)
         if done.returncode:
-            pytest.skip("npm cannot fetch axe-core")
-    return (PACKAGE / "axe.min.js").read_text("utf-8")
+            pytest.skip("npm cannot fetch axe-core and oidc-provider")
+    return packages
+
+
+@cache
+def axe_script() -> str:
+    """Return axe-core's script."""
+    return (page_packages() / "axe-core" / "axe.min.js").read_text("utf-8")
 
 
 async def violations(page: Any) -> list[str]:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from fastapi import Request, Response
 
 from contracts.access import OWN_CALLER, SET_PASSWORD, CallerFacts
-from servicekit.errors import RequestRefused
+from servicekit.clock import SystemClock
+from servicekit.errors import RequestRefused, Unavailable
 from servicekit.web.auth import COOKIE, Caller
 from servicekit.web.forms import Form, refuse_foreign_form
 from servicekit.web.permissions import PUBLIC, Permissions, needs
+from servicekit.web.provider_pages import PROVIDER_ANSWER, PROVIDER_ROUTES, provider_router, signed_out_page
+from servicekit.web.provider_settings import ProviderSettings
 from servicekit.web.routes import Routes
-from servicekit.web.sign_in import PASSWORD_SIGN_IN, sign_in_page, signed_in_answer, signed_out_answer, small_page
+from servicekit.web.sign_in import PASSWORD_SIGN_IN, sign_in_page, signed_in_answer, signed_out, small_page, to_sign_in
+
+if TYPE_CHECKING:
+    from servicekit.web.oidc import OpenIdProvider
 
 SIGN_OUT: Final = "/sign-out"
 ACCOUNT_ROUTES: Final[Permissions] = {
@@ -22,6 +29,7 @@ ACCOUNT_ROUTES: Final[Permissions] = {
     ("POST", PASSWORD_SIGN_IN): PUBLIC,
     ("GET", SET_PASSWORD): PUBLIC,
     ("POST", SET_PASSWORD): PUBLIC,
+    **PROVIDER_ROUTES,
 }
 """Routes of a service that keeps accounts, with the permission of each."""
 _REFUSES: Final = {
@@ -63,8 +71,8 @@ class AccountPort(Protocol):
         """Check a name and a password sent from `address`."""
         ...
 
-    async def end(self, session: str) -> None:
-        """End a session. Does nothing if it has ended."""
+    async def end(self, session: str) -> bool:
+        """End a session, unless it has ended. Return True if it began with the identity provider."""
         ...
 
     async def account_of_link(self, link: str) -> str | None:
@@ -73,6 +81,15 @@ class AccountPort(Protocol):
 
     async def use_link(self, link: str, password: str) -> str:
         """Set a password with a link and return the secret of a new session. Raises RequestRefused."""
+        ...
+
+    @property
+    def provider(self) -> ProviderSettings | None:
+        """The identity provider with which people sign in, if there is one."""
+        ...
+
+    async def admit(self, claims: Mapping[str, Any]) -> str:
+        """Return the secret of a new session for verified claims of the identity provider. Raises RequestRefused."""
         ...
 
 
@@ -95,14 +112,17 @@ def callers_router() -> Routes:
 
 
 def account_pages_router(accounts: AccountPort) -> Routes:
-    """Return the routes of sign-in with a password, of links, and of sign-out."""
+    """Return the routes of sign-in with a password or an identity provider, of links, and of sign-out."""
     router = Routes("access", token=False, hidden=True)
+    settings = accounts.provider
+    router.provider = label = "" if settings is None else settings.label
+    provider = None if settings is None else _opened(settings)
 
     async def sign_in(request: Request) -> Response:
         try:
             form = await Form.read(request)
         except RequestRefused as refusal:
-            return sign_in_page("/", status=refusal.status, why=str(refusal))
+            return sign_in_page(request, "/", status=refusal.status, why=str(refusal))
         target = form.field("next") or "/"
         address = request.client.host if request.client else "unknown"
         done = await accounts.sign_in(form.field("name"), form.field("password"), address)
@@ -110,18 +130,22 @@ def account_pages_router(accounts: AccountPort) -> Routes:
             return signed_in_answer(request, done.session, target)
         if done.wait:
             why = f"There were too many attempts. Wait {done.wait_in_words}, or ask an administrator for a new link."
-            answer = sign_in_page(target, status=429, why=why)
+            answer = sign_in_page(request, target, status=429, why=why)
             answer.headers["Retry-After"] = str(done.wait)
             return answer
-        return sign_in_page(target, status=422, why=_WRONG)
+        return sign_in_page(request, target, status=422, why=_WRONG)
 
     async def sign_out(request: Request) -> Response:
         try:
             refuse_foreign_form(request)
         except RequestRefused as refusal:
             return small_page(refusal.status, "This did not work", str(refusal))
-        await accounts.end(request.cookies.get(COOKIE, ""))
-        return signed_out_answer()
+        by_provider = await accounts.end(request.cookies.get(COOKIE, ""))
+        try:
+            url = await provider.logout_url() if provider is not None and by_provider else None
+        except Unavailable:
+            url = None
+        return signed_out(to_sign_in() if url is None else signed_out_page(label, url))
 
     async def show_link(request: Request) -> Response:
         return await _link_page(request.query_params.get("link", ""))
@@ -157,4 +181,12 @@ def account_pages_router(accounts: AccountPort) -> Routes:
         ("POST", SET_PASSWORD, use_link),
     ):
         router.add_api_route(path, handler, methods=[method], response_model=None)
+    router.include_router(provider_router(provider, label, accounts.admit))
     return router
+
+
+def _opened(settings: ProviderSettings) -> OpenIdProvider:
+    # Its libraries take some megabytes, so only a service with an identity provider imports them.
+    from servicekit.web.oidc import OpenIdProvider
+
+    return OpenIdProvider(settings, settings.address + PROVIDER_ANSWER, SystemClock())

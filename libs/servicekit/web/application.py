@@ -86,6 +86,7 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
         "/openapi.json": Document(lambda: _as_json(app.openapi()), "application/json"),
         "/asyncapi.json": Document(lambda: _as_json(asyncapi()), "application/json"),
     }
+    app.state.provider = ""
     app.state.direct = {("GET", path): document for path, document in app.state.documents.items()}
     for path, document in app.state.documents.items():
         app.add_route(path, document.answer, ["GET"], include_in_schema=False)
@@ -132,6 +133,7 @@ def add_routes(app: FastAPI, routers: Iterable[APIRouter]) -> None:
     """Add the services' routes, and discard the cached description of the application."""
     for router in routers:
         app.include_router(router)
+        app.state.provider = getattr(router, "provider", "") or app.state.provider
         for route in router.routes:
             if isinstance(route, DirectRoute):
                 app.state.direct |= {(method, template_of(route.path)): route for method in route.methods or ()}
@@ -176,7 +178,12 @@ def guarded(
     compressed = GZipMiddleware(app, minimum_size=1024, compresslevel=4)
     limited = BodyLimit(DirectCalls(compressed, app.state.direct), surface.body_limits)
     guard = Guard(
-        limited, authenticator, table, surface.refused_pages, lambda template: starting() and template not in own
+        limited,
+        authenticator,
+        table,
+        surface.refused_pages,
+        lambda template: starting() and template not in own,
+        lambda: str(app.state.provider),
     )
     behind = DeadlineMiddleware(guard, seconds)
     if not origins:

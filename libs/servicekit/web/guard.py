@@ -28,8 +28,9 @@ class Guard:
     """Passes a request to `app` if its row in `table` allows it.
 
     Sets `request.state`: `caller`, `template`, `place` (the path's parameters), `authenticator` for pages that sign
-    people in, and `page`, which renders refusals of a page, or None. The request's reads of the database see no other
-    tenant (`row_security.py`), and its writes to the log carry its trace.
+    people in, `provider`, the name of their identity provider, and `page`, which renders refusals of a page, or None.
+    The request's reads of the database see no other tenant (`row_security.py`), and its writes to the log carry its
+    trace.
 
     Returns 401 without a valid token, 404 if no row has the path, 405 if its row has another method, 403 if the token
     lacks the scope, tenant or project, and 503 if a token cannot be checked or the template is `to_come`. `pages` has
@@ -43,18 +44,20 @@ class Guard:
         table: PermissionTable,
         pages: Mapping[str, RefusedPage] | None = None,
         to_come: Callable[[str], bool] = lambda _: False,
+        provider: Callable[[], str] = str,
     ) -> None:
         self._app = app
         self._authenticator = authenticator
         self._table = table
         self._to_come = to_come
+        self._provider = provider
         self._pages = {template_of(path): page for path, page in (pages or {}).items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         path = raw_path(scope)
-        scope.setdefault("state", {})["authenticator"] = self._authenticator
+        scope.setdefault("state", {}).update(authenticator=self._authenticator, provider=self._provider())
         scope = {**scope, "path": path}
         request = Request(scope, receive)
         enter_trace(request.headers.get("traceparent"))

@@ -6,17 +6,14 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, Final
 
-import httpx
 import jwt
 from jwt.exceptions import PyJWTError
-from pydantic_core import from_json
 
 from servicekit.clock import Clock
 from servicekit.errors import Unavailable
 from servicekit.logging import logger
+from servicekit.web.issuer_http import FAILURES, fetch_json
 
-ANSWER_LIMIT: Final = 256 * 1024
-"""Maximum bytes of a key set."""
 KEYS_LIMIT: Final = 100
 RSA: Final = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"})
 _BY_CURVE: Final = {
@@ -103,28 +100,16 @@ class KeySet:
                 return
             self._tried_at = self._clock.monotonic()
             try:
-                async with asyncio.timeout(self._seconds):
-                    self._keys = keys_in(await self._get())
-            except (httpx.HTTPError, TimeoutError, ValueError, RecursionError) as error:
+                answer = await fetch_json(self._url, self._seconds)
+                if answer.status != 200:
+                    raise ValueError("the issuer did not return its keys")
+                self._keys = keys_in(answer.value)
+            except FAILURES as error:
                 self._failed = True
                 log.warning("key_set_not_fetched", error=type(error).__name__)
             else:
                 self._failed = False
                 self._fetched_at = self._clock.monotonic()
-
-    async def _get(self) -> Any:
-        body = bytearray()
-        async with (
-            httpx.AsyncClient(timeout=self._seconds, follow_redirects=False, trust_env=False) as client,
-            client.stream("GET", self._url, headers={"Accept": "application/json"}) as response,
-        ):
-            if response.status_code != 200:
-                raise ValueError("the issuer did not return its keys")
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > ANSWER_LIMIT:
-                    raise ValueError("the issuer's answer is too large")
-        return from_json(bytes(body))
 
 
 def keys_in(answer: Any) -> list[PublicKey]:

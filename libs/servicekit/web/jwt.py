@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -71,28 +71,41 @@ class JwtAuthenticator:
 
         Raises Unavailable (see KeySet).
         """
-        if len(token) > TOKEN_LIMIT or not _TOKEN.fullmatch(token):
+        said = await verified_claims(
+            token, self._keys, self._algorithms, issuer=self._issuer, audience=self._audience, leeway=self._leeway
+        )
+        return None if said is None else caller_of_claims(said, self._claims)
+
+
+async def verified_claims(
+    token: str, keys: KeySet, algorithms: Collection[str], *, issuer: str, audience: str, leeway: float
+) -> Mapping[str, Any] | None:
+    """Return the claims of a token that `issuer` signed for `audience` and that has not expired, otherwise None.
+
+    Raises Unavailable (see KeySet).
+    """
+    if len(token) > TOKEN_LIMIT or not _TOKEN.fullmatch(token):
+        return None
+    try:
+        header = jwt.get_unverified_header(token)
+        algorithm, key_id = str(header.get("alg")), header.get("kid")
+        if algorithm not in algorithms or "crit" in header:
             return None
-        try:
-            header = jwt.get_unverified_header(token)
-            algorithm, key_id = header.get("alg"), header.get("kid")
-            if algorithm not in self._algorithms or "crit" in header:
-                return None
-            key = await self._keys.key(key_id, algorithm)
-            if key is None:
-                return None
-            said: Mapping[str, Any] = jwt.decode(
-                token,
-                key.key,
-                algorithms=[algorithm],
-                issuer=self._issuer,
-                audience=self._audience,
-                leeway=self._leeway,
-                options={"require": ["exp", "iss", "aud"]},
-            )
-        except (PyJWTError, ValueError, TypeError, RecursionError):
+        key = await keys.key(key_id, algorithm)
+        if key is None:
             return None
-        return caller_of_claims(said, self._claims)
+        said: Mapping[str, Any] = jwt.decode(
+            token,
+            key.key,
+            algorithms=[algorithm],
+            issuer=issuer,
+            audience=audience,
+            leeway=leeway,
+            options={"require": ["exp", "iss", "aud"]},
+        )
+    except (PyJWTError, ValueError, TypeError, RecursionError):
+        return None
+    return said
 
 
 def caller_of_claims(said: Mapping[str, Any], claims: Claims) -> Caller | None:

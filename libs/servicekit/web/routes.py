@@ -28,7 +28,10 @@ class Routes(APIRouter):
     The reference describes these names as in `contracts/path_names.py`.
     `refuses` has the meaning of each status that any of the routes may refuse with. `direct` routes are dispatched
     without FastAPI (`direct.py`). `token` is False if the routes need none. `hidden` routes are not in the reference.
+    `provider` is the name of the identity provider with which the routes sign people in, if there is one.
     """
+
+    provider: str = ""
 
     def __init__(
         self,

@@ -6,8 +6,8 @@ import base64
 import hashlib
 import re
 from html import escape
-from typing import Final
-from urllib.parse import parse_qs
+from typing import Final, TypeVar
+from urllib.parse import parse_qs, quote
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -15,6 +15,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from servicekit.errors import Unavailable
 from servicekit.web.auth import COOKIE, Authenticator
 
+R = TypeVar("R", bound=Response)
 _STYLE: Final = (
     ":root{color-scheme:light dark;background:light-dark(#f5f3ee,#141414);color:light-dark(#1b1d1c,#ececea)}"
     "a{color:light-dark(#1f6456,#7fc9b5)}"
@@ -24,7 +25,8 @@ _STYLE: Final = (
     "code{font-size:.95em}p{margin:.75rem 0}"
     "form{display:flex;flex-wrap:wrap;gap:.5rem;margin:1.2rem 0}label{flex-basis:100%;font-size:.85rem}"
     "input,button{font:inherit;padding:.45rem .7rem;border-radius:8px;border:1px solid #8888}input{flex:1;min-width:0}"
-    "button{background:#1f6456;color:#fff;cursor:pointer}"
+    "button,a.button{background:#1f6456;color:#fff;cursor:pointer}"
+    "a.button{display:inline-block;padding:.45rem .7rem;border-radius:8px;text-decoration:none}"
     "[role=alert]{color:light-dark(#9c3320,#f4a391);font-weight:600}"
 )
 _PAGE: Final = f"""<!doctype html>
@@ -34,6 +36,7 @@ _PAGE: Final = f"""<!doctype html>
 %s</main></body></html>"""
 SIGN_IN: Final = "/sign-in"
 PASSWORD_SIGN_IN: Final = SIGN_IN + "/password"
+PROVIDER_SIGN_IN: Final = SIGN_IN + "/provider"
 _FORM: Final = f"""<form method="post" action="{PASSWORD_SIGN_IN}"><input type="hidden" name="next" value="%s">
 <label for="name">Name</label><input id="name" name="name" required autofocus autocomplete="username"
 autocapitalize="none" spellcheck="false" maxlength="100"><label for="password">Password</label>
@@ -48,7 +51,9 @@ folder (<code>.agent-feedback/token</code>). If you use your own token issuer, e
 <code>read</code>.</p>
 <p>If you are signed in already and followed a link from another site, <a href="%s">open the page</a>: browsers do not
 send the sign-in cookie with such a link.</p>"""
+_OR_BY_NAME: Final = "<h2>Or with a name and a password</h2>"
 _WRONG: Final = '<p role="alert">This token does not work: it is wrong, has expired, or may not read these pages.</p>'
+TO_SIGN_IN: Final = '<p><a href="/">To the sign-in page</a></p>'
 _TO_OVERVIEW: Final = '<p><a href="/">To the overview</a></p>'
 _FAILURES: Final = {500: "This page failed", 503: "This page is not available at the moment"}
 _MOST_BYTES: Final = 16_384
@@ -59,7 +64,7 @@ _POLICY: Final = (
 )
 _OWN_PATH: Final = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+")
-_PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
+PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
 
 
 async def refused_page(request: Request, status: int, why: str) -> Response:
@@ -77,7 +82,7 @@ async def refused_page(request: Request, status: int, why: str) -> Response:
         return small_page(422, "This address does not work", why, _TO_OVERVIEW)
     if status != 401:
         return small_page(status, "This token does not open this page", why)
-    return sign_in_page(_without_token(request), wrong=COOKIE in request.cookies)
+    return sign_in_page(request, _without_token(request), wrong=COOKIE in request.cookies)
 
 
 def is_sign_in(request: Request) -> bool:
@@ -108,7 +113,7 @@ async def sign_in(request: Request, token: str, target: str, refused: int = 401)
     A `target` that is not a path of this server becomes "/".
     """
     authenticator: Authenticator = request.state.authenticator
-    target = target if _OWN_PATH.fullmatch(target) else "/"
+    target = own_path(target)
     try:
         known = await authenticator.authenticate(token) is not None
     except UnicodeEncodeError:
@@ -116,29 +121,63 @@ async def sign_in(request: Request, token: str, target: str, refused: int = 401)
     except Unavailable:
         return small_page(503, "Sign-in is not available at the moment", "The issuer of tokens does not answer.")
     if not known or not _TOKEN.fullmatch(token):
-        return sign_in_page(target, wrong=True, status=refused)
+        return sign_in_page(request, target, wrong=True, status=refused)
     return signed_in_answer(request, token, target)
 
 
 def signed_in_answer(request: Request, token: str, target: str) -> RedirectResponse:
     """Set `token` as the cookie and redirect to `target`, or to "/" if that is not a path of this server."""
-    answer = RedirectResponse(target if _OWN_PATH.fullmatch(target) else "/", 303, _PRIVATE)
+    return _with_cookie(request, RedirectResponse(own_path(target), 303, PRIVATE), token)
+
+
+def continued_answer(request: Request, token: str, target: str) -> Response:
+    """Set `token` as the cookie and return a page that opens `target`, or "/" if that is not a path of this server.
+
+    After a redirection that begins on another site, browsers would not send the cookie (SameSite=Strict).
+    """
+    safe = escape(own_path(target))
+    more = f'<meta http-equiv="refresh" content="0;url={safe}"><p><a href="{safe}">Continue</a></p>'
+    return _with_cookie(request, _page(200, "Signed in", more), token)
+
+
+def _with_cookie(request: Request, answer: R, token: str) -> R:
     answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=request.url.scheme == "https", path="/")
     return answer
 
 
-def signed_out_answer() -> RedirectResponse:
-    """Delete the cookie and redirect to the sign-in form."""
-    answer = RedirectResponse("/", 303, _PRIVATE)
+def own_path(target: str) -> str:
+    """Return `target` if it is a path of this server, otherwise "/"."""
+    return target if _OWN_PATH.fullmatch(target) else "/"
+
+
+def to_sign_in() -> RedirectResponse:
+    """Redirect to the sign-in form, which is at every page without a session."""
+    return RedirectResponse("/", 303, PRIVATE)
+
+
+def signed_out(answer: R) -> R:
+    """Delete the cookie with the response."""
     answer.delete_cookie(COOKIE, path="/")
     return answer
 
 
-def sign_in_page(target: str, *, wrong: bool = False, status: int = 401, why: str = "") -> HTMLResponse:
+def sign_in_page(
+    request: Request, target: str, *, wrong: bool = False, status: int = 401, why: str = ""
+) -> HTMLResponse:
     """Return the sign-in forms. `wrong` says that the token does not work, `why` another reason."""
     safe = escape(target)
     said = _WRONG if wrong else f'<p role="alert">{escape(why)}</p>' if why else ""
-    return _page(status, "Sign in", said + _FORM % (safe, safe, safe))
+    label: str = getattr(request.state, "provider", "")
+    link = "" if not label else provider_link(target, f"Sign in with {label}") + _OR_BY_NAME
+    return _page(status, "Sign in", said + link + _FORM % (safe, safe, safe))
+
+
+def provider_link(target: str, text: str) -> str:
+    """Return the link with which a sign-in with the identity provider begins.
+
+    It is a link because the policy of pages forbids that a form is redirected to another site.
+    """
+    return f'<p><a class="button" href="{PROVIDER_SIGN_IN}?next={quote(target, safe="/")}">{escape(text)}</a></p>'
 
 
 def _without_token(request: Request) -> str:
@@ -153,4 +192,4 @@ def small_page(status: int, title: str, text: str, more: str = "") -> HTMLRespon
 
 
 def _page(status: int, title: str, body: str) -> HTMLResponse:
-    return HTMLResponse(_PAGE % (title, body), status, {**_PRIVATE, "Content-Security-Policy": _POLICY})
+    return HTMLResponse(_PAGE % (title, body), status, {**PRIVATE, "Content-Security-Policy": _POLICY})

@@ -19,6 +19,7 @@ LINK_DAYS: Final = 2
 MOST_ACCOUNTS: Final = 1_000
 COMMAND: Final = "command line"
 """Author of an account that the command line has added."""
+_OF_PROVIDER: Final = "This account has its role, and signs in, by the identity provider: change its groups there."
 _UNKNOWN: Final = "There is no such account, or it is not within your projects."
 
 
@@ -33,12 +34,14 @@ class OperatorAccount:
     created_by: str
     password_at: int | None
     disabled_at: int | None
+    issuer: str | None = None
+    """The identity provider; None for an account with a password."""
 
     @property
     def state(self) -> str:
         if self.disabled_at is not None:
             return "disabled"
-        return "invited" if self.password_at is None else "active"
+        return "invited" if self.password_at is None and self.issuer is None else "active"
 
 
 class Accounts:
@@ -66,6 +69,8 @@ class Accounts:
     async def change(self, name: str, role: str, places: Sequence[str], within: ProjectSet) -> None:
         """Replace an account's role and projects; its sessions continue with the new ones."""
         account, access, kind = await self.find(name, within), ProjectSet.parse(places), role_of(role)
+        if account.issuer is not None:
+            raise RequestRefused(409, _OF_PROVIDER)
         if not within.covers(access):
             raise RequestRefused(403, "You may give access to your own projects only.")
         values = {"tenant": access.tenant, "projects": list(access.projects), "role": kind}
@@ -74,6 +79,8 @@ class Accounts:
     async def link(self, name: str, within: ProjectSet) -> str:
         """Return the secret of a new link to set a password; an earlier link stops working."""
         account = await self.find(name, within)
+        if account.issuer is not None:
+            raise RequestRefused(409, _OF_PROVIDER)
         if account.disabled_at is not None:
             raise RequestRefused(409, "This account is disabled: enable it first.")
         await self._attempts.forget(account.name)
@@ -111,6 +118,10 @@ class Accounts:
             raise RequestRefused(404, _UNKNOWN)
         return account_of(row)
 
+    async def has_password(self, name: str) -> bool:
+        """Return True if an account may sign in with a password, False for one of the identity provider."""
+        return bool(await self._pool.fetchval(*SQL.account_has_password(name=name)))
+
     async def _new_link(self, name: str) -> str:
         secret, expires = new_secret(LINK), self._clock.now() + LINK_DAYS * DAY
         await self._pool.execute(*SQL.set_account_link(name=name, link_hash=digest(secret), expires_at=expires))
@@ -120,5 +131,5 @@ class Accounts:
 def account_of(row: asyncpg.Record) -> OperatorAccount:
     """Return the account of a row."""
     access = ProjectSet(row["tenant"], tuple(row["projects"]))
-    times = (row["created_at"], row["created_by"], row["password_at"], row["disabled_at"])
+    times = (row["created_at"], row["created_by"], row["password_at"], row["disabled_at"], row["issuer"])
     return OperatorAccount(row["name"], row["role"], access, *times)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import asyncpg
 
 from contracts.instants import DAY
 from reporting.access.attempts import SignInAttempts
+from reporting.access.identity_provider import IdentityProvider
 from reporting.access.passwords import LONGEST, SHORTEST, Passwords
 from reporting.access.roles import SCOPES, ProjectSet, is_account_name
 from reporting.access.secret_values import LINK, SESSION, digest, is_secret, new_secret
@@ -35,17 +37,37 @@ class SignedIn:
         return minutes(self.wait)
 
 
+class AdmissionPort(Protocol):
+    """Sign-in with the claims of an identity provider (`admission.py`)."""
+
+    @property
+    def provider(self) -> IdentityProvider: ...
+
+    async def admit(self, claims: Mapping[str, Any]) -> str: ...
+
+
 class AccountSessions:
-    """Sessions of accounts. A session ends with its account, its password, or after `days`."""
+    """Sessions of accounts. A session ends with its account, its password, or after `days`.
+
+    A session that began with the identity provider ends at its own time. `admission` is None without a provider.
+    """
 
     password_length = (SHORTEST, LONGEST)
 
-    def __init__(self, pool: asyncpg.Pool, clock: Clock, days: float, passwords: Passwords | None = None) -> None:
+    def __init__(
+        self,
+        pool: asyncpg.Pool,
+        clock: Clock,
+        days: float,
+        passwords: Passwords | None = None,
+        admission: AdmissionPort | None = None,
+    ) -> None:
         self._pool = pool
         self._clock = clock
         self._lifetime = int(days * DAY)
         self._passwords = passwords or Passwords()
         self._attempts = SignInAttempts(pool)
+        self._admission = admission
         self._remembered: dict[bytes, tuple[float, Caller]] = {}
 
     async def authenticate(self, token: str) -> Caller | None:
@@ -56,8 +78,9 @@ class AccountSessions:
         known = self._remembered.get(session)
         if known is not None and now - known[0] < REMEMBERED_SECONDS:
             return known[1]
-        oldest = self._clock.now() - self._lifetime
-        row = await self._pool.fetchrow(*SQL.find_session(session_hash=session, oldest=oldest))
+        moment = self._clock.now()
+        values = {"session_hash": session, "now": moment, "oldest": moment - self._lifetime}
+        row = await self._pool.fetchrow(*SQL.find_session(**values))
         if row is None:
             self._remembered.pop(session, None)
             return None
@@ -127,10 +150,22 @@ class AccountSessions:
         await self._attempts.succeeded(name, address)
         self._remembered.clear()
 
-    async def end(self, session: str) -> None:
-        """End a session."""
+    async def end(self, session: str) -> bool:
+        """End a session. Return True if it began with the identity provider."""
         self._remembered.pop(digest(session), None)
-        await self._pool.execute(*SQL.end_session(session_hash=digest(session)))
+        ended: bool | None = await self._pool.fetchval(*SQL.end_session(session_hash=digest(session)))
+        return bool(ended)
+
+    @property
+    def provider(self) -> IdentityProvider | None:
+        return None if self._admission is None else self._admission.provider
+
+    async def admit(self, claims: Mapping[str, Any]) -> str:
+        """Return the secret of a new session for verified claims of the identity provider. Raises RequestRefused."""
+        assert self._admission is not None, "no identity provider"
+        session = await self._admission.admit(claims)
+        self._remembered.clear()
+        return session
 
     def forget(self) -> None:
         """Forget the remembered sessions, because an account has changed."""

@@ -40,10 +40,12 @@ def access_router(
         known = await projects(reads, caller.tenant, caller.projects) if admin else []
         places = [f"{one.tenant}/{one.project}" for one in known]
         whole = [f"{access.tenant}/{ALL}"] if access.projects == (ALL,) and access.tenant != ALL else []
+        name = caller.subject.removeprefix(SUBJECT) if caller.subject.startswith(SUBJECT) else None
         return page(
             "access.html",
             status,
-            name=caller.subject.removeprefix(SUBJECT) if caller.subject.startswith(SUBJECT) else None,
+            name=name,
+            has_password=name is not None and await accounts.has_password(name),
             scopes=sorted(caller.scopes),
             access=access.places,
             accounts=await accounts.list(access) if admin else [],

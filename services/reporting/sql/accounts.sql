@@ -3,11 +3,14 @@ insert into accounts (name, tenant, projects, role, created_at, created_by)
 values (:name, :tenant, :projects, :role, :now, :by) on conflict do nothing
 
 -- name: find_account
-select name, tenant, projects, role, created_at, created_by, password_at, disabled_at from accounts where name = :name
+select name, tenant, projects, role, created_at, created_by, password_at, disabled_at, issuer from accounts where name = :name
+
+-- name: account_has_password
+select issuer is null from accounts where name = :name
 
 -- name: list_accounts
 -- Accounts within one tenant and, unless they are null, within these projects.
-select name, tenant, projects, role, created_at, created_by, password_at, disabled_at from accounts
+select name, tenant, projects, role, created_at, created_by, password_at, disabled_at, issuer from accounts
 where (:tenant::text is null or tenant = :tenant) and (:projects::text[] is null or projects <@ :projects)
 order by name limit :limit
 
@@ -58,9 +61,10 @@ returning name
 -- name: find_session
 select a.name, a.tenant, a.projects, a.role from account_sessions s join accounts a using (name)
 where s.session_hash = :session_hash and s.created_at > :oldest and a.disabled_at is null
+    and (s.expires_at is null or s.expires_at > :now)
 
 -- name: end_session
-delete from account_sessions where session_hash = :session_hash
+delete from account_sessions where session_hash = :session_hash returning expires_at is not null
 
 -- name: end_sessions
 delete from account_sessions where name = :name and session_hash is distinct from :kept
@@ -77,3 +81,21 @@ delete from sign_in_attempts where subject = :subject
 
 -- name: return_attempt
 update sign_in_attempts set failures = greatest(failures - 1, 0) where subject = :subject
+
+-- name: lock_account_of_subject
+select name, tenant, projects, role, disabled_at from accounts
+where issuer = :issuer and subject = :subject for update
+
+-- name: add_provider_account
+-- Returns nothing if another account has the name.
+insert into accounts (name, tenant, projects, role, created_at, created_by, issuer, subject)
+values (:name, :tenant, :projects, :role, :now, :by, :issuer, :subject) on conflict do nothing
+returning name
+
+-- name: add_provider_session
+insert into account_sessions (session_hash, name, created_at, expires_at)
+values (:session_hash, :name, :now, :expires_at)
+
+-- name: end_sessions_of_subject
+delete from account_sessions s using accounts a
+where a.name = s.name and a.issuer = :issuer and a.subject = :subject

@@ -67,9 +67,10 @@ def list_accounts(database: Database = None, state: State = DEFAULT_STATE, as_js
     if as_json:
         print_json([_facts(one) for one in found])
         return
-    table = Table("name", "role", "projects", "state", box=None, pad_edge=False)
-    for one in found:
-        table.add_row(harmless(one.name), one.role, harmless(" ".join(one.access.places)), one.state)
+    table = Table("name", "role", "projects", "state", "sign-in", box=None, pad_edge=False)
+    for one in map(_facts, found):
+        places = harmless(" ".join(one["projects"]))
+        table.add_row(harmless(one["name"]), one["role"], places, one["state"], one["sign_in"])
     Console().print(table if found else "There are no accounts yet: `agent-feedback users add NAME --project T/P`.")
 
 
@@ -118,4 +119,11 @@ def _print_link(base: str, secret: str, name: str, *, as_json: bool) -> None:
 
 
 def _facts(one: OperatorAccount) -> dict[str, Any]:
-    return {"name": one.name, "role": one.role, "projects": one.access.places, "state": one.state}
+    sign_in = "password" if one.issuer is None else "identity provider"
+    return {
+        "name": one.name,
+        "role": one.role,
+        "projects": one.access.places,
+        "state": one.state,
+        "sign_in": sign_in,
+    }

@@ -1,0 +1,42 @@
+"""HTTP requests to an issuer of tokens: bounded in time and bytes, without redirects and proxies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import httpx
+from pydantic_core import from_json
+
+ANSWER_LIMIT: Final = 256 * 1024
+"""Maximum bytes of an issuer's response."""
+FAILURES: Final = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError, RecursionError)
+"""Errors of `fetch_json`."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonAnswer:
+    """Response of an issuer. `value` is its JSON."""
+
+    status: int
+    value: Any
+
+
+async def fetch_json(
+    url: str, seconds: float, *, body: str | None = None, headers: Mapping[str, str] | None = None
+) -> JsonAnswer:
+    """Return the response to a GET, or to a POST of `body`, within `seconds`. Raises one of FAILURES."""
+    answer = bytearray()
+    asked = {"Accept": "application/json", **(headers or {})}
+    async with (
+        asyncio.timeout(seconds),
+        httpx.AsyncClient(timeout=seconds, follow_redirects=False, trust_env=False) as client,
+        client.stream("GET" if body is None else "POST", url, content=body, headers=asked) as response,
+    ):
+        async for chunk in response.aiter_bytes():
+            answer += chunk
+            if len(answer) > ANSWER_LIMIT:
+                raise ValueError("the issuer's answer is too large")
+    return JsonAnswer(response.status_code, from_json(bytes(answer)))
