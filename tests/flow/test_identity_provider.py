@@ -147,7 +147,7 @@ async def test_answers_that_do_not_belong_to_the_sign_in_are_refused(
         ({"code": None}, 403), ({"code": "guessed"}, 403), ({"error": "access_denied"}, 403),
     ):  # fmt: skip
         async with browser(stack) as http:
-            refused = await returned(http, **changes)  # type: ignore[arg-type]
+            refused = await returned(http, **changes)
             assert refused.status_code == status, (changes, refused.text)
             assert COOKIE not in http.cookies and PENDING not in http.cookies
             assert "guessed" not in refused.text and "<b>no</b>" not in refused.text
