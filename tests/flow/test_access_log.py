@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import html
+import json
+import os
+import pwd
 import re
 from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest_asyncio
 
+from standalone.terminal import FAILED
+from tests.support.command import agent_feedback
 from tests.support.running_stack import RunningStack, exchange, running_stack
 
 PLACE = "/conversations/acme/support"
@@ -82,3 +87,29 @@ async def test_administrators_see_the_entries_of_their_projects_alone(stack: Run
         assert "acme" in own
         assert (await acme.get(own)).status_code == 200
         assert "Log of access" not in (await rita.get("/dashboard/access")).text
+
+
+async def test_commands_are_noted_with_the_operating_systems_user(stack: RunningStack) -> None:
+    async def command(*arguments: str, code: int = 0) -> str:
+        ended = await agent_feedback(*arguments, "--database", stack.database_url)
+        assert ended.code == code, ended.err
+        return ended.out
+
+    place = ("--project", "acme/support")
+    await command("users", "add", "Bo@example.org", "--role", "reviewer", *place, "--url", "http://x")
+    await command("users", "link", "bo@example.org", "--url", "http://x")
+    for action in ("disable", "enable", "remove"):
+        await command("users", action, "bo@example.org")
+    await command("keys", "add", "crm", "--scope", "read", *place)
+    [key] = json.loads(await command("keys", "list", "--json"))
+    await command("keys", "revoke", key["id"])
+    await command("users", "remove", "nobody", code=FAILED)
+    who = f"command line: {pwd.getpwuid(os.getuid()).pw_name}"
+    about = [
+        "account bo@example.org: " + one for one in ("added as reviewer", "link", "disabled", "enabled", "removed")
+    ]
+    assert await entries(stack) == [
+        (who, "changed access", one, "acme", None) for one in (*about, "key crm: created", "key crm: revoked")
+    ]
+    async with stack.client("acme") as acme:
+        assert who in (await acme.get("/dashboard/access")).text

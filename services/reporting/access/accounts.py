@@ -18,7 +18,7 @@ from servicekit import Clock, RequestRefused
 LINK_DAYS: Final = 2
 MOST_ACCOUNTS: Final = 1_000
 COMMAND: Final = "command line"
-"""Author of an account that the command line has added."""
+"""Author of what the command line changes, before the name of the operating system's user."""
 _OF_PROVIDER: Final = "This account has its role, and signs in, by the identity provider: change its groups there."
 _UNKNOWN: Final = "There is no such account, or it is not within your projects."
 

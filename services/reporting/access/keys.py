@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -40,6 +40,13 @@ class ApiKey:
     created_by: str
     expires_at: int
     used_at: int | None
+
+
+class RevokedKey(NamedTuple):
+    """Key that was revoked."""
+
+    name: str
+    tenant: str
 
 
 class ApiKeys:
@@ -110,17 +117,17 @@ class ApiKeys:
             for row in rows
         ]
 
-    async def revoke(self, id_: str, within: ProjectSet) -> str:
-        """Revoke a key and return its name; other processes accept it for two more seconds. Raises RequestRefused."""
+    async def revoke(self, id_: str, within: ProjectSet) -> RevokedKey:
+        """Revoke a key; other processes accept it for two more seconds. Raises RequestRefused."""
         try:
             key = UUID(id_)
         except ValueError:
             raise RequestRefused(404, "There is no such key.") from None
-        name: str | None = await self._pool.fetchval(*SQL.revoke_api_key(id=key, **_limits(within)))
-        if name is None:
+        row = await self._pool.fetchrow(*SQL.revoke_api_key(id=key, **_limits(within)))
+        if row is None:
             raise RequestRefused(404, "There is no such key, or it is not within your projects.")
         self._remembered.clear()
-        return name
+        return RevokedKey(row["name"], row["tenant"])
 
 
 def _limits(within: ProjectSet) -> dict[str, str | list[str] | None]:

@@ -104,7 +104,7 @@ def access_router(
         try:
             form, within = await Form.read(request), managed_by(caller)
             if "revoke" in form:
-                key = await keys.revoke(form.field("revoke"), within)
+                key = (await keys.revoke(form.field("revoke"), within)).name
                 said, changed = f"The key {key} was revoked.", f"key {key}: revoked"
             else:
                 named, scopes, days = form.field("name"), form.get("scope", []), form.field("days")

@@ -14,7 +14,7 @@ order by name, created_at limit :limit
 -- name: revoke_api_key
 delete from api_keys where id = :id and (:tenant::text is null or tenant = :tenant)
     and (:projects::text[] is null or projects <@ :projects)
-returning name
+returning name, tenant
 
 -- name: find_api_key
 select id, tenant, projects, scopes, expires_at from api_keys where key_hash = :key_hash and expires_at > :now

@@ -13,9 +13,7 @@ from standalone.state import running
 from standalone.terminal import FAILED, run, say
 
 if TYPE_CHECKING:
-    from reporting.access.accounts import Accounts
-    from reporting.access.keys import ApiKeys
-    from reporting.access.roles import ProjectSet
+    from standalone.operations.users import AccessTables
 
 Database = Annotated[
     str | None,
@@ -23,22 +21,15 @@ Database = Annotated[
 ]
 
 
-def everywhere() -> ProjectSet:
-    """Return all projects of all tenants."""
-    from reporting.access.roles import ALL, ProjectSet
-
-    return ProjectSet(ALL, (ALL,))
-
-
-def accessed(work: Callable[[Accounts, ApiKeys], Awaitable[Any]], database: str | None, state: Path) -> Any:
+def accessed(work: Callable[[AccessTables], Awaitable[Any]], database: str | None, state: Path) -> Any:
     """Return the result of `work`. A refusal exits with code 1."""
     from standalone.operations.users import open_access
 
     own = str(running(state)["database"]) if database is None and (state / "run.json").exists() else None
 
     async def worked() -> Any:
-        async with open_access(database or own, say) as (accounts, keys):
-            return await work(accounts, keys)
+        async with open_access(database or own, say) as tables:
+            return await work(tables)
 
     try:
         return run(worked())

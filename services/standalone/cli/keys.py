@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from standalone.cli.account_access import Database, accessed, everywhere
+from standalone.cli.account_access import Database, accessed
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import AsJson, State, harmless, print_json, say, show
 
@@ -36,9 +36,7 @@ def add(
 
     `agent-feedback keys add crm --scope on_behalf --project acme/support`
     """
-    from reporting.access.accounts import COMMAND
-
-    key = accessed(lambda _, keys: keys.add(name, scope, project, str(days), everywhere(), COMMAND), database, state)
+    key = accessed(lambda tables: tables.add_key(name, scope, project, days), database, state)
     if as_json:
         print_json({"name": name, "key": key})
         return
@@ -50,8 +48,9 @@ def add(
 def list_keys(database: Database = None, state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
     """List all keys, without their secrets."""
     from contracts.instants import format_instant
+    from standalone.operations.users import EVERYWHERE
 
-    found = accessed(lambda _, keys: keys.list(everywhere()), database, state)
+    found = accessed(lambda tables: tables.keys.list(EVERYWHERE), database, state)
     rows = [
         {
             "id": str(one.id),
@@ -80,7 +79,7 @@ def revoke(
     state: State = DEFAULT_STATE,
 ) -> None:
     """Revoke a key. It stops working within seconds."""
-    name = accessed(lambda _, keys: keys.revoke(id_, everywhere()), database, state)
+    name = accessed(lambda tables: tables.revoke_key(id_), database, state)
     say(f"The key {name} is revoked.")
 
 

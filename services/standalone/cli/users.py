@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from standalone.cli.account_access import Database, accessed, everywhere
+from standalone.cli.account_access import Database, accessed
 from standalone.state import DEFAULT_STATE, running
 from standalone.terminal import AsJson, State, harmless, print_json, say, show
 
@@ -43,10 +43,8 @@ def add(
 
     `agent-feedback users add ann@example.org --role reader --project acme/support`
     """
-    from reporting.access.accounts import COMMAND
-
     base = _base(url, state)
-    secret = accessed(lambda accounts, _: accounts.add(name, role, project, everywhere(), COMMAND), database, state)
+    secret = accessed(lambda tables: tables.add_account(name, role, project), database, state)
     _print_link(base, secret, name, as_json=as_json)
 
 
@@ -56,14 +54,16 @@ def link(
 ) -> None:
     """Print a new link to set an account's password; an earlier link stops working."""
     base = _base(url, state)
-    secret = accessed(lambda accounts, _: accounts.link(name, everywhere()), database, state)
+    secret = accessed(lambda tables: tables.on_account("link", name, "link"), database, state)
     _print_link(base, secret, name, as_json=as_json)
 
 
 @users.command("list")
 def list_accounts(database: Database = None, state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
     """List all accounts with their roles and projects."""
-    found = accessed(lambda accounts, _: accounts.list(everywhere()), database, state)
+    from standalone.operations.users import EVERYWHERE
+
+    found = accessed(lambda tables: tables.accounts.list(EVERYWHERE), database, state)
     if as_json:
         print_json([_facts(one) for one in found])
         return
@@ -77,21 +77,21 @@ def list_accounts(database: Database = None, state: State = DEFAULT_STATE, as_js
 @users.command("disable")
 def disable(name: Name, database: Database = None, state: State = DEFAULT_STATE) -> None:
     """Disable an account. Its sessions end within seconds."""
-    accessed(lambda accounts, _: accounts.disable(name, everywhere()), database, state)
+    accessed(lambda tables: tables.on_account("disable", name, "disabled"), database, state)
     say(f"{name} is disabled.")
 
 
 @users.command("enable")
 def enable(name: Name, database: Database = None, state: State = DEFAULT_STATE) -> None:
     """Enable a disabled account."""
-    accessed(lambda accounts, _: accounts.enable(name, everywhere()), database, state)
+    accessed(lambda tables: tables.on_account("enable", name, "enabled"), database, state)
     say(f"{name} is enabled.")
 
 
 @users.command("remove")
 def remove(name: Name, database: Database = None, state: State = DEFAULT_STATE) -> None:
     """Remove an account with its password. Its sessions end within seconds."""
-    accessed(lambda accounts, _: accounts.remove(name, everywhere()), database, state)
+    accessed(lambda tables: tables.on_account("remove", name, "removed"), database, state)
     say(f"{name} is removed.")
 
 
