@@ -5,6 +5,7 @@ from __future__ import annotations
 from contracts.scopes import ADMIN, DETECT, EXPORT, OPERATE, READ, REVIEW
 from reporting.api import routes as api
 from reporting.dashboard.access import ACCESS, ACCOUNTS, KEYS, access_router
+from reporting.dashboard.erasure import ERASE, erasure_router
 from reporting.dashboard.routes import ALERTS as ALERTS_PAGE
 from reporting.dashboard.routes import FILES, PAGES, pages_router
 from reporting.egress.webhooks.handlers import ErasureRequestHandler
@@ -116,6 +117,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             },
             pages=True,
         ),
+        Serves(lambda parts: erasure_router(parts.reads), {("GET", ERASE): needs(ADMIN)}, pages=True),
     ],
     every=[
         Every("rollups", 5, lambda parts: parts.rollups.catch_up),

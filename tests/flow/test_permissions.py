@@ -109,6 +109,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/set-password"): PUBLIC,
     ("POST", "/set-password"): PUBLIC,
     ("GET", "/access/caller"): ANY,
+    ("GET", "/dashboard/erase"): frozenset({"admin"}),
     ("GET", "/dashboard/access"): frozenset({"read"}),
     ("POST", "/dashboard/access"): frozenset({"read"}),
     ("POST", "/dashboard/access/accounts"): frozenset({"admin"}),

@@ -8,7 +8,7 @@ import asyncpg
 from fastapi import APIRouter, Request, Response
 
 from contracts.access import password_link
-from contracts.scopes import ALL_SCOPES
+from contracts.scopes import ADMIN, ALL_SCOPES
 from reporting.access.accounts import LINK_DAYS, Accounts
 from reporting.access.keys import DEFAULT_DAYS, MOST_DAYS, ApiKeys
 from reporting.access.log import MOST_ENTRIES, AccessLog
@@ -16,6 +16,7 @@ from reporting.access.passwords import LONGEST, SHORTEST
 from reporting.access.roles import ALL, MEANINGS, ROLES, ProjectSet, account_name, managed_by, may_give_access
 from reporting.access.sessions import SUBJECT, AccountSessions
 from reporting.dashboard.alerts import FormOutcome
+from reporting.dashboard.erasure import tenants_of
 from reporting.dashboard.rendering import page
 from reporting.queries.projects import projects
 from servicekit import Caller, Form, RequestRefused
@@ -58,6 +59,7 @@ def access_router(
             most_days=MOST_DAYS,
             admin=admin,
             places=[*whole, *places],
+            tenants=await tenants_of(reads, caller) if ADMIN in caller.scopes else [],
             roles=ROLES,
             meanings=MEANINGS,
             outcome=outcome,

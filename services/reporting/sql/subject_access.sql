@@ -51,3 +51,18 @@ where r.tenant = :tenant and r.state in ('writing', 'current') and (
 
 -- name: held_erasures
 select to_jsonb(r) as held from erasures r where r.tenant = :tenant and r.user_id = :user_id
+
+-- name: count_of_person
+-- Rows of a person in the projects of a tenant.
+with said as (
+    select project from messages
+    where sender_id = :user_id and tenant = :tenant and sender_type = 'human'
+), given as (
+    select project from feedbacks
+    where tenant = :tenant and project = any(:projects::text[]) and user_id = :user_id and reaction is not null
+    union all
+    select project from replies
+    where tenant = :tenant and project = any(:projects::text[]) and user_id = :user_id and value is not null
+)
+select (select count(*) from said) as messages, (select count(*) from given) as feedback,
+    (select count(*) from (select project from said union select project from given) p) as projects

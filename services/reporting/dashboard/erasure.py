@@ -1,0 +1,73 @@
+"""Page on which an administrator erases a person: what is found, the confirmation, and the progress by service.
+
+The page's script asks the feedback service, which is at the same address, for the erasure and for its progress.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import asyncpg
+from fastapi import APIRouter, Request, Response
+from pydantic import TypeAdapter, ValidationError
+
+from contracts.base import Id, Name
+from contracts.feedback import FeedbackKeeper
+from reporting.dashboard.rendering import error_page, page
+from reporting.queries.projects import projects
+from reporting.sql import SQL
+from servicekit import Caller
+
+ERASE: Final = "/dashboard/erase"
+ERASED: Final[Mapping[FeedbackKeeper, str]] = {
+    "chat_bridge": "parked events, ids of senders, and copies of messages",
+    "feedback": "feedback up to a stub of its ids, roles, and the person's id in turns and ratings",
+    "inference": "texts and ids of messages, questions with their vectors, and reactions",
+    "reporting": "texts and senders of messages, feedback, notices of resolved issues, and webhook deliveries",
+}
+"""Data that each service erases, as its page (`service.py`) says."""
+_ID: Final[TypeAdapter[str]] = TypeAdapter(Id)
+_NAME: Final[TypeAdapter[str]] = TypeAdapter(Name)
+
+
+def erasure_router(reads: asyncpg.Pool) -> APIRouter:
+    """Return the route of the page."""
+    router = APIRouter(include_in_schema=False)
+
+    async def show(request: Request) -> Response:
+        caller: Caller = request.state.caller
+        said = request.query_params
+        tenants = await tenants_of(reads, caller)
+        tenant, user, wanted = (said.get(name, "") for name in ("tenant", "user", "request"))
+        try:
+            tenant = _NAME.validate_python(tenant) if tenant else (tenants or [""])[0]
+            for given in (user, wanted):
+                if given:
+                    _ID.validate_python(given)
+        except ValidationError:
+            return error_page(400, "This address does not work", "The id of a person has 1 to 256 characters.")
+        if caller.project is not None or (tenant and not caller.may_touch(tenant, None)):
+            why = "A person is erased in all projects of a tenant, so this needs all of them."
+            return error_page(404, "You cannot erase people here", why)
+        found = await _found(reads, tenant, user) if user and not wanted else {}
+        return page("erase.html", tenant=tenant, tenants=tenants, user=user, request=wanted, found=found, erased=ERASED)
+
+    router.add_api_route(ERASE, show, methods=["GET"], response_model=None)
+    return router
+
+
+async def tenants_of(reads: asyncpg.Pool, caller: Caller) -> list[str]:
+    """Return the tenants in which the caller may erase people; none without all projects of a tenant."""
+    if caller.project is not None:
+        return []
+    if caller.tenant is not None:
+        return [caller.tenant]
+    return sorted({one.tenant for one in await projects(reads, None, None)})
+
+
+async def _found(reads: asyncpg.Pool, tenant: str, user: str) -> Mapping[str, int]:
+    """Return the number of a person's messages and feedback records in the reports, and of projects with them."""
+    names = [one.project for one in await projects(reads, tenant, None)]
+    [row] = await reads.fetch(*SQL.count_of_person(tenant=tenant, user_id=user, projects=names))
+    return dict(row)
