@@ -1,18 +1,16 @@
-"""Routes of the dashboard."""
+"""Pages of the dashboard: one function per page, and its route."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from typing import Final
 
 import asyncpg
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse, StreamingResponse
-from fastapi.routing import APIRoute
-from pydantic import ValidationError
 
-from contracts.scopes import ADMIN, EXPORT, OPERATE, REVIEW
+from contracts.scopes import ADMIN, OPERATE, REVIEW
 from reporting.access.log import AccessAction, AccessLog
 from reporting.alerts.administration import AlertAdministration
 from reporting.api.audit.routes import DRAWS, figures
@@ -22,10 +20,10 @@ from reporting.api.issues import PAGE as ISSUE
 from reporting.dashboard import exports, reading
 from reporting.dashboard.alerts import FormOutcome, carry_out, sources
 from reporting.dashboard.comparison import comparison_page
-from reporting.dashboard.health import Health, HealthFacts, SharedHealth
+from reporting.dashboard.health import Health
 from reporting.dashboard.issues import issue_values, issues_values, unsolved
 from reporting.dashboard.overview import live, overview
-from reporting.dashboard.rendering import ASSETS, ASSETS_AT, PRIVATE, error_page, page
+from reporting.dashboard.rendering import ASSETS, ASSETS_AT, PRIVATE, error_page
 from reporting.dashboard.review import (
     CONVERSATION,
     MOST_LEFT,
@@ -37,15 +35,15 @@ from reporting.dashboard.review import (
     queue_at,
     undo_of,
 )
-from reporting.dashboard.view import View, address, chosen
-from reporting.dashboard.zones import known_zones
+from reporting.dashboard.view import chosen
+from reporting.dashboard.visits import NO_PROJECT, PageRoute, Visit, Visits, view_of
 from reporting.queries.calibration import calibration
 from reporting.queries.cursor import BadCursor
 from reporting.queries.dimension_votes import filter_choices
 from reporting.queries.found_counts import count_found
-from reporting.queries.projects import agent_ids, first_reaction, projects
+from reporting.queries.projects import agent_ids, projects
 from reporting.queries.search import every, found, scanned_by, with_answers
-from reporting.queries.selection import ALWAYS, Project, TimeSpan
+from reporting.queries.selection import ALWAYS, TimeSpan
 from reporting.queries.sessions import RatingsOfLength, session_ratings
 from servicekit import Caller, Clock
 
@@ -76,66 +74,11 @@ PAGES: Final = (
     ASSET,
 )
 FILES: Final = (CSV, JSONL)
-ZONE_COOKIE: Final = "agent_feedback_zone"
-PROJECT_COOKIE: Final = "agent_feedback_project"
-"""Project that the reader viewed last, as `tenant/project`: the default of pages that name none."""
-_COOKIE_SECONDS: Final = 365 * 24 * 3600
-_NO_PROJECT: Final = ("There is nothing here", "The project does not exist, or this token is not valid for it.")
 _PAGE: Final = 50
 
 
 Where = Callable[[str, str, str, bool], Awaitable[list[dict[str, str]]]]
 """Called with tenant, project, an id and whether it is a message's; returns the steps of its events."""
-
-
-class PageRoute(APIRoute):
-    """Route that renders invalid filters as an error page."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handler = super().get_route_handler()
-
-        async def guarded(request: Request) -> Response:
-            try:
-                return await handler(request)
-            except (ValidationError, BadCursor):
-                return error_page(400, "This address does not work", "One of its filters is not valid.")
-
-        return guarded
-
-
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """Context of a page request: caller, view, project, and the projects that the caller may choose."""
-
-    caller: Caller
-    view: View
-    at: Project
-    known: list[Project]
-
-    def link(self, path: str, /, **changes: Any) -> str:
-        """Return the URL of a page with this page's filters and the given `changes`."""
-        return address(path, self.view.parameters(self.at, **changes))
-
-    def page(self, template: str, **values: Any) -> Response:
-        return page(
-            template,
-            view=self.view,
-            at=self.at,
-            known=self.known,
-            link=self.link,
-            zone=self.view.zone,
-            may_export=EXPORT in self.caller.scopes,
-            **values,
-        )
-
-
-def view_of(request: Request) -> View:
-    """Return the view from the request's URL; a missing time zone is taken from the viewer's cookie."""
-    said = dict(request.query_params)
-    zone = request.cookies.get(ZONE_COOKIE, "")
-    if not said.get("tz") and zone in known_zones():
-        said["tz"] = zone
-    return View.model_validate(said)
 
 
 def pages_router(
@@ -152,46 +95,11 @@ def pages_router(
     Without an `alert_administration` there is no page of alerts, and without an `access_log` nothing is noted.
     """
     router = APIRouter(include_in_schema=False, route_class=PageRoute)
-    shared = SharedHealth(health, clock)
+    visits = Visits(pool, clock, health)
 
     async def note(visit: Visit, action: AccessAction, about: str) -> None:
         if access_log is not None:
             await access_log.note(visit.caller.subject, *visit.at, action, about)
-
-    async def health_for(caller: Caller) -> HealthFacts | None:
-        # Health covers the whole platform, so only a caller for all tenants and projects sees it.
-        return await shared.facts() if caller.tenant is None and caller.project is None else None
-
-    async def visit_of(request: Request) -> Visit | Response:
-        """Return the visit, or an error page if the project does not exist, or the page for an empty platform."""
-        caller: Caller = request.state.caller
-        view = view_of(request)
-        known = await projects(pool, caller.tenant, caller.projects)
-        at = chosen(view, known, request.cookies.get(PROJECT_COOKIE))
-        if at is None and view.at is None and view.tenant is None:
-            return page("empty.html", health=await health_for(caller), base=str(request.base_url).rstrip("/"))
-        if at is None or not caller.may_touch(*at):
-            return error_page(404, *_NO_PROJECT)
-        return Visit(caller, view, at, known)
-
-    def visited(show: Callable[[Visit], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-        async def answered(request: Request) -> Response:
-            visit = await visit_of(request)
-            if isinstance(visit, Response):
-                return visit
-            response, named = await show(visit), f"{visit.at.tenant}/{visit.at.project}"
-            if request.cookies.get(PROJECT_COOKIE) != named:
-                response.set_cookie(
-                    PROJECT_COOKIE, named, max_age=_COOKIE_SECONDS, httponly=True, samesite="strict",
-                    secure=request.url.scheme == "https",
-                )  # fmt: skip
-            return response
-
-        return answered
-
-    async def span_of(visit: Visit) -> TimeSpan:
-        first = await first_reaction(pool, visit.at) if visit.view.period == "all" else None
-        return visit.view.span(clock.now(), first)
 
     async def show_overview(visit: Visit) -> Response:
         figures = await overview(pool, visit.at, visit.view, clock.now(), visit.link)
@@ -202,15 +110,15 @@ def pages_router(
             choices=await filter_choices(pool, visit.at, figures.span, visit.view.agent),
             agent_names=await agent_ids(pool, visit.at),
             issues=await unsolved(pool, visit.at, clock.now(), visit.view.agent),
-            health=await health_for(visit.caller),
+            health=await visits.health_for(visit.caller),
         )
 
     async def show_live(visit: Visit) -> Response:
         now = await live(pool, visit.at, visit.view, clock.now())
-        return visit.page("live.html", live=now, health=await health_for(visit.caller))
+        return visit.page("live.html", live=now, health=await visits.health_for(visit.caller))
 
     async def show_list(visit: Visit) -> Response:
-        span, after = _continued(visit.view.cursor) or (await span_of(visit), None)
+        span, after = _continued(visit.view.cursor) or (await visits.span(visit), None)
         rows, cursor = await found(pool, visit.at, span, visit.view.listed, _PAGE, after)
         return visit.page(
             "list.html",
@@ -228,14 +136,14 @@ def pages_router(
     async def show_agent(visit: Visit) -> Response:
         if visit.view.agent is None:
             return error_page(404, "No agent selected", "Choose an agent on the overview.")
-        span = await span_of(visit)
+        span = await visits.span(visit)
         issues = await unsolved(pool, visit.at, clock.now(), visit.view.agent)
         figures = await reading.agent(pool, visit.at, visit.view, span, visit.link)
         choices = await filter_choices(pool, visit.at, span, visit.view.agent)
         return visit.page("agent.html", a=figures, span=span, issues=issues, choices=choices)
 
     async def show_comparison(visit: Visit) -> Response:
-        span = await span_of(visit)
+        span = await visits.span(visit)
         found = await comparison_page(pool, visit.at, span, visit.view)
         return visit.page(
             "compare.html",
@@ -246,7 +154,7 @@ def pages_router(
         )
 
     async def show_calibration(visit: Visit) -> Response:
-        span = await span_of(visit)
+        span = await visits.span(visit)
         filters = replace(visit.view.filters, origins=None)
         figures = await calibration(pool, visit.at, span, filters)
         return visit.page("calibration.html", c=figures, agent_names=await agent_ids(pool, visit.at), span=span)
@@ -267,7 +175,7 @@ def pages_router(
         )
 
     async def show_review(visit: Visit) -> Response:
-        reviewer, view, span = REVIEW in visit.caller.scopes, visit.view, await span_of(visit)
+        reviewer, view, span = REVIEW in visit.caller.scopes, visit.view, await visits.span(visit)
         following = await next_in_queue(pool, visit.at, span, view, visit.link) if reviewer else None
         if following is not None and view.last_mark is not None:
             return RedirectResponse(following, 303)
@@ -307,7 +215,7 @@ def pages_router(
                 "This token does not open this page",
                 "Sessions belong to a whole tenant; this token is valid for one project only.",
             )
-        span = await span_of(visit)
+        span = await visits.span(visit)
         ratings = await session_ratings(pool, visit.at.tenant, span, "day")
         return visit.page("sessions.html", s=ratings, span=span, turns=turns_in_words, day=lambda one: one.start[:10])
 
@@ -329,7 +237,7 @@ def pages_router(
         )
 
     async def change_alerts(request: Request) -> Response:
-        visit = await visit_of(request)
+        visit = await visits.of(request)
         if isinstance(visit, Response) or alert_administration is None:
             return visit if isinstance(visit, Response) else await show_alerts(visit)
         return await show_alerts(visit, await carry_out(alert_administration, visit.at, request))
@@ -348,10 +256,10 @@ def pages_router(
             return error_page(400, "This address does not work", "It has no conversation id.")
         at = chosen(view, [] if view.at is None else await projects(pool, caller.tenant, caller.projects))
         if at is None or not caller.may_touch(*at):
-            return error_page(404, *_NO_PROJECT)
+            return error_page(404, *NO_PROJECT)
         visit = Visit(caller, view, at, [at])
         reviewer = caller.subject if REVIEW in caller.scopes else None
-        span = await span_of(visit)
+        span = await visits.span(visit)
         shown = await reading.conversation(pool, visit.at, view, span, reviewer, trace_url_template)
         if shown is None:
             return error_page(404, "No such conversation", "This project has no messages and no feedback of it.")
@@ -367,29 +275,31 @@ def pages_router(
 
     async def as_csv(visit: Visit) -> Response:
         await note(visit, "exported", "csv")
-        return _file(exports.as_csv(rows_of(visit, await span_of(visit))), "text/csv; charset=utf-8", "feedback.csv")
+        return _file(
+            exports.as_csv(rows_of(visit, await visits.span(visit))), "text/csv; charset=utf-8", "feedback.csv"
+        )
 
     async def as_jsonl(visit: Visit) -> Response:
         await note(visit, "exported", "jsonl")
-        lines = exports.as_jsonl(rows_of(visit, await span_of(visit)))
+        lines = exports.as_jsonl(rows_of(visit, await visits.span(visit)))
         return _file(lines, "application/x-ndjson", "feedback.jsonl")
 
     for path, handler in (
-        (FRONT, visited(show_overview)),
-        (LIVE, visited(show_live)),
-        (LIST, visited(show_list)),
-        (CSV, visited(as_csv)),
-        (JSONL, visited(as_jsonl)),
-        (AGENT, visited(show_agent)),
-        (COMPARE, visited(show_comparison)),
-        (CALIBRATION, visited(show_calibration)),
-        (AUDIT, visited(show_audit)),
-        (REVIEW_PAGE, visited(show_review)),
-        (SESSIONS, visited(show_sessions)),
-        (WHERE, visited(show_where)),
-        (ISSUES, visited(show_issues)),
-        (ISSUE, visited(show_issue)),
-        (ALERTS, visited(show_alerts)),
+        (FRONT, visits.answered(show_overview)),
+        (LIVE, visits.answered(show_live)),
+        (LIST, visits.answered(show_list)),
+        (CSV, visits.answered(as_csv)),
+        (JSONL, visits.answered(as_jsonl)),
+        (AGENT, visits.answered(show_agent)),
+        (COMPARE, visits.answered(show_comparison)),
+        (CALIBRATION, visits.answered(show_calibration)),
+        (AUDIT, visits.answered(show_audit)),
+        (REVIEW_PAGE, visits.answered(show_review)),
+        (SESSIONS, visits.answered(show_sessions)),
+        (WHERE, visits.answered(show_where)),
+        (ISSUES, visits.answered(show_issues)),
+        (ISSUE, visits.answered(show_issue)),
+        (ALERTS, visits.answered(show_alerts)),
         (CONVERSATION, show_conversation),
     ):
         router.add_api_route(path, handler, methods=["GET"], response_model=None)

@@ -13,8 +13,8 @@ from starlette.requests import Request
 
 from contracts.instants import DAY, parse_instant
 from reporting.dashboard.charts import Step, interval, over_time, spark, split
-from reporting.dashboard.routes import ZONE_COOKIE, view_of
 from reporting.dashboard.view import View
+from reporting.dashboard.visits import ZONE_COOKIE, view_of
 from reporting.dashboard.zones import bucket_of, starts, zone_of
 from reporting.queries.selection import HOUR, TimeSpan
 from reporting.queries.votes import Votes

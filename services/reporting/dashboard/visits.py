@@ -1,0 +1,126 @@
+"""Visits of pages: who asks, for which project, period and filters, and what is shown if that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Final
+
+import asyncpg
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from pydantic import ValidationError
+
+from contracts.scopes import EXPORT
+from reporting.dashboard.health import Health, HealthFacts, SharedHealth
+from reporting.dashboard.rendering import error_page, page
+from reporting.dashboard.view import View, address, chosen
+from reporting.dashboard.zones import known_zones
+from reporting.queries.cursor import BadCursor
+from reporting.queries.projects import first_reaction, projects
+from reporting.queries.selection import Project, TimeSpan
+from servicekit import Caller, Clock
+
+ZONE_COOKIE: Final = "agent_feedback_zone"
+PROJECT_COOKIE: Final = "agent_feedback_project"
+"""Project that the reader viewed last, as `tenant/project`: the default of pages that name none."""
+_COOKIE_SECONDS: Final = 365 * 24 * 3600
+NO_PROJECT: Final = ("There is nothing here", "The project does not exist, or this token is not valid for it.")
+"""Heading and text of the page for a project that does not exist or is not the caller's."""
+
+
+class PageRoute(APIRoute):
+    """Route that renders invalid filters as an error page."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except (ValidationError, BadCursor):
+                return error_page(400, "This address does not work", "One of its filters is not valid.")
+
+        return guarded
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Context of a page request: caller, view, project, and the projects that the caller may choose."""
+
+    caller: Caller
+    view: View
+    at: Project
+    known: list[Project]
+
+    def link(self, path: str, /, **changes: Any) -> str:
+        """Return the URL of a page with this page's filters and the given `changes`."""
+        return address(path, self.view.parameters(self.at, **changes))
+
+    def page(self, template: str, **values: Any) -> Response:
+        return page(
+            template,
+            view=self.view,
+            at=self.at,
+            known=self.known,
+            link=self.link,
+            zone=self.view.zone,
+            may_export=EXPORT in self.caller.scopes,
+            **values,
+        )
+
+
+def view_of(request: Request) -> View:
+    """Return the view from the request's URL; a missing time zone is taken from the viewer's cookie."""
+    said = dict(request.query_params)
+    zone = request.cookies.get(ZONE_COOKIE, "")
+    if not said.get("tz") and zone in known_zones():
+        said["tz"] = zone
+    return View.model_validate(said)
+
+
+class Visits:
+    """Visits of all pages. `health` supplies the panel on the whole platform."""
+
+    def __init__(self, pool: asyncpg.Pool, clock: Clock, health: Health | None) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._health = SharedHealth(health, clock)
+
+    async def health_for(self, caller: Caller) -> HealthFacts | None:
+        """Return the health of the platform, or None unless the caller may see all tenants and projects."""
+        return await self._health.facts() if caller.tenant is None and caller.project is None else None
+
+    async def of(self, request: Request) -> Visit | Response:
+        """Return the visit, or an error page if the project does not exist, or the page for an empty platform."""
+        caller: Caller = request.state.caller
+        view = view_of(request)
+        known = await projects(self._pool, caller.tenant, caller.projects)
+        at = chosen(view, known, request.cookies.get(PROJECT_COOKIE))
+        if at is None and view.at is None and view.tenant is None:
+            return page("empty.html", health=await self.health_for(caller), base=str(request.base_url).rstrip("/"))
+        if at is None or not caller.may_touch(*at):
+            return error_page(404, *NO_PROJECT)
+        return Visit(caller, view, at, known)
+
+    def answered(self, show: Callable[[Visit], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        """Return the handler of a page that `show` renders; its response remembers the project in a cookie."""
+
+        async def answered(request: Request) -> Response:
+            visit = await self.of(request)
+            if isinstance(visit, Response):
+                return visit
+            response, named = await show(visit), f"{visit.at.tenant}/{visit.at.project}"
+            if request.cookies.get(PROJECT_COOKIE) != named:
+                response.set_cookie(
+                    PROJECT_COOKIE, named, max_age=_COOKIE_SECONDS, httponly=True, samesite="strict",
+                    secure=request.url.scheme == "https",
+                )  # fmt: skip
+            return response
+
+        return answered
+
+    async def span(self, visit: Visit) -> TimeSpan:
+        """Return the period that the page shows."""
+        first = await first_reaction(self._pool, visit.at) if visit.view.period == "all" else None
+        return visit.view.span(self._clock.now(), first)
