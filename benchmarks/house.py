@@ -1,10 +1,13 @@
 """Figures of the code's structure, as a Markdown table: `python -m benchmarks.house`. Needs git.
 
 It also follows one reaction through the bridge and one message through the detector (`benchmarks/call_path.py`).
+`--sample SEED` prints random docstrings, sentences of the documentation and commit subjects for a reader to mark
+(`benchmarks/wording_sample.py`).
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import re
 import subprocess
@@ -14,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.call_path import path_of_message, path_of_reaction
+from benchmarks.wording_sample import draw, pages_of, sentences_of, subjects_of
 
 ROOT = Path(__file__).parents[1]
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
@@ -113,7 +117,24 @@ def figures() -> Sequence[Figure]:
     )
 
 
+def print_sample(seed: str) -> None:
+    """Print a numbered sample of the wording, each text on one line."""
+    trees = [tree for folder in ("libs", "services") for _, tree in parsed(folder)]
+    texts = (text for tree in trees for text in docstrings(tree))
+    sentences = (sentence for page in pages_of(ROOT) for sentence in sentences_of(page))
+    for kind, drawn in draw(seed, texts, sentences, subjects_of(ROOT))._asdict().items():
+        print(f"\n{kind}")
+        for number, text in enumerate(drawn, 1):
+            print(f"{number}. {' '.join(text.split())}")
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sample", metavar="SEED", help="print texts to mark instead of the figures")
+    seed = parser.parse_args().sample
+    if seed is not None:
+        print_sample(seed)
+        return
     print("| figure | now |\n|---|---|")
     for name, value in figures():
         print(f"| {name} | {value} |")
