@@ -19,7 +19,7 @@ _SEED: Final = 1
 _PERCENTILES: Final = (2.5, 97.5)
 
 
-class Outcome(NamedTuple):
+class RowOutcome(NamedTuple):
     """The labels of a row, and the detector's label and announced reaction. No text."""
 
     label: str
@@ -43,9 +43,9 @@ class Difference(NamedTuple):
         return self.low <= 0 <= self.high
 
 
-Outcomes = Mapping[str, Outcome]
+Outcomes = Mapping[str, RowOutcome]
 """Outcomes by the digest of their row."""
-_Share = tuple[Callable[[Outcome], bool], Callable[[Outcome], bool]]
+_Share = tuple[Callable[[RowOutcome], bool], Callable[[RowOutcome], bool]]
 """The rows of a share's denominator, and which of them it counts."""
 FIGURES: Final[Mapping[str, _Share]] = {
     "accuracy": (lambda one: True, lambda one: one.called == one.label),
@@ -56,10 +56,12 @@ FIGURES: Final[Mapping[str, _Share]] = {
 }
 
 
-def outcomes(rows: Sequence[Row], called: Sequence[str], verdicts: Sequence[Verdict]) -> dict[str, Outcome]:
+def outcomes(rows: Sequence[Row], called: Sequence[str], verdicts: Sequence[Verdict]) -> dict[str, RowOutcome]:
     """Return the outcome of every row by the row's digest. `called` are the detector's labels."""
     return {
-        _digest(row): Outcome(str(row["label"]), str(row["gate"]), label, verdict.reaction if verdict.emitted else None)
+        _digest(row): RowOutcome(
+            str(row["label"]), str(row["gate"]), label, verdict.reaction if verdict.emitted else None
+        )
         for row, label, verdict in zip(rows, called, verdicts, strict=True)
     }
 
@@ -87,16 +89,16 @@ def write(path: Path, measured: Mapping[str, Outcomes]) -> None:
     path.write_text(json.dumps(measured))
 
 
-def read(path: Path) -> dict[str, dict[str, Outcome]]:
+def read(path: Path) -> dict[str, dict[str, RowOutcome]]:
     """Read a file that `write` has written. Raises UnknownRows."""
     try:
         found = json.loads(path.read_bytes())
-        return {name: {key: Outcome(*one) for key, one in rows.items()} for name, rows in found.items()}
+        return {name: {key: RowOutcome(*one) for key, one in rows.items()} for name, rows in found.items()}
     except (ValueError, RecursionError, TypeError, AttributeError):
         raise UnknownRows(f"{path} was not written by `evaluate --save`") from None
 
 
-def _difference(name: str, sides: Sequence[Sequence[Outcome]], drawn: NDArray[np.int64]) -> Difference:
+def _difference(name: str, sides: Sequence[Sequence[RowOutcome]], drawn: NDArray[np.int64]) -> Difference:
     (before, drawn_before), (after, drawn_after) = (_share(FIGURES[name], side, drawn) for side in sides)
     if before is None or after is None:
         return Difference(name, before, after, -1.0, 1.0)
@@ -105,7 +107,7 @@ def _difference(name: str, sides: Sequence[Sequence[Outcome]], drawn: NDArray[np
 
 
 def _share(
-    figure: _Share, side: Sequence[Outcome], drawn: NDArray[np.int64]
+    figure: _Share, side: Sequence[RowOutcome], drawn: NDArray[np.int64]
 ) -> tuple[float | None, NDArray[np.float64]]:
     """Return the share, None without rows, and the share in every resample."""
     counted, hit = (np.array([test(one) for one in side]) for test in figure)

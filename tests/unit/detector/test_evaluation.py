@@ -136,11 +136,11 @@ def test_shares_have_wilson_intervals(detector: Detector, tmp_path: Path) -> Non
     assert "2 of 3, 0.67 (0.21–0.94)" in markdown({"rows": report})
 
 
-def outcomes(**rejections: list[bool]) -> dict[str, dict[str, comparison.Outcome]]:
+def outcomes(**rejections: list[bool]) -> dict[str, dict[str, comparison.RowOutcome]]:
     """One measurement per keyword: for each of its rejections, if it was announced."""
     said = {True: ("rejected", "not_ok"), False: ("neutral", None)}
     return {
-        name: {str(row): comparison.Outcome("rejected", "not_ok", *said[one]) for row, one in enumerate(found)}
+        name: {str(row): comparison.RowOutcome("rejected", "not_ok", *said[one]) for row, one in enumerate(found)}
         for name, found in rejections.items()
     }
 
