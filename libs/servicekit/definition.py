@@ -73,7 +73,8 @@ class Reads(Generic[P]):
 class Serves(Generic[P]):
     """A router's routes with the permission of each: scopes, "any token" or "no token" (see `web/permissions.py`).
 
-    People open `pages` in a browser: a refusal or failure is a page, and whoever has no token gets the sign-in form.
+    `pages` is True for routes that people open in a browser. Refusals and failures are then pages, and a person without
+    a token gets the sign-in form.
     """
 
     router: Callable[[P], APIRouter]
@@ -106,7 +107,7 @@ class Keeps:
 
     `only` is a further SQL condition about the expired row `r`; `{moment}` in it stands for the oldest kept time.
     `which` says in words which rows it selects.
-    `pool` names the service's part with the table's connections; the table is not there if that part is None.
+    `pool` names the part that has the table's connections; if that part is None, the table does not exist.
     """
 
     table: str

@@ -1,4 +1,4 @@
-"""Guard of a batch against erasures: its writes fail if any of its people is in the ledger of erasures.
+"""Guard of a batch against concurrent erasures: its writes fail if one of its people is in the ledger of erasures.
 
 Functions with the values `guarded_tenant` and `guarded_user` check it (`Database.call`, decision 169).
 """
@@ -37,7 +37,7 @@ class PersonErased(Exception):
 
 @contextmanager
 def guarded(people: Collection[Person]) -> Iterator[None]:
-    """Let guarded functions that this block calls raise PersonErased if the ledger has any of `people`."""
+    """Make the guarded functions called in this block raise PersonErased if one of `people` is in the ledger."""
     token = _guarded.set(people)
     try:
         yield
@@ -46,6 +46,6 @@ def guarded(people: Collection[Person]) -> Iterator[None]:
 
 
 def guard_values() -> dict[str, list[str]]:
-    """Return the people of the current guard as values of a function; none outside of a guard."""
+    """Return the people of the current guard as arguments of a guarded function; empty lists without a guard."""
     people = _guarded.get()
     return {"guarded_tenant": [one.tenant for one in people], "guarded_user": [one.user_id for one in people]}

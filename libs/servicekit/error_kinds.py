@@ -41,12 +41,14 @@ _OUTAGES: tuple[type[BaseException], ...] = (
 
 
 def is_outage(error: BaseException) -> bool:
-    """Return True if no record can be to blame, though a probe may succeed: full or read-only disks, refused logins."""
+    """Return True for an error that no record can cause: full or read-only disks, refused logins.
+
+    A probe may succeed nevertheless."""
     return isinstance(error, _OUTAGES)
 
 
 def is_transient(error: BaseException) -> bool:
-    """Return True if waiting may help: connections, time-outs, full disks, deadlocks, brokers, rotated passwords."""
+    """Return True if a retry may succeed: connections, timeouts, full disks, deadlocks, brokers, rotated passwords."""
     return isinstance(error, _TRANSIENT) and not isinstance(error, MessageSizeTooLargeError)
 
 

@@ -181,18 +181,21 @@ class Service:
 
     @cached_property
     def pseudonym_of(self) -> Callable[[Person], str]:
-        """Return a function from an erased person to the name in rows that stay. Raises StartError."""
+        """Return the function that gives the name of an erased person in rows that stay. Raises StartError."""
         return Pseudonyms(read_settings(ErasureSettings))
 
     def late_outcomes(self, group: Consumer, note_set_aside: NoteSetAside | None = None) -> LateOutcomes:
-        """Return the writer of outcomes that records of `group` have after their batch; it also journals them."""
+        """Return the writer of outcomes that are known only after a record's batch, for the group `group`.
+
+        It also journals them.
+        """
         return LateOutcomes(group, self.producer, self.context.observers, self.journal, note_set_aside)
 
     def every(self, periodic: Periodic) -> None:
         self._periodics.append(periodic)
 
     def wake(self, name: str) -> None:
-        """Do the periodic work `name` at once, or once more if it is in progress."""
+        """Run the periodic work `name` at once; if it is running, run it again afterwards."""
         self._wakes[name].set()
 
     def expire(self, pool: asyncpg.Pool, expiries: Sequence[Expiry]) -> None:
@@ -215,7 +218,7 @@ class Service:
         return pool
 
     async def open_reads(self, settings: ReadSettings, migrations: Path, *, plan: Plan = "automatic") -> Database:
-        """Open a pool for HTTP reads, kept to one tenant at a time; see `servicekit.db.pools.open_reads`."""
+        """Open a pool for HTTP reads, each restricted to one tenant; see `servicekit.db.pools.open_reads`."""
         pool = await open_reads(settings, self.name, migrations, say=self.context.say, plan=plan)
         self.resources.push_async_callback(pool.close)
         return pool
@@ -251,7 +254,7 @@ class Service:
             await within(3, self.resources.aclose())
 
     async def look_at_schema(self) -> None:
-        """Stop consuming and leave the groups to processes of the later release if the schema has become too new."""
+        """Leave the groups to processes of the later release if the schema has become too new."""
         try:
             await self._check_schemas()
         except SchemaIncompatible as error:
@@ -318,7 +321,7 @@ class Service:
         return None
 
     async def _watch_members(self) -> None:
-        """Check the members of our groups, at once after each assignment, otherwise every half minute."""
+        """Check the members of our groups immediately after each assignment, and every half minute."""
         while True:
             dealt_out = [asyncio.create_task(one.dealt_out.wait()) for one in self.subscriptions]
             try:

@@ -111,7 +111,7 @@ def _setting_fault(settings: type[BaseSettings], fault: Any) -> str:
 
 
 def _variable(settings: type[BaseSettings], name: str) -> str:
-    """Return the variable of the field or alias `name`: of several aliases the one that is set."""
+    """Return the environment variable of the field or alias `name`; if it has several aliases, the one that is set."""
     if name in settings.model_fields:
         return f"{settings.model_config.get('env_prefix', '')}{name}".upper()
     for field in settings.model_fields.values():
@@ -164,7 +164,7 @@ def secret_of(variable: str) -> str:
 def content_of(variable: str) -> str | None:
     """Return the content of the file that `variable`_FILE names, without its line end; None if it is unset.
 
-    Raises StartError where it cannot be read or is empty.
+    Raises StartError if it cannot be read or is empty.
     """
     named = os.environ.get(variable + FROM_FILE)
     if not named:

@@ -11,7 +11,7 @@ from typing import Any
 def place_in(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     """Return the line and column, from 1, of the value at `path` in the TOML `text`; of its table if it is missing.
 
-    The value ends the shortest prefix of the text that is TOML and contains it.
+    The position is found by parsing prefixes: the value is at the end of the shortest valid prefix that contains it.
     """
     lines = text.splitlines()
     while path and not _holds(tomllib.loads(text), path):

@@ -1,4 +1,4 @@
-"""Repeated requests to the message source for originals that parked events wait for: it may have been down before."""
+"""Repeated requests for the originals of parked events. The message source may have been down at the first request."""
 
 from __future__ import annotations
 

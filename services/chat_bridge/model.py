@@ -24,12 +24,12 @@ class MessageKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexedMessage:
-    """A message as the index keeps it. Of people's messages neither sender nor content: '' and None.
+    """Message in the index. Sender and content of people's messages are not stored: '' and None.
 
     An agent's `content` has at most 10,000 characters.
 
-    Of two versions the one with the greater `version` holds. `question_message_id` is what an answer answers, as far as
-    the index knows it when the message is read from there; `thread_id` None is the channel.
+    If a message has two versions, the one with the greater `version` counts. `question_message_id` is the question of
+    an answer, if the index knows it when it is read. `thread_id` is None outside of threads.
     """
 
     key: MessageKey
@@ -47,7 +47,7 @@ class IndexedMessage:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """The fields by which two versions are compared."""
+        """The content of a version: equal if two versions say the same."""
         return self.turn_id, self.sender_id, self.sender_type, self.agent_id, self.content, self.provenance
 
 

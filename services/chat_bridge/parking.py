@@ -1,4 +1,4 @@
-"""Removal of parked events: released once their original is known, dead letters after CHAT_BRIDGE_PARKED_DAYS."""
+"""Removal of parked events: forwarded if their original arrives, dead letters after CHAT_BRIDGE_PARKED_DAYS."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class OutcomeWriter(Protocol):
         ...
 
     async def note(self, late: Late) -> None:
-        """Count the outcomes, and write them to the journal."""
+        """Count the records' final outcomes, and write them to the journal."""
         ...
 
 
@@ -55,7 +55,7 @@ class Parking:
     async def release(
         self, pairs: Sequence[tuple[ParkedEvent, IndexedMessage]]
     ) -> Mapping[tuple[ParkedKey, str], Outcome]:
-        """Forward the events' translations, and delete the events. Return the outcomes by key and cause."""
+        """Forward the translated events and delete the parked ones. Return the outcomes by key and cause."""
         messages: list[Message] = []
         late: list[tuple[Received[Any], Outcome]] = []
         for parked, original in pairs:

@@ -70,7 +70,7 @@ def _event_id(event: dict[str, object]) -> str:
 
 
 def _broken(reason: str, detail: str) -> tuple[str, str]:
-    """Return the field and the rule. Replaces positions in lists by [], to limit the number of different fields."""
+    """Return the violated field and rule. Positions in lists become [], which limits the number of different fields."""
     if reason != "invalid_event":
         return "", reason
     field, _, rule = detail.partition(": ")

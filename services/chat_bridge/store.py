@@ -17,13 +17,13 @@ class MessageStore(Protocol):
         ...
 
     async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:
-        """Return the known ones of `keys`."""
+        """Return the known messages among `keys`."""
         ...
 
     async def placed(self, copies: Sequence[IndexedMessage]) -> Sequence[IndexedMessage]:
-        """Return copies of messages, in the same order, with the thread and the question that the index knows of them.
+        """Return copies of the messages, in the same order, with thread and question from the index.
 
-        If the index does not have the message itself, the question of its turn.
+        If the index lacks a message, its question is that of its turn.
         """
         ...
 
@@ -55,7 +55,7 @@ class MessageStore(Protocol):
         ...
 
     async def waited_for(self, after: MessageKey, limit: int) -> Sequence[MessageKey]:
-        """Return up to `limit` keys of originals that parked events wait for, in order, beginning after `after`."""
+        """Return up to `limit` keys of missing originals, sorted, beginning after `after`."""
         ...
 
     def scan_parked(self, tenant: str, batch: int) -> AsyncIterator[Sequence[ParkedEvent]]:

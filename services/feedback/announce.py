@@ -58,7 +58,10 @@ def announcement(record: Record) -> FeedbackCreated:
 
 
 def _said(payload: Payload, shown: frozenset[str] | None) -> dict[str, Any]:
-    """Return the payload's fields by the event's names. Fields not in `shown` (None: all fields) get their defaults."""
+    """Return the payload's fields by their names in the event.
+
+    Fields outside `shown` (None: all are shown) get their defaults.
+    """
     said = dict(zip(_SAID, _values_of(payload), strict=True))
     return said if shown is None else {name: said[name] if name in shown else _SAID[name] for name in _SAID}
 

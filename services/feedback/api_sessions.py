@@ -77,8 +77,8 @@ BODY = {"requestBody": {"required": False, "content": {JSON: {"schema": GivenEnd
 def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
     """Return the routes.
 
-    A token of all tenants means the tenant that the request names, else the only one that has turns of the thread, else
-    `default_tenant`.
+    If a token covers all tenants, the tenant is the one in the request; otherwise the only tenant with turns of the
+    thread; otherwise `default_tenant`.
     """
     router = Routes("sessions")
 

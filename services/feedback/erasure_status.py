@@ -58,9 +58,10 @@ class ErasureStatuses(Protocol):
 
 
 class ErasureStatusHandler(Handler):
-    """The handler of the group `feedback_erasures`: requests and receipts, whichever comes first.
+    """Handler of the group `feedback_erasures`. A receipt may arrive before its request.
 
-    A request is known, so that its erasure may be complete, only after turn registry and ratings have carried it out.
+    A request is stored only after it was carried out in the turn registry and in the ratings, since its status may then
+    be complete.
     """
 
     def __init__(self, statuses: ErasureStatuses, turns: TurnErasures) -> None:

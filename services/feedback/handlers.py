@@ -54,7 +54,7 @@ class FeedbackHandler(Handler):
         return [outcomes[index] for index in range(len(batch))]
 
     async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
-        """Announce the stored state again: another process's newer announcement may precede our stale one."""
+        """Announce the stored state again: our stale announcement may follow another process's newer one."""
         erasures, updates, _ = self._sorted(batch)
         await self._erase(erasures)
         await self._writer().announce_until_current(updates)
@@ -108,9 +108,9 @@ class FeedbackHandler(Handler):
             )
 
     async def _erase(self, erasures: Mapping[int, Erasure]) -> tuple[dict[int, Outcome], Mapping[Person, int]]:
-        """Write the ledger, then erase and announce every stored record of these people, however many there are.
+        """Write the ledger, then erase and announce all stored records of these people, in batches.
 
-        A repeated request announces all of them again, because the first one may have failed half-way. Returns the
+        A repeated request announces all of them again, because the first one may have been interrupted. Returns the
         outcome of each request by index, and the number of records of each person.
         """
         outcomes: dict[int, Outcome] = dict.fromkeys(erasures, Outcome.UNCHANGED)
@@ -140,6 +140,6 @@ def _reviewed(updates: Mapping[UUID, PendingUpdate]) -> dict[TurnKey, PendingUpd
 
 
 def _about(verdict: Key, review: PendingUpdate) -> PendingUpdate:
-    """Return the update of a verdict that a review's update causes."""
+    """Return the update that overrules or restores a verdict because of a review."""
     log_time = max((one.log_time for one in review.changes), default=0)
     return PendingUpdate(verdict, headers=review.headers, log_time=log_time)

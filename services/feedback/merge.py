@@ -60,5 +60,5 @@ def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
 
 
 def _says(entry: Entry) -> tuple[bool, tuple[Any, ...]]:
-    """Return the fields by which two entries are compared: all except those that identify the event."""
+    """Return the fields that two entries must share to be equal: all except those that identify the event."""
     return entry.present, _values_of(entry.payload)

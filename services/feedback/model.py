@@ -107,7 +107,7 @@ class Entry:
 
     @property
     def precedence(self) -> tuple[int, str, Stamp]:
-        """Sort key of all changes of one slot: epoch and detector of a verdict, then the stamp.
+        """Return the sort key of all changes of one slot: epoch and detector of a verdict, then the stamp.
 
         The first two are in the payload, because stored stamps have a fixed length.
         """

@@ -49,9 +49,10 @@ class Meaning(NamedTuple):
 
 
 def meaning_of(rating: int, worst: int, best: int) -> Meaning:
-    """Return the meaning of a rating: the reward is its position between the worst (-1) and the best rating (1).
+    """Return reaction and reward of a rating.
 
-    A rating around the middle is neutral, with the reward 0. Raises ValueError if it is off its scale.
+    The reward is the rating's position between the worst (-1) and the best (1). A rating around the middle is neutral,
+    with the reward 0. Raises ValueError if it is off its scale.
     """
     if worst == best or not min(worst, best) <= rating <= max(worst, best):
         raise ValueError("a rating must be on its scale")

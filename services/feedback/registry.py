@@ -66,7 +66,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class RegisteredTurn:
-    """Known facts of one turn: `answer` is None until an agent has written on it."""
+    """Known facts of a turn. `answer` is None until an agent has answered."""
 
     key: TurnKey
     answer: AgentAnswer | None = None
@@ -74,7 +74,7 @@ class RegisteredTurn:
 
     @property
     def question_message_id(self) -> str | None:
-        """The turn's question, else the message that its answer replies to; None if neither is known."""
+        """The message id of the turn's question, otherwise of the message that the answer replies to, or None."""
         if self.asker and self.asker.message_id:
             return self.asker.message_id
         return question_named(self.answer.reply_to, self.answer.thread_id) if self.answer else None
@@ -113,7 +113,7 @@ class Registry(Protocol):
         ...
 
     async def only_tenant(self, conversation_id: str) -> str | None:
-        """Return the tenant that has turns of that conversation, None if none or several have."""
+        """Return the tenant that has turns of the conversation; None if several tenants have, or none."""
         ...
 
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:

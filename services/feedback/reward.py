@@ -138,7 +138,10 @@ def _(event: FeedbackInferredReceived, rewards: Mapping[str, float] = DEFAULT_RE
 
 
 def _judge_of(event: FeedbackInferredReceived) -> dict[str, Any]:
-    """Return who judged, in which epoch; all are None for events of release 0.1.0, whose digests must stay the same."""
+    """Return a verdict's detector, its part that decided, and the epoch.
+
+    All are None for events of release 0.1.0, whose digests must not change.
+    """
     if event.detector_version == UNVERSIONED and event.epoch == 0:
         return {"detector": None, "decided_by": None, "epoch": None}
     return {"detector": event.detector_version, "decided_by": event.decided_by, "epoch": event.epoch}
@@ -154,7 +157,7 @@ def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
 
 @cache
 def _said_by(kind: type[AboutAnAnswer]) -> tuple[Sequence[str], Callable[[AboutAnAnswer], tuple[Any, ...]]]:
-    """Return the payload fields that such events have, and a getter of their values."""
+    """Return the payload's fields that events of this type have, and a function that gets their values."""
     names = [name for name in _SAID if name in kind.model_fields]
     return names, attrgetter(*names)
 

@@ -85,7 +85,7 @@ class SessionAnnouncer:
 
 
 class Sessions:
-    """Stores ratings in `ratings`, and counts those visible to the caller in `kept`.
+    """Sessions of a process. Ratings are stored in `ratings`; those visible to the caller are counted in `kept`.
 
     `announce` starts the announcement of stored ratings. Ratings of incognito sessions stay in this process's memory
     and are never announced.
@@ -130,9 +130,9 @@ class Sessions:
             self._announce()
 
     async def tenant_of(self, thread_id: str) -> str | None:
-        """Return the one tenant that has turns of the thread; None if none or several have.
+        """Return the tenant that has turns of the thread; None if several tenants have, or none.
 
-        None, too, if the database does not answer in half of the time that a rating has.
+        Also returns None if the database does not respond within half the time limit of a rating.
         """
         try:
             return await within(self._seconds / 2, self._turns.only_tenant(thread_id))
@@ -149,7 +149,7 @@ class Sessions:
     async def count(self, tenant: str, thread_id: str, user_id: str | None = None) -> int:
         """Return the number of a person's ratings of a thread, or of all people's if `user_id` is None.
 
-        Ratings of incognito sessions have no user; they count only among all people's, in this process.
+        Ratings of incognito sessions have no user. They count only if `user_id` is None, and only in this process.
         """
         session = opaque(thread_id)
         here = await self._incognito.alist_by_session(session, tenant=tenant)
@@ -163,7 +163,7 @@ class Sessions:
 
 
 def announcement(rating: StoredRating) -> Message:
-    """Return the record that announces a rating; the same record each time."""
+    """Return the record that announces a rating. Equal ratings give equal records."""
     tenant, record = rating
     event = FeedbackSessionCreated(
         event_id=str(derived_id(tenant, SESSION_CREATED.name, str(record.id))),

@@ -25,7 +25,7 @@ class Save:
 class Totals:
     """Counts of a store. `stored` counts all records and `cleared` those that are not live; the rest count live ones.
 
-    `forgotten` counts the stubs, which none of the others include.
+    `forgotten` counts the stubs, which the other counts exclude.
     """
 
     stored: int = 0
@@ -96,7 +96,7 @@ class Store(Protocol):
         ...
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        """Return the erasure times of those of `people` who are in the ledger."""
+        """Return the times of erasure of the `people` in the ledger."""
         ...
 
     async def totals(self) -> Totals:

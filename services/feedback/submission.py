@@ -117,8 +117,9 @@ class ExplicitIntake:
     async def take(self, key: TurnKey, judgement: Judgement, *, limited: bool = True) -> Accepted:
         """Publish the judgement and wait for the acknowledgement.
 
-        Raises UnknownTurn, RegistryBehind, TooManyJudgements, and Unavailable or LogFull of the log and the database.
-        A reviewer has no limit. `limited` is False if a back end judges for people whom it does not name.
+        Raises UnknownTurn, RegistryBehind and TooManyJudgements, Unavailable if the log or the database does not
+        respond, and LogFull. Reviewers have no rate limit. `limited` is False for a back end that judges for people
+        whom it does not name.
         """
         answer, question, role = await self._answer(key, judgement.user_id)
         if self._rate_limit is not None and limited and judgement.reviews is None:
@@ -130,7 +131,7 @@ class ExplicitIntake:
         return Accepted(feedback_id_of(key, judgement), event.occurred_at)
 
     async def _answer(self, key: TurnKey, user_id: str) -> KnownAnswer:
-        """Return the answer that stands on a turn. Raises UnknownTurn, RegistryBehind and Unavailable."""
+        """Return the answer of a turn. Raises UnknownTurn, RegistryBehind and Unavailable."""
         if known := await self._known(key, user_id):
             return known
         known, passed = await self._progress.look_until_read(self._wait_seconds, lambda: self._known(key, user_id))
@@ -147,7 +148,10 @@ class ExplicitIntake:
 
 
 def feedback_id_of(key: TurnKey, judgement: Judgement) -> UUID:
-    """Return the id of a person's only judgement of a turn, only rating of it on a scale, or a reviewer's review."""
+    """Return the feedback id.
+
+    A person has one judgement per turn and one rating per turn and scale; a reviewer has one review.
+    """
     return feedback_id(
         key.tenant,
         key.project,

@@ -1,6 +1,6 @@
-"""Removes an erased person from the turn registry, from session ratings and from the verdicts that are summed up.
+"""Erasures in the turn registry, in session ratings and in the verdicts that are summed up.
 
-Their role is deleted, their ratings become anonymous, and pseudonyms, if enabled, replace their id in turns.
+The person's role is deleted, their ratings become anonymous, and a pseudonym, if enabled, replaces their id in turns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ _AT_ONCE: Final = 2_000
 
 
 class TurnErasures:
-    """Erasures in the turn registry's database. `erase` runs after an entry in its ledger and after a racing write."""
+    """Erasures in the turn registry's database.
+
+    `erase` runs after an entry in its ledger, and after a write that was concurrent with one.
+    """
 
     def __init__(self, pool: Database, pseudonym_of: Callable[[Person], str]) -> None:
         self._pool = pool
@@ -25,9 +28,10 @@ class TurnErasures:
         self._pseudonym_of = pseudonym_of
 
     async def erase(self, erased: ErasedAt) -> None:
-        """Drop these people's roles, verdicts and names in ratings; rename their turns if a tenant has pseudonyms on.
+        """Delete these people's roles, verdicts and names in ratings.
 
-        All of them have an entry in the ledger. It covers the ratings that the database stored before the entry.
+        Replace their ids in turns if the tenant uses pseudonyms. All of them have an entry in the ledger. It covers the
+        ratings that the database stored before the entry.
         """
         for person, at in sorted(erased.items()):
             async with self._pool.acquire() as connection, connection.transaction():

@@ -26,7 +26,7 @@ class TurnHandler(Handler):
     """The handler of the group `feedback_turns`: joins each message's facts with the known ones.
 
     An erased person's turns are registered under the name that the erasure gives them, without a role. The ledger is
-    read before a batch and after it, so of a batch and an erasure that race at least one sees the other.
+    read before and after a batch. So if a batch and an erasure are concurrent, at least one sees the other.
     """
 
     def __init__(self, registry: Registry, erasures: TurnErasures) -> None:

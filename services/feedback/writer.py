@@ -38,7 +38,7 @@ class BatchChange:
 class PendingUpdate:
     """Changes of one feedback record in a batch. Without changes the record is only announced again.
 
-    `log_time` (microseconds) is the minimum log time of a revision that the update makes.
+    The update's revision is at least `log_time`, in microseconds.
     """
 
     key: Key

@@ -69,10 +69,10 @@ class Database(InlineReleasePool):
     def batched(
         self, ask: Callable[[Sequence[Question]], Awaitable[Sequence[Reply]]], what: str = "the database"
     ) -> Callable[[Question], Awaitable[Reply]]:
-        """Return a look-up that joins concurrent calls: `ask` replies to all that wait, in their order.
+        """Return a look-up that batches concurrent calls: `ask` returns the replies in the order of the questions.
 
-        Calls with different tenants in sight are asked separately, so row-level security applies to each. A waiting
-        call counts as a use of a connection. Raises Unavailable, named `what`, instead of transient errors.
+        Each tenant has its own batch, so row-level security applies to all of it. A waiting call counts as a use of a
+        connection. Raises Unavailable, named `what`, instead of transient errors.
         """
 
         async def ask_by_tenant(asked: Sequence[tuple[str, Question]]) -> Sequence[Reply]:

@@ -31,7 +31,7 @@ class ErasureLedger:
         return {Person(row["tenant"], row["user_id"]) for row in written}
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        """Return the erasure times in microseconds of those of `people` who are in the ledger."""
+        """Return the times of erasure, in microseconds, of the `people` in the ledger."""
         if not people:
             return {}
         found = await self._pool.fetch(*SQL.erased_at.bulk([*people]))

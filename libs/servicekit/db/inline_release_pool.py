@@ -14,7 +14,10 @@ from servicekit.stages import StageTimes, current_times
 
 
 class ConnectionUsage:
-    """Number of connections that some work waits for or holds; a `with` block counts one held on its behalf."""
+    """Number of connections that some work holds or waits for.
+
+    A `with` block adds one connection that others hold for it.
+    """
 
     __slots__ = ("count",)
 

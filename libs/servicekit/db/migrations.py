@@ -42,7 +42,7 @@ create table if not exists {schema}.migrations (
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One file `NNNN_name.sql`; without a header it is compatible with no older program."""
+    """A migration file `NNNN_name.sql`. Without a header it is not compatible with any older program."""
 
     name: str
     text: str

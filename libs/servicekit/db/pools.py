@@ -102,7 +102,7 @@ async def open_readonly(url: str, schema: str, *, say: Say = lambda _: None) -> 
 async def open_reads(
     settings: ReadSettings, schema: str, migrations: Path, *, say: Say, plan: Plan = "automatic"
 ) -> Database:
-    """Open a pool for reads of callers, separate from the consumers' connections; for the rest see `open_pool`.
+    """Open a pool for HTTP reads, separate from the consumers' connections; see also `open_pool`.
 
     Readers wait for each other and never delay a consumer, and the number of concurrent results is limited.
     """
@@ -130,7 +130,7 @@ def _options(schema: str, **settings: str) -> dict[str, Any]:
 
 
 async def _keep_state(connection: asyncpg.Connection) -> None:
-    """Keep a connection without a reset. Our statements leave at most a transaction behind, which asyncpg ends.
+    """Skip the reset of a returned connection. Our statements leave behind at most a transaction, which asyncpg ends.
 
     asyncpg's usual reset is a round trip after every statement.
     """
@@ -146,7 +146,10 @@ def _check_arrays_by_type() -> None:
 
 
 async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connection:
-    """Return a connection when the database accepts one. Raises StartError if it can never do so."""
+    """Wait until the database accepts a connection, and return it.
+
+    Raises StartError if the database can never accept one.
+    """
     if not url.startswith(("postgresql://", "postgres://")):
         raise StartError(f"{url} is not an address of PostgreSQL: it must begin with postgresql://.")
     tries = 0

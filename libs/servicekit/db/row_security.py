@@ -1,8 +1,8 @@
 """PostgreSQL as a second check between tenants: connections that read for callers see the rows of one tenant only.
 
-The guard sets the tenant of a request (`tenant_in_sight`), and every connection that a reading pool lends is set to it
-first. A connection without a tenant sees no tenant's rows, so a query that omits its tenant finds nothing. Consumers
-write as the tables' owner, whom the policies do not restrict.
+The guard of the HTTP server notes the tenant of a request (`tenant_in_sight`). A reading pool sets it on each
+connection before it lends the connection. A connection without a tenant sees no tenant's rows, so a query that omits
+its tenant finds nothing. Consumers write as the tables' owner, whom the policies do not restrict.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ class ReadingConnection(asyncpg.Connection):
     seen: str | None = None
 
     async def keep_to_tenant(self) -> None:
-        """Let the next statements see the rows of `tenant_in_sight`, with a round trip only if it has changed."""
+        """Restrict the next statements to rows of `tenant_in_sight`.
+
+        This costs a round trip only if the tenant has changed.
+        """
         tenant = tenant_in_sight.get()
         if self.seen != tenant:
             self.seen = None

@@ -41,8 +41,8 @@ def columns_of(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
 class Statement(NamedTuple):
     """A statement, its slots, and the names of its values in the order of their numbers.
 
-    `made` is the SQL that creates the function which the statement calls, if it calls one; with slots, only its type of
-    result.
+    `made` is the SQL that creates the function that the statement calls, if any. If the statement has slots, it is only
+    the function's result type.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Limits the decompressed bytes of a consumer, and continues behind batches that cannot be read.
+"""Limit of a consumer's decompressed bytes, and replacement of batches that cannot be read.
 
 aiokafka limits the fetched bytes, which may be compressed. Then it decompresses each batch completely and returns any
 number of bytes at a time. A batch that the broker accepted but aiokafka cannot read, such as one with a header name
@@ -116,7 +116,10 @@ class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafk
                 return
 
     def _stand_in(self, batch: Any, reason: str, packed: int = 0, digest: str = "") -> ConsumerRecord:
-        """Return a record at the batch's last offset, so that its commit covers the whole batch."""
+        """Return a record that represents the batch.
+
+        It has the batch's last offset, so that its commit covers the whole batch.
+        """
         last = batch.next_offset - 1
         refused = RefusedBatch(max(batch.base_offset, self.next_fetch_offset), last, packed, digest, reason)
         self.next_fetch_offset = batch.next_offset
@@ -141,7 +144,7 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
         """Time of the fetch by our clock, in milliseconds."""
 
     def calculate_backoff(self) -> float:
-        """Return the seconds for which nothing else is fetched from the broker; none if it would delay a wait."""
+        """Return the seconds for which nothing else is fetched from the broker; 0 while records are held back."""
         return 0.0 if self.is_held else float(super().calculate_backoff())
 
     def head(self) -> int | None:
@@ -165,7 +168,7 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
     def take(
         self, max_records: int | None, until: float = math.inf, room: int = POLL_BYTES
     ) -> tuple[list[ConsumerRecord], int]:
-        """Return the next records up to the time `until`, and their bytes: at most `room` and one record."""
+        """Return the next records up to the time `until`, and their size: at most `room` bytes and one record."""
         if not self.has_more() or not self.check_assignment(self._topic_partition):
             return [], 0
         found: list[ConsumerRecord] = []

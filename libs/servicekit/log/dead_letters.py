@@ -24,8 +24,8 @@ _OFFSETS_LIMIT = 32_768
 def joined_records(refused: Sequence[Unreadable]) -> list[tuple[Unreadable, list[int]]]:
     """Join records of a partition with the same reason if they are equal, or too short for an event.
 
-    Returns the first of each, with the offsets of all. A few hundred kilobytes may hold a million short records; one
-    letter each would block the partition for minutes. No replay could make a short one an event.
+    Returns the first record of each group, with the offsets of the group. A few hundred kilobytes may hold a million
+    short records; one letter each would block the partition for minutes. No replay could make a short one an event.
     """
     found: dict[object, tuple[Unreadable, list[int]]] = {}
     for one in refused:
@@ -36,7 +36,7 @@ def joined_records(refused: Sequence[Unreadable]) -> list[tuple[Unreadable, list
 
 
 def _content_of(raw: RawRecord) -> object:
-    """Return what distinguishes a record from others of its partition; None if it is too short for an event."""
+    """Return the content by which equal records of a partition are joined; None if it is too short for an event."""
     if raw.refused is None and len(raw.value or b"") < SHORTEST_EVENT:
         return None
     return raw.key, raw.value, tuple(raw.headers), raw.refused

@@ -1,10 +1,11 @@
-"""Carries out people's erasures around a handler: in the ledger first, then in the store, and again after each write.
+"""Wrapper of a handler that carries out erasures: first in the ledger, then in the store, and again after each write.
 
-An erasure is written to the ledger before it looks for rows. A batch reads the ledger before it is handled, and again
-afterwards. So if an erasure and a batch are processed concurrently, at least one of them sees the other.
+An erasure writes the ledger before it searches for rows. A batch reads the ledger before and after it is handled. So if
+an erasure and a batch are processed concurrently, at least one of them sees the other.
 
-A handler whose store guards its writes is called without reading the ledger: a write fails if any of the batch's people
-is in it, and an erasure waits for writes in progress. Only then the batch is handled as above.
+If the handler's store guards its writes, the ledger is not read first. A guarded write fails if one of the batch's
+people is in the ledger, and an erasure waits for writes in progress. After such a failure the batch is handled as
+above.
 """
 
 from __future__ import annotations
@@ -34,11 +35,14 @@ class Erasures(Protocol):
         ...
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        """Return the erasure times of those of `people` who are in the ledger."""
+        """Return the times of erasure of the `people` in the ledger."""
         ...
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Remove everything that these people said up to their erasure, and commit. Return the rows changed."""
+        """Remove everything that these people said up to their erasure, and commit.
+
+        Return the number of changed rows.
+        """
         ...
 
 

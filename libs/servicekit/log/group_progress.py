@@ -1,4 +1,4 @@
-"""Waiting until a consumer group has read the records that the log held at the time of a request."""
+"""Wait until a consumer group has read the records that were in the log at the time of a request."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ async def _nothing() -> None:
 class GroupProgress:
     """Compares the log's end offsets with the offsets that a group has committed, on all partitions of its topics.
 
-    On all of them, because a foreign producer may put a conversation on any partition. If another process reads a
-    partition, its committed offset comes from the log. End offsets are requested over a separate connection: on the
-    subscription's, the request would wait behind its fetches. A request to the log fails after `seconds`.
+    It compares all partitions, because a foreign producer may put a conversation on any of them. If another process
+    reads a partition, its committed offset comes from the log. End offsets are requested over a separate connection: on
+    the subscription's, the request would wait behind its fetches. A request to the log fails after `seconds`.
     """
 
     def __init__(self, subscription: Subscription, bootstrap: Bootstrap, clock: Clock, *, seconds: float) -> None:
@@ -65,7 +65,7 @@ class GroupProgress:
         return await look(), passed
 
     async def read_up(self, limit: float, seconds: float | None = None) -> bool:
-        """Return True once the group has read all that the log held at the call.
+        """Return True once the group has read everything that the log held at the time of the call.
 
         Return False after `seconds`, at most `limit`, or if the log does not answer.
         """
@@ -100,7 +100,7 @@ class GroupProgress:
     async def _only_markers_left(self, ends: Ends, committed: Ends) -> bool:
         """Return True if only transaction markers are left before `ends`: their offsets are never committed.
 
-        Looks twice: a batch that was just read may not be handled yet; by the second look it is, or it is committed.
+        Looks twice, because at the first look a batch that was just read may not be in the handler yet.
         """
         for _ in range(2):
             if self._subscription.at_work or not await self._read_to(ends):

@@ -33,10 +33,10 @@ class Handler(ABC):
         """
 
     async def commit_lost(self, batch: Sequence[Any]) -> None:  # noqa: B027 # most handlers have nothing to repair
-        """Repair a batch whose commit was refused or late: another consumer may have processed the same records.
+        """Repair a batch whose commit was refused or late, because another consumer may have processed its records.
 
         By default do nothing, which suffices if handling the records again changes nothing.
         """
 
     async def note_set_aside(self, refused: Sequence[Unreadable]) -> None:  # noqa: B027 # few handlers keep account
-        """Take note of records after their dead letters are written. Must not raise."""
+        """Process records whose dead letters have been written. Must not raise."""

@@ -1,4 +1,4 @@
-"""A table of the outcomes of a consumer group's records, by event id, message id and coordinates; no content.
+"""Journal of outcomes: a table with the event id, message id, coordinates and outcome of each record, without content.
 
 Each service with a journal creates the table `journal` in its own migrations.
 """
@@ -59,7 +59,7 @@ class Journal:
         await self._append([row for row in map(_refused_row, refused) if row is not None])
 
     async def settle(self, settled: Collection[tuple[Event, str, Outcome]]) -> None:
-        """Store the outcomes of records that had waited: event, coordinates and outcome of each."""
+        """Replace the outcomes of records that were parked. `settled` has event, coordinates and outcome of each."""
         rows = sorted(
             (event.event_id, at, event.tenant, event.project, outcome.kind, outcome.reason)
             for event, at, outcome in settled
@@ -85,7 +85,7 @@ class Journal:
 
 @cache
 def _about(kind: type[Any]) -> Callable[[Any], tuple[str | None, str | None]]:
-    """Return a getter of the conversation and of the message that events of a type are or are about."""
+    """Return a function that gets the conversation and the message of an event of type `kind`."""
     # Of posts, the message's id is a property.
     message = next((name for name in _MESSAGE_NAMES if name in kind.model_fields or hasattr(kind, name)), None)
     if message is None:
@@ -95,7 +95,7 @@ def _about(kind: type[Any]) -> Callable[[Any], tuple[str | None, str | None]]:
 
 @contextmanager
 def _logged(records: int) -> Iterator[None]:
-    """Log a failure to write so many records instead of raising it."""
+    """Log a failed write of `records` records instead of raising it."""
     try:
         yield
     except Exception as error:

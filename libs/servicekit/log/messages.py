@@ -1,4 +1,4 @@
-"""Records to write, their positions once written, and the port that writes them. Pure."""
+"""Records to write, the port that writes them, and the positions of written records. Pure."""
 
 from __future__ import annotations
 

@@ -94,12 +94,12 @@ class AccountPort(Protocol):
 
 
 def callers_router() -> Routes:
-    """Return the route on which the holder of a token learns whose it is and what it allows."""
+    """Return the route that describes the token of a request: its owner and its permissions."""
     router = Routes("access", _REFUSES)
 
     @router.at("GET", OWN_CALLER, summary="Holder of the token")
     async def own_caller(caller: Caller) -> CallerFacts:
-        """Return the subject, tenant, projects and scopes of the token that the request is sent with."""
+        """Return the subject, tenant, projects and scopes of the request's token."""
         return CallerFacts(
             subject=caller.subject,
             tenant=caller.tenant,

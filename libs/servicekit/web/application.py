@@ -100,7 +100,7 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
 
     @app.get("/health/ready", tags=["health"])
     async def ready(response: Response) -> dict[str, Any]:
-        """200 once every part is up, else 503 and why; `warnings` where an operator should know something."""
+        """Respond with 200 once every part is up, otherwise with 503 and the reason. `warnings` are for operators."""
         why = await why_not_ready(None)
         noted = {"warnings": list(warnings())} if warnings() else {}
         if why is not None:

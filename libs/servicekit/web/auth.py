@@ -62,7 +62,7 @@ class Authenticator(Protocol):
     async def authenticate(self, token: str) -> Caller | None:
         """Return the caller that a token identifies, or None if it is invalid.
 
-        Raises Unavailable if that is unknown.
+        Raises Unavailable if the token cannot be checked.
         """
         ...
 
@@ -82,9 +82,9 @@ class AccessToken:
 
 
 class AnyOfLater:
-    """Accepts a token if one of `authenticators` does, which are known once the services have started.
+    """Authenticator that accepts the tokens of `authenticators`, which are known once the services have started.
 
-    `known` returns None until then. Raises Unavailable for a token with the `prefix` of theirs.
+    Until then `known` returns None, and a token with their `prefix` raises Unavailable.
     """
 
     def __init__(self, known: Callable[[], Sequence[Authenticator] | None], prefix: str = "af") -> None:
@@ -99,7 +99,10 @@ class AnyOfLater:
 
 
 class AnyOf:
-    """Accepts a token if one of `authenticators` does; the first of these returns the caller."""
+    """Authenticator that accepts a token if one of `authenticators` does.
+
+    The first that accepts it returns the caller.
+    """
 
     def __init__(self, *authenticators: Authenticator) -> None:
         self._authenticators = authenticators

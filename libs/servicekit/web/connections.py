@@ -1,4 +1,4 @@
-"""Registry of the HTTP server's connections: limits their number and the time that a client may keep one waiting."""
+"""Registry of the HTTP server's connections. It limits their number and the time for which a client may delay one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = logger("http")
 
 
 class State(Enum):
-    """State of a connection: the event that it waits for."""
+    """State of a connection, named after the event that it waits for."""
 
     HEAD = auto()
     """The head of a request, which is incomplete or has not begun."""
@@ -60,9 +60,9 @@ _REASONS: Final[Mapping[State, str]] = {
 class Connections:
     """The open connections of one server, at most `limit`, and a small reserve that serves health only.
 
-    At the limit, the connection that has waited longest for its client is closed. If all are at work, a further
-    connection belongs to the reserve. Each state but WORK has a deadline: READER `response_seconds` without progress,
-    the others `header_seconds`.
+    At the limit, the connection that has waited longest for its client is closed. If all connections are in the state
+    WORK, a further one belongs to the reserve. Each state but WORK has a deadline: READER `response_seconds` without
+    progress, the others `header_seconds`.
     """
 
     def __init__(self, settings: HttpSettings) -> None:

@@ -1,6 +1,6 @@
 """Routes for frequent requests, documented by FastAPI and dispatched without it.
 
-FastAPI needs twice the time of accepting a judgement to find the route, its dependencies and its response model.
+FastAPI's search for the route, its dependencies and its response model takes twice as long as accepting a judgement.
 """
 
 from __future__ import annotations

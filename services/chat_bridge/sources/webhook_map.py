@@ -54,7 +54,7 @@ class _Part(BaseModel):
 
 
 class Signature(_Part):
-    """The proof that the platform sent a request."""
+    """Signature by which the platform proves that it sent a request."""
 
     kind: Literal["hmac-sha256", "hmac-sha1", "ed25519", "token"] = Field(
         description="The algorithm; with `token` the header contains the secret itself."
@@ -194,7 +194,7 @@ class WebhookMap(_Part):
 
 
 class MappedWebhook(_Part):
-    """Map with its name and the secret or public key that it refers to."""
+    """Webhook map with its name, and the secret or public key that verifies its requests."""
 
     name: Name
     map: WebhookMap

@@ -15,7 +15,7 @@ from contracts.instants import SECOND, parse_instant
 
 
 def is_signed(how: Signature, key: bytes, request: SignedRequest) -> bool:
-    """Return True if a header of `request` has a valid signature under `key` and its time, if any, is in the window."""
+    """Return True if a header of `request` has a valid signature by `key`, and the signed time, if any, is recent."""
     headers = request.headers
     if how.timestamp_header is not None:
         sent_at = _moment(headers.get(how.timestamp_header, ""))

@@ -38,7 +38,7 @@ class CountedVerdict(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, bool]:
-        """Sort key of the states of one record: the greatest is its latest."""
+        """Sort key of the states of one record; the latest state has the greatest."""
         return self.revision, self.user_id is None
 
 
@@ -77,7 +77,7 @@ def verdict_of(event: FeedbackCreated) -> CountedVerdict | None:
 
 
 def erased_verdict(tombstone: Tombstone) -> CountedVerdict | None:
-    """Return what is left of the record that `tombstone` erases; None if its key is not a feedback id."""
+    """Return the stub of the record that `tombstone` erases, or None if its key is not a feedback id."""
     try:
         feedback_id = UUID(tombstone.key)
     except ValueError:
@@ -131,7 +131,10 @@ def _summed(turn: TurnKey, agent_id: str, values: list[float], occurred_at: int)
 
 
 def _differs(one: Aggregate, held: Mapping[str, Aggregate]) -> bool:
-    """Return True unless the same sum was announced. The interval follows from the rewards, as the mean does."""
+    """Return True unless the same sum was announced.
+
+    The interval is not compared, because it follows from the rewards.
+    """
     before = held.get(one.agent_id)
     return before is None or (one.verdicts, one.mean, one.low, one.high) != before[-4:]
 
@@ -146,7 +149,7 @@ def _revised(one: Aggregate, before: Aggregate | None, verdicts_revision: int) -
 
 
 def announcement(one: Aggregate) -> Message:
-    """Return the record that announces an aggregate; the same record each time."""
+    """Return the record that announces an aggregate. Equal aggregates give equal records."""
     change: Literal["created", "updated", "cleared"] = (
         "cleared" if one.verdicts == 0 else "created" if one.revision == one.created_revision else "updated"
     )

@@ -24,7 +24,7 @@ class PostgresAggregates:
     async def take(self, verdicts: Sequence[CountedVerdict]) -> set[UUID]:
         """Store the verdicts, at most one per record and sorted by id, and mark the turns that they change.
 
-        Returns the ids that were written: not those of records whose stored revision is as high.
+        Returns the written ids. Records whose stored revision is at least as high are not written.
         """
         if not verdicts:
             return set()
@@ -41,10 +41,10 @@ class PostgresAggregates:
         return written
 
     async def recount(self, after: int, quiet: float) -> int:
-        """Sum up the turns with `after` changed verdicts, or unchanged for `quiet` seconds. Return their number.
+        """Sum up the turns with `after` changed verdicts, and those without a change for `quiet` seconds.
 
-        At most 500 turns in one transaction, so call it until it returns 0. Turns that another process is summing up,
-        or whose verdicts are being written, are left to the next call.
+        Return their number. At most 500 turns in one transaction, so call it until it returns 0. Turns that another
+        process is summing up, or whose verdicts are being written, are left to the next call.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             due = await connection.fetch(*SQL.due_aggregated_turns(after=after, quiet=quiet, limit=_AT_ONCE))

@@ -139,7 +139,9 @@ class Conversation:
         return heard.announcement
 
     async def _shown(self, turn_id: str, holds: Callable[[Mapping[str, Any]], bool]) -> None:
-        """Wait up to `planning_seconds` until the platform shows the feedback, so that the next answer considers it."""
+        """Wait until the platform shows the feedback, so that the next answer can consider it.
+
+        Gives up after `planning_seconds`."""
         with suppress(TimeoutError, AgentFeedbackError):
             async with asyncio.timeout(self.planning_seconds):
                 while not holds(await self.client.own_feedback(self.id, turn_id, user_id=self.user_id)):
@@ -175,7 +177,7 @@ class Conversation:
         return not taken["refused"]
 
     def _in_hand(self, turn_id: str, question: str, answer: Answer) -> PreviousAnswer:
-        """Return the answer in the form that the next question's request sends."""
+        """Return the last answer in the form in which the next request for advice sends it."""
         return {
             "message_id": self._answer_id(turn_id),
             "turn_id": turn_id,

@@ -45,7 +45,7 @@ class PlainErrorGroup(TyperGroup):
 
 
 def usage_error(error: typer.TyperException) -> str:
-    """Return an error of the command line as a sentence; empty if the help was shown instead.
+    """Return a usage error as a sentence, or an empty text if the help was shown instead.
 
     For an error found by the parser, the sentence names the command whose help explains the option.
     """

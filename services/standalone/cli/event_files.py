@@ -1,4 +1,4 @@
-"""Check of the files of chat events that a command is given."""
+"""Check of a command's files of chat events."""
 
 from __future__ import annotations
 

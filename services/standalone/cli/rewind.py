@@ -24,7 +24,7 @@ def rewind(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Let the services read the log again from a time on, after a database was restored from a backup.
+    """Reset the services to an earlier time in the log, after a database was restored from a backup.
 
     Stop the services first. Records that a database already has are recognised. A group is never moved forward.
     """

@@ -1,4 +1,4 @@
-"""Columns of the export files of other tools, and the columns that tell which rows are from people. Pure.
+"""Columns of other tools' export files, among them those that tell people's rows from others. Pure.
 
 Sources, looked up in November 2026:
 
@@ -24,7 +24,7 @@ Giver = Literal["user", "reviewer", "machine"]
 
 
 class Fact(StrEnum):
-    """Facts of a row that a mapping names columns for."""
+    """Facts of a row; a mapping names the columns of each."""
 
     id = "id"
     conversation = "conversation"

@@ -31,7 +31,7 @@ _ORDER: Final[tuple[Giver, ...]] = ("machine", "reviewer", "user")
 
 @dataclass(frozen=True, slots=True)
 class SkippedRow:
-    """Row that is not imported on purpose; `reason` is the same for all such rows."""
+    """Row that is deliberately not imported. Rows skipped for the same cause have the same `reason`."""
 
     reason: str
 
