@@ -14,8 +14,9 @@ import feedback.service
 import inference.service
 import reporting.service
 from servicekit.db.migrations import migrate
-from tests.support.command import Ended, agent_feedback, state_folder
+from tests.support.command import Ended, agent_feedback, agent_feedback_here, state_folder
 from tests.support.running_stack import message, running_stack
+from tests.support.server_folders import server_folder
 
 FOLDERS = {
     service.PROGRAM.name: Path(str(service.__file__)).parent / "migrations"
@@ -24,14 +25,36 @@ FOLDERS = {
 SERVICES = pytest.mark.parametrize("schema", FOLDERS)
 
 
-async def start(database_url: str) -> Ended:
-    async with state_folder() as state:
-        command = ("up", "--exit", "--json", "--port", "0", "--state", state, "--database", database_url)
-        return await agent_feedback(*command)
+def command(state: str | Path, database_url: str) -> tuple[str | Path, ...]:
+    return "up", "--exit", "--json", "--port", "0", "--state", state, "--database", database_url
 
 
-async def tables(connection: asyncpg.Connection, schema: str) -> list[str]:
-    found = await connection.fetch("select relname from pg_class where relnamespace = $1::regnamespace", schema)
+def start(database_url: str) -> Ended:
+    with server_folder() as folder:
+        return agent_feedback_here(*command(f"{folder}/state", database_url))
+
+
+OLDER = """
+create schema {schema};
+create table {schema}.migrations (name text primary key, applied_at timestamptz default now(), checksum text);
+insert into {schema}.migrations values ('0001_older.sql'), ('0002_older.sql');
+"""
+
+
+async def executed(database_url: str, sql: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    try:
+        await connection.execute(sql)
+    finally:
+        await connection.close()
+
+
+async def tables(database_url: str, schema: str) -> list[str]:
+    connection = await asyncpg.connect(database_url)
+    try:
+        found = await connection.fetch("select relname from pg_class where relnamespace = $1::regnamespace", schema)
+    finally:
+        await connection.close()
     return sorted(row["relname"] for row in found)
 
 
@@ -50,35 +73,26 @@ async def take_later_migration(database_url: str, schema: str, folder: Path, com
 
 
 @SERVICES
-async def test_a_schema_from_before_the_first_release_is_left_alone(own_database: str, schema: str) -> None:
-    connection = await asyncpg.connect(own_database)
-    try:
-        await connection.execute(f"create schema {schema}")
-        await connection.execute(
-            f"create table {schema}.migrations "
-            "(name text primary key, applied_at timestamptz default now(), checksum text)"
-        )
-        await connection.execute(f"insert into {schema}.migrations values ('0001_older.sql'), ('0002_older.sql')")
-        held = await tables(connection, schema)
-        ended = await start(own_database)
-        assert (ended.code, ended.out) == (3, "")
-        assert ended.err.strip().splitlines()[-1] == (
-            f"The schema {schema} was made by a version before 0.1.0, which cannot be upgraded: export its data with "
-            "that version, or start over with an empty database or state folder."
-        )
-        assert "Traceback" not in ended.err
-        assert await tables(connection, schema) == held
-    finally:
-        await connection.close()
+def test_a_schema_from_before_the_first_release_is_left_alone(own_database: str, schema: str) -> None:
+    asyncio.run(executed(own_database, OLDER.format(schema=schema)))
+    held = asyncio.run(tables(own_database, schema))
+    ended = start(own_database)
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.strip().splitlines()[-1] == (
+        f"The schema {schema} was made by a version before 0.1.0, which cannot be upgraded: export its data with "
+        "that version, or start over with an empty database or state folder."
+    )
+    assert "Traceback" not in ended.err
+    assert asyncio.run(tables(own_database, schema)) == held
 
 
 @SERVICES
-async def test_a_newer_schema_that_excludes_this_version_is_not_consumed_into(
+def test_a_newer_schema_that_excludes_this_version_is_not_consumed_into(
     own_database: str, schema: str, tmp_path: Path
 ) -> None:
     number = len(list(FOLDERS[schema].glob("*.sql"))) + 1
-    await take_later_migration(own_database, schema, tmp_path / "later", compatible_from=number)
-    ended = await start(own_database)
+    asyncio.run(take_later_migration(own_database, schema, tmp_path / "later", compatible_from=number))
+    ended = start(own_database)
     assert (ended.code, ended.out) == (3, "")
     assert ended.err.strip().splitlines()[-1] == (
         f"The schema {schema} is at version {number}, which programs below version {number} cannot use, and this "
@@ -91,7 +105,8 @@ async def test_a_newer_schema_that_this_version_may_read_is_used(own_database: s
     later = [
         await take_later_migration(own_database, schema, tmp_path / schema, compatible_from=1) for schema in FOLDERS
     ]
-    ended = await start(own_database)
+    async with state_folder() as state:
+        ended = await agent_feedback(*command(state, own_database))
     assert ended.code == 0, ended.err
     connection = await asyncpg.connect(own_database)
     try:
