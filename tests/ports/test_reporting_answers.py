@@ -356,6 +356,8 @@ async def test_agents_are_ranked_by_what_their_votes_prove(http: httpx.AsyncClie
     first = agents[0]
     assert (first["agent_id"], first["judged_by"], first["satisfaction"]) == ("solid", "machine", 0.0)
     assert (first["people"]["satisfaction"], first["inferred"]["not_ok"], first["total"]) == (0.9, 10, 30)
+    sources = {a["agent_id"]: (a["user"], a["machine"], a["reviewer"]) for a in agents}
+    assert sources == {"solid": (20, 10, 0), "mixed": (10, 0, 0), "lucky": (1, 0, 0)}
 
 
 async def test_calibration_names_detectors_and_is_narrowed_to_one(http: httpx.AsyncClient, take: Take) -> None:
