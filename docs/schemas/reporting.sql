@@ -16,7 +16,7 @@ create table access_log (
     -- The conversation, the format of an export, the id of an erasure request, the name of a rule, or what was
     -- changed in the access
     about text not null,
-    primary key (id),
+    primary key (id, tenant),
     check (action = any (array['read', 'exported', 'erased', 'changed rule', 'changed access']))
 );
 create index access_log_at on access_log (at);
@@ -171,7 +171,7 @@ create table audit_draws (
     conversation_id text not null,
     turn_id text not null,
     drawn_at bigint not null,
-    primary key (id)
+    primary key (id, tenant)
 );
 create index audit_draws_project on audit_draws (tenant, project, id);
 create unique index audit_draws_turn on audit_draws (conversation_id, turn_id, tenant, project);
@@ -306,7 +306,7 @@ create table held_receipts (
     key text not null,
     value bytea not null,
     headers text not null,
-    primary key (id)
+    primary key (id, tenant)
 );
 
 -- Every object that may be in the artifact store, inserted before it is written; no text
@@ -507,7 +507,7 @@ create table rejection_changes (
     project text not null,
     conversation_id text not null,
     turn_id text not null,
-    primary key (id)
+    primary key (id, tenant)
 );
 
 -- Feedback that is not a verdict, at its highest revision: replies to answers, and ratings on own scales; a null
@@ -654,7 +654,7 @@ create table stale_turns (
     project text not null,
     conversation_id text not null,
     turn_id text not null,
-    primary key (id)
+    primary key (id, tenant)
 );
 
 -- Minutes in which verdicts of a person have changed since the rules were applied
@@ -664,7 +664,7 @@ create table suspect_changes (
     project text not null,
     user_id text not null,
     minute bigint not null,
-    primary key (id)
+    primary key (id, tenant)
 );
 
 -- Decisions of reviewers on suspect verdicts; they stand against the rules
@@ -687,7 +687,7 @@ create table suspect_decisions (
 -- What counts, and the machine's verdicts that reviews have overruled, with the machine's reaction
 -- view effective_or_review: migrations/0001_schema.sql
 -- Reactions that count, and reviewers' judgements of the machine's verdicts
--- view effective_or_suspect: migrations/0019_suspects.sql
+-- view effective_or_suspect: migrations/0024_tenant_in_keys.sql
 -- The reactions that count, and the suspect ones that would
 -- view live_replies: migrations/0014_ratings.sql
 -- Feedback that is shown and is not a verdict

@@ -6,7 +6,7 @@ t.tenant, t.project, t.conversation_id, t.turn_id, t.user_id, t.user_text, t.age
     m.text as machine_said
 
 -- fragment: with_feedback
-left join user_reactions f on f.feedback_id = t.user_feedback_id
+left join user_reactions f on f.feedback_id = t.user_feedback_id and f.tenant = t.tenant
 left join verdicts v on v.message_id = t.machine_message_id and v.conversation_id = t.conversation_id
     and v.tenant = t.tenant and v.project = t.project
 left join messages m on m.message_id = t.machine_message_id and m.conversation_id = t.conversation_id

@@ -122,7 +122,7 @@ from (
         max(t.occurred_at) as last_at,
         coalesce(array_agg(distinct t.agent_version order by t.agent_version)
             filter (where t.agent_version is not null), '{}') as versions
-    from unnest(:ids::bigint[]) as i (id) left join issue_turns t on t.issue_id = i.id
+    from unnest(:ids::bigint[]) as i (id) left join issue_turns t on t.issue_id = i.id and t.tenant = :tenant
     group by i.id
 ) c
 where i.id = c.id and i.tenant = :tenant and i.project = :project
@@ -137,7 +137,7 @@ where i.id = any(:ids::bigint[]) and i.tenant = :tenant and i.project = :project
         and v.agent_version = t.agent_version
     left join issue_versions r on r.tenant = i.tenant and r.project = i.project and r.agent_id = i.agent_id
         and r.agent_version = i.resolved_in
-    where t.issue_id = i.id and t.occurred_at > i.state_at
+    where t.issue_id = i.id and t.tenant = i.tenant and t.occurred_at > i.state_at
       and (i.resolved_in is null or v.first_at >= r.first_at))
 
 -- name: turns_of_issue
@@ -289,7 +289,7 @@ i.id, i.agent_id, i.words, i.state, i.resolved_in, i.state_at, i.assignee, i.not
 -- fragment: counts_of_issue
 left join lateral (
     select coalesce(sum(turns), 0)::int as topic_turns, coalesce(sum(rejected), 0)::int as topic_rejected
-    from issue_counts where issue_id = i.id
+    from issue_counts n where n.issue_id = i.id and n.tenant = i.tenant
 ) c on true
 
 -- fragment: question_of(row)
@@ -305,7 +305,7 @@ select {issue_columns}, {question_of(newest)} as newest_question
 from issues i {counts_of_issue}
 left join lateral (
     select t.conversation_id, t.asked_at, t.asker_id from issue_turns t
-    where t.issue_id = i.id order by t.occurred_at desc limit 1
+    where t.issue_id = i.id and t.tenant = i.tenant order by t.occurred_at desc limit 1
 ) newest on true
 where i.tenant = :tenant and i.project = :project and i.merged_into is null and i.turns > 0
   and (:agent_id::text is null or i.agent_id = :agent_id) and (:states::text[] is null or i.state = any(:states))

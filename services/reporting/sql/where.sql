@@ -6,10 +6,10 @@ with records as (
 ), found as materialized (
     select *, occurred_at / {hour} * {hour} as hour, case
         when is_reply then case when value is null then 'cleared' else 'listed' end
-        when exists (select from effective e where e.feedback_id = records.feedback_id) then 'counted'
+        when exists (select from effective e where e.feedback_id = records.feedback_id and e.tenant = :tenant) then 'counted'
         when overruled_reaction is not null then 'overruled'
         when reaction is null then 'cleared'
-        when exists (select from suspected s where s.feedback_id = records.feedback_id) then 'suspect'
+        when exists (select from suspected s where s.feedback_id = records.feedback_id and s.tenant = :tenant) then 'suspect'
         else 'superseded' end as state
     from records
     where feedback_id = any(:ids::uuid[]) and tenant = :tenant and project = :project
