@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from aiokafka import ConsumerRecord, TopicPartition
@@ -16,8 +18,10 @@ from feedback.announce import message_of
 from feedback.merge import merge, revise
 from feedback.model import Change, Record
 from feedback.reward import change_of
+from feedback.store import Save
+from feedback.store_memory import MemoryStore
 from servicekit.errors import StartError
-from standalone.operations import rewind
+from standalone.operations import restored_store, rewind
 from standalone.operations.ledger import Ledger
 from standalone.operations.restored_store import revision_above
 from standalone.operations.rewind import earlier
@@ -44,7 +48,11 @@ def record(revision: int, reaction: str = "ok") -> Record:
 
 def ledger_with(*announced: Record | int) -> Ledger:
     """Return the ledger after announcements of records; a number is a tombstone of that revision."""
-    ledger, key = Ledger(), str(record(1).feedback_id).encode()
+    return announced_to(Ledger(), *announced)
+
+
+def announced_to(ledger: Ledger, *announced: Record | int) -> Ledger:
+    key = str(record(1).feedback_id).encode()
     for offset, one in enumerate(announced):
         headers: Headers = [(REVISION, str(one).encode())] if isinstance(one, int) else ()
         value = None if isinstance(one, int) else message_of(one).value
@@ -81,6 +89,35 @@ def test_a_record_that_no_announcement_represents_is_left_to_republish() -> None
     broken = record(5)
     slots = {slot: replace(one, payload=replace(one.payload, value=7.0)) for slot, one in broken.slots.items()}
     assert revision_above(ledger_with(record(9)), replace(broken, slots=slots)) == 5
+
+
+class ContestedStore(MemoryStore):
+    """Store in which a service writes `other` right before the first save."""
+
+    def __init__(self, held: Record, other: Record | None) -> None:
+        super().__init__()
+        self._held, self._other = held, other
+
+    async def save(self, saves: Sequence[Save]) -> set[UUID]:
+        other, self._other = self._other, None
+        if other is not None:
+            await super().save([Save(other, self._held.revision)])
+        return await super().save(saves)
+
+
+@pytest.mark.parametrize(("other", "raised"), [(None, 1), (record(6), 1), (record(9), 0)])
+async def test_a_store_is_raised_above_the_ledger_while_services_write(
+    monkeypatch: pytest.MonkeyPatch, other: Record | None, raised: int
+) -> None:
+    async def read_on(bootstrap: object, ledger: Ledger) -> None:
+        announced_to(ledger, record(7))
+
+    monkeypatch.setattr(restored_store, "read_on", read_on)
+    store = ContestedStore(record(5), other)
+    await MemoryStore.save(store, [Save(record(5), 0)])
+    assert await restored_store.raise_above_ledger(store, "localhost:1") == raised
+    (held,) = (await store.load([record(1).feedback_id])).values()
+    assert held.revision == (8 if raised else 9)
 
 
 def test_a_group_is_only_moved_back() -> None:
