@@ -1,16 +1,14 @@
-"""Exports over HTTP and by the command: joined with question and answer, only people's, without erased ones."""
+"""Exports over HTTP: joined with question and answer, only people's, without erased ones."""
 
 from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.command import agent_feedback, serving, state_folder
 from tests.support.erasures import erased
 from tests.support.running_stack import RunningStack, message
 
@@ -102,23 +100,3 @@ async def test_an_erased_person_is_in_no_export(stack: RunningStack) -> None:
     assert len(await exported(stack, "kto", conversation_id="x-2")) == 1
     await erased(stack, "zed")
     assert await exported(stack, "kto", conversation_id="x-2") == []
-
-
-async def test_the_command_writes_a_file_and_its_manifest(tmp_path: Path) -> None:
-    async with state_folder() as state, serving(state, "--sample"):
-        where = ("--tenant", "demo", "--project", "support", "--state", state)
-        ended = await agent_feedback("export", "kto", "--out", tmp_path / "kto.jsonl", *where, "--json")
-        assert ended.code == 0, ended.err
-        lines = (tmp_path / "kto.jsonl").read_text("utf-8").splitlines()
-        manifest = json.loads((tmp_path / "kto.jsonl.manifest.json").read_text("utf-8"))
-        assert manifest == ended.facts
-        assert (manifest["examples"], manifest["format"]) == (len(lines), "kto")
-        assert len(lines) > 20
-        assert {"prompt", "completion", "label"} <= json.loads(lines[0]).keys()
-        wrong = await agent_feedback("export", "kto", "--out", tmp_path / "no" / "such.jsonl", *where)
-        assert (wrong.code, "cannot be written" in wrong.err) == (1, True)
-        nowhere = tmp_path / "nowhere.jsonl"
-        ended = await agent_feedback("export", "kto", "--out", nowhere, *where[:3], "no-such", *where[4:])
-        assert (ended.code, ended.out) == (1, "")
-        assert "The project no-such of the tenant demo has no messages and no feedback." in ended.err
-        assert not nowhere.exists()
