@@ -26,6 +26,9 @@ from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.command import (
     COMMAND,
     HANG_SECONDS,
+    IMPATIENT,
+    IMPATIENT_SECONDS,
+    Ended,
     agent_feedback,
     agent_feedback_here,
     children_of,
@@ -172,8 +175,12 @@ async def test_a_broker_that_does_not_answer_is_waited_for(
 @pytest.mark.parametrize(
     ("command", "dead"), [(("up", "--exit"), "--broker"), (("up", "--exit"), "--database"), (("replay",), "--broker")]
 )
-async def test_a_batch_gives_up_on_what_does_not_answer(command: tuple[str, ...], dead: str, tmp_path: Path) -> None:
+def test_a_batch_gives_up_on_what_does_not_answer(
+    command: tuple[str, ...], dead: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A service waits without limit. A batch job says what it waits for, then that it gives up, and ends."""
+    for module in ("one_process.up", "operations.log_access"):
+        monkeypatch.setattr(f"standalone.{module}.ANSWER_SECONDS", 3.0)
     file = tmp_path / "events.jsonl"
     file.write_text(json.dumps(GOOD))
     files = [file] if command == ("replay",) else []
@@ -181,12 +188,10 @@ async def test_a_batch_gives_up_on_what_does_not_answer(command: tuple[str, ...]
         silent.bind(("127.0.0.1", 0))
         at = f"127.0.0.1:{silent.getsockname()[1]}"
         given, shown = (at, at) if dead == "--broker" else (f"postgresql://me:secret@{at}/db", f"postgresql://{at}/db")
-        async with state_folder() as one, state_folder() as other:
-            ended, as_json = await asyncio.gather(
-                agent_feedback(*command, *files, "--state", one, dead, given),
-                agent_feedback(*command, *files, "--json", "--state", other, dead, given),
-            )
-    given_up = f"Nothing answered at {shown} within 20 s: is the address right?"
+        with server_folder() as one, server_folder() as other:
+            ended = agent_feedback_here(*command, *files, "--state", f"{one}/state", dead, given)
+            as_json = agent_feedback_here(*command, *files, "--json", "--state", f"{other}/state", dead, given)
+    given_up = f"Nothing answered at {shown} within 3 s: is the address right?"
     assert (ended.code, as_json.code) == (3, 3), ended.err
     assert f"Waiting for the {dead.removeprefix('--')} at {shown}" in ended.err
     assert ended.err.strip().endswith(given_up)
@@ -199,7 +204,7 @@ async def test_a_batch_gives_up_on_what_does_not_answer(command: tuple[str, ...]
 async def test_a_batch_run_whose_database_is_lost_ends_with_a_sentence(whose: str, tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     file.write_text(
-        "".join(json.dumps(GOOD | {"eventId": f"e{n}", "messageId": f"m{n}"}) + "\n" for n in range(50_000))
+        "".join(json.dumps(GOOD | {"eventId": f"e{n}", "messageId": f"m{n}"}) + "\n" for n in range(10_000))
     )
     lose = signal.SIGKILL if "killed" in whose else signal.SIGSTOP
     async with AsyncExitStack() as parts:
@@ -210,7 +215,7 @@ async def test_a_batch_run_whose_database_is_lost_ends_with_a_sentence(whose: st
             folder = Path(parts.enter_context(server_folder()))
             own = await parts.enter_async_context(EmbeddedPostgres(folder / "data"))
             arguments += ["--database", own.url]
-        process = await asyncio.create_subprocess_exec(COMMAND, *arguments, stdout=PIPE, stderr=PIPE)
+        process = await asyncio.create_subprocess_exec(*IMPATIENT, *arguments, stdout=PIPE, stderr=PIPE)
         assert process.stderr is not None
         lost: list[int] = []
         try:
@@ -232,9 +237,14 @@ async def test_a_batch_run_whose_database_is_lost_ends_with_a_sentence(whose: st
                 process.kill()
     last = err.decode().strip().splitlines()[-1]
     assert last.startswith("The database at postgresql://"), err.decode()
-    assert last.endswith("has not answered for 20 s: stopped before the end of the input.")
+    assert last.endswith(f"has not answered for {IMPATIENT_SECONDS} s: stopped before the end of the input.")
     assert (process.returncode, out) == (1, b"")
     assert "Traceback" not in err.decode()
+
+
+def logged(ended: Ended) -> set[str]:
+    """Return the levels of the log lines."""
+    return {json.loads(line)["level"] for line in ended.err.splitlines() if line.startswith("{")}
 
 
 async def test_a_log_that_begins_anew_beside_a_store_that_stays_is_told(tmp_path: Path) -> None:
@@ -247,7 +257,10 @@ async def test_a_log_that_begins_anew_beside_a_store_that_stays_is_told(tmp_path
         first = await agent_feedback("up", "--exit", "--state", state, "--replay", file)
         second = await agent_feedback("up", "--exit", "--state", state)
     assert (first.code, second.code) == (0, 0), second.err
+    assert "chat events published" in first.out
+    assert "http://" not in first.out, "the page of a run that has ended"
     assert told not in first.err
+    assert logged(first) == set()
     assert told in second.err
 
 
@@ -338,32 +351,27 @@ async def test_a_database_that_does_not_answer_is_waited_for() -> None:
     assert "secret" not in seen
 
 
-async def test_serving_needs_the_token_and_survives_wrong_requests() -> None:
-    async with state_folder() as state, serving(state, "--token", "let-me-in-please") as (url, token):
-        assert token == "let-me-in-please"
-        second = await agent_feedback("up", "--exit", "--json", "--port", "0", "--state", state)
-        assert second.code == 3
-        assert "is in use by another run (process" in second.err
-        async with httpx.AsyncClient(base_url=url, trust_env=False) as client:
-            assert (await client.get("/health/ready")).status_code == 200
-            for path in ("/metrics", "/dashboard/live"):
-                assert (await client.get(path)).status_code == 401, path
-            client.headers["Authorization"] = "Bearer wrong"
-            assert (await client.get("/metrics")).status_code == 401
-            client.headers["Authorization"] = f"Bearer {token}"
-            assert (await client.get("/metrics")).status_code == 200
-            query = "/conversations/acme/support/feedback/conversations-in-period"
-            assert (await client.post(query, content=b"x" * 70_000)).status_code == 413
-            refused = await client.post(query, content=b"plain", headers={"Content-Type": "text/plain"})
-            assert refused.status_code in (400, 415, 422)
-            assert refused.headers["content-type"].startswith("application/json")
-            assert (await client.get("/health/ready")).status_code == 200
-
-
-async def test_a_stop_signal_ends_a_run_within_its_time() -> None:
+async def test_serving_needs_the_token_and_survives_wrong_requests_until_a_stop_signal() -> None:
     async with state_folder() as state:
-        async with serving(state):
-            pass
+        async with serving(state, "--token", "let-me-in-please") as (url, token):
+            assert token == "let-me-in-please"
+            second = await agent_feedback("up", "--exit", "--json", "--port", "0", "--state", state)
+            assert second.code == 3
+            assert "is in use by another run (process" in second.err
+            async with httpx.AsyncClient(base_url=url, trust_env=False) as client:
+                assert (await client.get("/health/ready")).status_code == 200
+                for path in ("/metrics", "/dashboard/live"):
+                    assert (await client.get(path)).status_code == 401, path
+                client.headers["Authorization"] = "Bearer wrong"
+                assert (await client.get("/metrics")).status_code == 401
+                client.headers["Authorization"] = f"Bearer {token}"
+                assert (await client.get("/metrics")).status_code == 200
+                query = "/conversations/acme/support/feedback/conversations-in-period"
+                assert (await client.post(query, content=b"x" * 70_000)).status_code == 413
+                refused = await client.post(query, content=b"plain", headers={"Content-Type": "text/plain"})
+                assert refused.status_code in (400, 415, 422)
+                assert refused.headers["content-type"].startswith("application/json")
+                assert (await client.get("/health/ready")).status_code == 200
         assert not (state / "run.json").exists()
 
 
@@ -422,16 +430,6 @@ async def test_ctrl_c_while_modules_are_imported(tmp_path: Path, program: tuple[
     async with asyncio.timeout(HANG_SECONDS):
         out, err = await process.communicate()
     assert (process.returncode, out, err) == (-signal.SIGINT, b"", b"")
-
-
-async def test_a_run_that_ends_names_no_page(tmp_path: Path) -> None:
-    file = tmp_path / "one.jsonl"
-    file.write_text(json.dumps(GOOD))
-    async with state_folder() as state:
-        ended = await agent_feedback("up", "--exit", "--state", state, "--replay", file)
-    assert ended.code == 0, ended.err
-    assert "chat events published" in ended.out
-    assert "http://" not in ended.out
 
 
 NOBODY = "postgresql://127.0.0.1:1/nobody"
@@ -494,14 +492,9 @@ def test_what_is_no_address_of_a_database_is_refused_at_once(address: str, said:
 
 async def test_the_log_level_decides_what_is_logged() -> None:
     async with state_folder() as state:
-
-        async def events(*level: str) -> set[str]:
-            ended = await agent_feedback("up", "--exit", "--json", "--state", state, *level)
-            assert ended.code == 0, ended.err
-            return {json.loads(line)["level"] for line in ended.err.splitlines() if line.startswith("{")}
-
-        assert await events() == set()
-        assert "debug" in await events("--log-level", "debug")
+        ended = await agent_feedback("up", "--exit", "--state", state, "--log-level", "debug")
+    assert ended.code == 0, ended.err
+    assert "debug" in logged(ended)
 
 
 async def test_the_version() -> None:

@@ -11,10 +11,19 @@ from pathlib import Path
 import pytest
 
 from standalone.embedded.postgres import EmbeddedPostgres
-from tests.support.command import COMMAND, children_of, is_postgres, line_with, starting, state_folder
+from tests.support.command import (
+    IMPATIENT,
+    IMPATIENT_SECONDS,
+    children_of,
+    is_postgres,
+    line_with,
+    starting,
+    state_folder,
+)
 from tests.support.server_folders import server_folder
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are looked up in /proc")
+LOST = f"has not answered for {IMPATIENT_SECONDS} s: the services did not start."
 
 
 @pytest.mark.parametrize("lost_by", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
@@ -22,7 +31,7 @@ async def test_a_batch_run_ends_with_a_sentence(lost_by: signal.Signals) -> None
     with server_folder() as folder:
         async with (
             EmbeddedPostgres(Path(folder) / "data") as own,
-            starting("--exit", database=own.url) as (process, _),
+            starting("--exit", database=own.url, command=IMPATIENT) as (process, _),
         ):
             assert own.pid is not None
             lost = [own.pid, *children_of(own.pid)]
@@ -36,7 +45,7 @@ async def test_a_batch_run_ends_with_a_sentence(lost_by: signal.Signals) -> None
                     os.kill(pid, signal.SIGCONT)
     last = err.decode().strip().splitlines()[-1]
     assert last.startswith("The database at postgresql://"), err.decode()
-    assert last.endswith("has not answered for 20 s: the services did not start.")
+    assert last.endswith(LOST)
     assert (process.returncode, out) == (3, b"")
     assert "Traceback" not in err.decode()
 
@@ -62,7 +71,7 @@ async def test_a_serving_run_waits_and_starts_once_its_own_database_is_back() ->
 async def test_a_serving_run_ends_if_the_database_that_it_started_has_ended() -> None:
     async with state_folder() as state:
         process = await asyncio.create_subprocess_exec(
-            COMMAND, "up", "--port", "0", "--state", str(state), stdout=PIPE, stderr=PIPE
+            *IMPATIENT, "up", "--port", "0", "--state", str(state), stdout=PIPE, stderr=PIPE
         )
         assert process.stderr is not None
         async with asyncio.timeout(90):
@@ -70,6 +79,6 @@ async def test_a_serving_run_ends_if_the_database_that_it_started_has_ended() ->
             [server] = [pid for pid in children_of(process.pid) if is_postgres(pid)]
             os.kill(server, signal.SIGKILL)
             err = (await process.communicate())[1].decode()
-    assert err.strip().splitlines()[-1].endswith("has not answered for 20 s: the services did not start."), err
+    assert err.strip().splitlines()[-1].endswith(LOST), err
     assert process.returncode == 3
     assert "Traceback" not in err

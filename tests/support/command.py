@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,15 @@ from tests.support.server_folders import server_folder
 COMMAND = Path(sys.executable).with_name("agent-feedback")
 HANG_SECONDS = 240
 """Limit of a wait for another process, so long that only a process that hangs reaches it on a busy machine."""
+
+IMPATIENT_SECONDS = 8
+IMPATIENT = (
+    sys.executable,
+    "-c",
+    f"from standalone import terminal; terminal.ANSWER_SECONDS = {IMPATIENT_SECONDS}.0; "
+    "from standalone.__main__ import main; main()",
+)
+"""The command with a limit of IMPATIENT_SECONDS, instead of 20 s, for a server that does not answer."""
 
 
 @dataclass(frozen=True)
@@ -103,14 +112,14 @@ _WAITING = "select count(*) from pg_stat_activity where wait_event = 'advisory'"
 
 @asynccontextmanager
 async def starting(
-    *arguments: str, database: str
+    *arguments: str, database: str, command: Sequence[str | Path] = (COMMAND,)
 ) -> AsyncIterator[tuple[asyncio.subprocess.Process, asyncpg.Connection]]:
     """A run of `up` on `database` that waits for the lock of a migration, held by the connection until it is closed."""
     held = await asyncpg.connect(database)
     await held.execute(_LOCK)
     async with state_folder() as state:
         process = await asyncio.create_subprocess_exec(
-            COMMAND,
+            *command,
             *("up", *arguments, "--database", database, "--port", "0", "--state", str(state)),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
