@@ -74,6 +74,23 @@ create table accounts (
 create unique index accounts_of_subject on accounts (issuer, subject) where issuer is not null;
 create index accounts_of_tenant on accounts (tenant, name);
 
+-- Incoming webhooks of Slack that were set on the page of alerts; channels of the file are not here
+create table alert_channels (
+    tenant text not null,
+    project text not null,
+    name text not null,
+    -- The secret URL, encrypted with REPORTING_SECRET_KEY (Fernet)
+    url bytea not null,
+    -- Base URL of the pages, for links
+    address text not null,
+    -- True if the URL may be http, or outside of the public Internet
+    private boolean not null,
+    -- Time in microseconds
+    changed_at bigint not null,
+    changed_by text not null,
+    primary key (tenant, project, name)
+);
+
 -- Periods whose digest was written, so that each is sent once
 create table alert_digests (
     tenant text not null,

@@ -18,6 +18,7 @@ from reporting.access.log import AccessLog
 from reporting.access.sessions import AccountSessions
 from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.evaluation import AlertEvaluator
+from reporting.alerts.page_channels import PageChannels
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.settings_file import AlertSettings, read_alerts
 from reporting.alerts.store import AlertMessages
@@ -69,6 +70,7 @@ class ReportingParts:
     endpoints: Sequence[WebhookEndpoint]
     alerts: AlertSettings
     alert_courier: AlertCourier
+    page_channels: PageChannels
     feedback_metrics: FeedbackMetrics
     sessions: AccountSessions
     keys: ApiKeys
@@ -89,7 +91,9 @@ class ReportingParts:
 
     @property
     def alert_administration(self) -> AlertAdministration:
-        return AlertAdministration(self.reads, self.pool, self.alerts, self.alert_courier, self.clock)
+        return AlertAdministration(
+            self.reads, self.pool, self.alerts, self.alert_courier, self.clock, self.page_channels
+        )
 
     def projection_handler(self) -> ProjectionHandler:
         return ProjectionHandler(self.store, self.settings.compared_attributes, self.access_log)
@@ -143,7 +147,8 @@ async def open_parts(
         if warned is not None:
             service.watched.append(partial(getattr, warned, "warnings"))
     alerts = read_alerts(settings.alerts)
-    alert_courier = AlertCourier(alerts, AlertMessages(pool), service.context.clock)
+    page_channels = PageChannels(pool, service.context.clock, settings.secret_key, private=settings.private_channels)
+    alert_courier = AlertCourier(alerts, AlertMessages(pool), service.context.clock, page_channels=page_channels)
     service.resources.push_async_callback(alert_courier.close)
     sessions = AccountSessions(
         pool, service.context.clock, settings.session_days, admission=_admission(settings, service, pool)
@@ -166,6 +171,7 @@ async def open_parts(
         endpoints=read_endpoints(settings.webhooks) if settings.webhooks else [],
         alerts=alerts,
         alert_courier=alert_courier,
+        page_channels=page_channels,
         feedback_metrics=FeedbackMetrics(pool, service.context.clock),
         sessions=sessions,
         keys=keys,

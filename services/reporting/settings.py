@@ -48,6 +48,10 @@ class ReportingSettings(ReadSettings):
     """Retention of the outcomes of events without effect (`where`), in days since the outcome; 0 keeps all."""
     alerts: Path | None = None
     """File with alert channels, rules and digests (docs/alerts.md); None for rules set on the page only."""
+    secret_key: str | None = Field(default=None, repr=False)
+    """Key that encrypts the URLs of channels set on the page of alerts; None: channels are set in the file only."""
+    private_channels: bool = False
+    """True to let administrators of all tenants set channels with http, or outside of the public Internet."""
     alert_days: float = Field(default=90, gt=0)
     """Retention of alerts that are over, of their unsent messages, and of notes on sent digests, in days."""
     resolved_notice_minutes: float = Field(default=0, ge=0, le=525_600)

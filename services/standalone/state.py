@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +17,7 @@ from standalone.embedded.file_lock import FileLock
 DEFAULT_STATE = Path(".agent-feedback")
 
 
-_ENTRIES = frozenset({"kafka", "lock", "postgres", "run", "sample", "token"})
+_ENTRIES = frozenset({"kafka", "lock", "postgres", "run", "sample", "secret", "token"})
 _MODE = 0o711 if os.geteuid() == 0 else 0o700
 """With root, PostgreSQL runs as another user, who must be able to enter the folder."""
 
@@ -59,13 +60,18 @@ class StateFolder:
 
         An empty file, which a full disk may leave, counts as missing.
         """
-        if given:
-            return given
-        file = self.path / "token"
+        return given or self._kept("token", lambda: secrets.token_urlsafe(24))
+
+    def secret_key(self) -> str:
+        """Return the stored key that encrypts secrets in the database, else a new one, which is then stored."""
+        return self._kept("secret", lambda: base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
+
+    def _kept(self, name: str, new: Callable[[], str]) -> str:
+        file = self.path / name
         if file.exists() and (kept := file.read_text("utf-8", "replace").strip()):
             return kept
-        token = secrets.token_urlsafe(24)
-        unfinished = file.with_name("token.part")
+        token = new()
+        unfinished = file.with_name(f"{name}.part")
         with self.writing():
             unfinished.unlink(missing_ok=True)
             descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -9,11 +9,13 @@ from uuid import uuid4
 
 import asyncpg
 
+from contracts.scopes import ADMIN
 from reporting.access.log import AccessLog
 from reporting.alerts.messages import Announcement
+from reporting.alerts.page_channels import PageChannels
 from reporting.alerts.rules import AlertRule, ProjectRule
 from reporting.alerts.sending import AlertCourier
-from reporting.alerts.settings_file import AlertSettings
+from reporting.alerts.settings_file import AlertSettings, OpenChannel
 from reporting.alerts.store import (
     MOST_RULES,
     AlertRow,
@@ -26,7 +28,7 @@ from reporting.alerts.store import (
 )
 from reporting.egress.webhooks.sending import AttemptResult
 from reporting.queries.selection import Project
-from servicekit import Clock, RequestRefused
+from servicekit import Caller, Clock, RequestRefused
 
 Source = Literal["file", "here"]
 """Origin of a rule: the operator's file, or the database (`here`: set on the page or over HTTP)."""
@@ -39,6 +41,7 @@ class ChannelState:
     name: str
     type: str
     count: ChannelCount
+    source: Source = "file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +63,14 @@ class AlertAdministration:
         settings: AlertSettings,
         courier: AlertCourier,
         clock: Clock,
+        page_channels: PageChannels | None = None,
     ) -> None:
         self._reads = reads
         self._writes = writes
         self._settings = settings
         self._courier = courier
         self._clock = clock
+        self._page_channels = page_channels or PageChannels(writes, clock, None)
         self._log = AccessLog(writes, clock)
 
     async def overview(self, at: Project | None) -> AlertOverview:
@@ -77,9 +82,13 @@ class AlertAdministration:
             stored = (await stored_rules(self._reads, at)).get(at, ())
             rules += [(rule, "here") for rule in stored if rule.name not in names]
         counts = await message_counts(self._reads, at)
+        in_file = {one.settings.name for one in self._settings.channels_of(at)}
         channels = [
-            ChannelState(one.settings.name, one.settings.type, counts.get(one.settings.name, ChannelCount()))
-            for one in self._settings.channels_of(at)
+            ChannelState(
+                name, one.settings.type, counts.get(name, ChannelCount()), "file" if name in in_file else "here"
+            )
+            for one in await self._channels(at)
+            for name in [one.settings.name]
         ]
         return AlertOverview(await alert_rows(self._reads, at), rules, channels)
 
@@ -90,7 +99,7 @@ class AlertAdministration:
         """
         if any(one.name == rule.name for one in self._settings.rules.get(at, ())):
             raise RequestRefused(409, "The file has a rule of this name: change it there, or choose another name.")
-        known = {one.settings.name for one in self._settings.channels_of(at)}
+        known = {one.settings.name for one in await self._channels(at)}
         if not known.issuperset(rule.channels):
             raise RequestRefused(422, "channels: must be names of channels of this project.")
         if not await set_rule(self._writes, at, rule, self._clock.now()):
@@ -103,9 +112,37 @@ class AlertAdministration:
             raise RequestRefused(404, "There is no rule of that name, or it is in the file.")
         await self._log.note(by, *at, "changed rule", name)
 
+    @property
+    def may_set_channels(self) -> bool:
+        return self._page_channels.may_be_set
+
+    async def set_channel(self, at: Project, name: str, url: str, address: str, caller: Caller) -> None:
+        """Store an incoming webhook of Slack. `address` is the pages' base URL for links. Raises RequestRefused."""
+        if name in self._settings.channels:
+            raise RequestRefused(409, "The file has a channel of this name: choose another name.")
+        everywhere = caller.tenant is None and ADMIN in caller.scopes
+        await self._page_channels.set(at, name, url, address, caller.subject, everywhere=everywhere)
+        await self._log.note(caller.subject, *at, "changed rule", f"channel {name}")
+
+    async def remove_channel(self, at: Project, name: str, by: str) -> None:
+        """Delete a channel that was set on the page. Raises RequestRefused if there is none."""
+        if not await self._page_channels.remove(at, name):
+            raise RequestRefused(404, "There is no channel of that name, or it is in the file.")
+        await self._log.note(by, *at, "changed rule", f"channel {name}")
+
+    async def _channels(self, at: Project | None) -> list[OpenChannel]:
+        """Return the channels that rules of a project may name: those of the file hide others of the same name."""
+        fixed = list(self._settings.channels_of(at))
+        if at is None:
+            return fixed
+        return [
+            *fixed,
+            *(one for one in await self._page_channels.of(at) if one.settings.name not in self._settings.channels),
+        ]
+
     async def test(self, at: Project, channel: str) -> AttemptResult:
         """Send a test message. Raises RequestRefused if the project has no such channel."""
-        found = next((one for one in self._settings.channels_of(at) if one.settings.name == channel), None)
+        found = next((one for one in await self._channels(at) if one.settings.name == channel), None)
         if found is None:
             raise RequestRefused(404, "There is no channel of that name.")
         now, id_ = self._clock.now(), str(uuid4())

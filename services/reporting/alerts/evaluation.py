@@ -130,7 +130,7 @@ class AlertEvaluator:
             rule=rule.name,
             at=now,
         )
-        await alerts.announce(one, self._channels(at, rule.channels), now)
+        await alerts.announce(one, await self._channels(at, rule.channels), now)
         log.info("alert_fired", rule=rule.name, kind=rule.kind)
 
     async def _end(self, alerts: AlertTransaction, at: Project | None, row: AlertRow, now: int) -> None:
@@ -139,7 +139,7 @@ class AlertEvaluator:
         text = f"It began at {format_instant(row.opened_at)[:16].replace('T', ' ')} UTC."
         link = self._settings.address + row.path
         one = Announcement(str(row.id), "over", row.title, text, link, **place, rule=row.rule, at=now)
-        await alerts.announce(one, self._channels(at, row.channels), now)
+        await alerts.announce(one, await self._channels(at, row.channels), now)
         log.info("alert_over", rule=row.rule, kind=row.kind)
 
     async def _digest(self, at: Project, digest: DigestSettings, now: int) -> None:
@@ -159,7 +159,10 @@ class AlertEvaluator:
             await self._pool.plan_freely(connection)
             return await query(connection, *given)
 
-    def _channels(self, at: Project | None, named: Sequence[str]) -> list[str]:
-        """Return the named channels that the project may use. The file may have changed since the rule was set."""
+    async def _channels(self, at: Project | None, named: Sequence[str]) -> list[str]:
+        """Return the named channels that the project may use. They may have changed since the rule was set."""
         known = {one.settings.name for one in self._settings.channels_of(at)}
+        if at is not None and not known.issuperset(named):
+            rows = await self._pool.fetch(*SQL.list_alert_channels(tenant=at.tenant, project=at.project))
+            known |= {row["name"] for row in rows}
         return [name for name in named if name in known]

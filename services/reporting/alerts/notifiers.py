@@ -20,6 +20,7 @@ from reporting.alerts.settings_file import (
     EmailChannel,
     OpenChannel,
     PagerDutyChannel,
+    PageSlackChannel,
     SlackChannel,
     TeamsChannel,
     WebhookChannel,
@@ -115,6 +116,7 @@ def email(channel: OpenChannel, id_: str, one: Announcement, now: int) -> EmailM
 Notifier = Callable[[OpenChannel, str, Announcement, int], HttpRequest | EmailMessage]
 NOTIFIERS: Final[Mapping[type[Any], Notifier]] = {
     SlackChannel: slack,
+    PageSlackChannel: slack,
     TeamsChannel: teams,
     PagerDutyChannel: pagerduty,
     EmailChannel: email,

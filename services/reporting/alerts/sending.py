@@ -6,6 +6,7 @@ import asyncio
 import smtplib
 import socket
 import ssl
+from dataclasses import replace
 from email.message import EmailMessage
 from typing import Any, Final
 
@@ -14,18 +15,20 @@ import structlog
 from contracts.instants import SECOND
 from reporting.alerts.messages import Announcement
 from reporting.alerts.notifiers import NOTIFIERS
-from reporting.alerts.settings_file import AlertSettings, EmailChannel, OpenChannel
+from reporting.alerts.page_channels import PageChannels
+from reporting.alerts.settings_file import AlertSettings, EmailChannel, OpenChannel, PageSlackChannel
 from reporting.alerts.store import AlertMessages, WaitingMessage
 from reporting.egress import metrics
 from reporting.egress.webhooks.addresses import NotAllowed, address_of
 from reporting.egress.webhooks.courier import ATTEMPT_SECONDS
 from reporting.egress.webhooks.schedule import next_attempt
 from reporting.egress.webhooks.sending import AttemptResult, CheckedHttp
+from reporting.queries.selection import Project
 from servicekit import Clock
 
 _AT_ONCE: Final = 8
 NO_CHANNEL: Final = AttemptResult("no_channel", gone=True)
-"""Outcome for a channel that is no longer in the file."""
+"""Outcome for a channel that was removed."""
 log = structlog.get_logger(part="alerts")
 
 
@@ -33,9 +36,15 @@ class AlertCourier:
     """Sender of messages that wait for their channels. Errors of receivers do not raise, and show no secret."""
 
     def __init__(
-        self, settings: AlertSettings, messages: AlertMessages, clock: Clock, seconds: float = ATTEMPT_SECONDS
+        self,
+        settings: AlertSettings,
+        messages: AlertMessages,
+        clock: Clock,
+        seconds: float = ATTEMPT_SECONDS,
+        page_channels: PageChannels | None = None,
     ) -> None:
         self._settings = settings
+        self._page_channels = page_channels
         self._messages = messages
         self._clock = clock
         self._seconds = seconds
@@ -56,14 +65,25 @@ class AlertCourier:
     async def send(self, channel: OpenChannel, id_: str, one: Announcement) -> AttemptResult:
         """Make one attempt to send an announcement."""
         now = self._clock.now()
+        if isinstance(channel.settings, PageSlackChannel) and one.link.startswith("/"):
+            one = replace(one, link=channel.settings.address + one.link)  # without a file there is no other address
         made = NOTIFIERS[type(channel.settings)](channel, id_, one, now)
         if isinstance(made, EmailMessage):
             assert isinstance(channel.settings, EmailChannel)
             return await send_mail(channel.settings, channel.secret, made, self._seconds)
         return await self._http.post(made.url, made.body, made.headers, private=channel.settings.private)
 
+    async def _channel(self, one: WaitingMessage) -> OpenChannel | None:
+        """Return the channel of a message, which may have changed since it was written."""
+        tenant, project = one.announcement.tenant, one.announcement.project
+        at = None if tenant is None or project is None else Project(tenant, project)
+        found = self._settings.channels.get(one.channel)
+        if found is not None and found.settings.serves(at):
+            return found
+        return None if at is None or self._page_channels is None else await self._page_channels.find(at, one.channel)
+
     async def _hand_over(self, one: WaitingMessage) -> None:
-        channel = self._settings.channels.get(one.channel)
+        channel = await self._channel(one)
         result = NO_CHANNEL if channel is None else await self.send(channel, str(one.id), one.announcement)
         if result.delivered:
             await self._messages.delivered(one)

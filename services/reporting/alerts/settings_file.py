@@ -56,6 +56,13 @@ class SlackChannel(AlertChannel):
     url_from: Variable
 
 
+class PageSlackChannel(AlertChannel):
+    """Incoming webhook of Slack that was set on the page (`page_channels.py`); `address` is the pages' base URL."""
+
+    type: Literal["slack"] = "slack"
+    address: str
+
+
 class TeamsChannel(AlertChannel):
     """Incoming webhook of a Microsoft Teams workflow."""
 
@@ -176,7 +183,7 @@ def _check(name: str, named: Sequence[str], channels: Mapping[str, AlertChannel]
 class OpenChannel:
     """AlertChannel with its secret: a URL, key or password; empty if it has none."""
 
-    settings: AnyChannel
+    settings: AnyChannel | PageSlackChannel
     secret: str = field(default="", repr=False)
 
 

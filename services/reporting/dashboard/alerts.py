@@ -40,6 +40,14 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
         if "remove" in said:
             await administration.remove_rule(at, said["remove"][0], request.state.caller.subject)
             return FormOutcome(f"The rule {said['remove'][0]} was removed.")
+        if "channel" in said:
+            base = f"{request.url.scheme}://{request.url.netloc}"
+            name, url = said.field("channel").strip(), said.field("url").strip()
+            await administration.set_channel(at, name, url, base, request.state.caller)
+            return FormOutcome(f"The channel {name} was saved. Test it, and name it in a rule.")
+        if "remove_channel" in said:
+            await administration.remove_channel(at, said.field("remove_channel"), request.state.caller.subject)
+            return FormOutcome(f"The channel {said.field('remove_channel')} was removed.")
         if "test" in said:
             result = await administration.test(at, said["test"][0])
             if result.delivered:

@@ -233,6 +233,7 @@ def pages_router(
             rules=sources([*found.rules, *(platform.rules if platform else ())]),
             channels=found.channels,
             admin=not {ADMIN, OPERATE}.isdisjoint(visit.caller.scopes),
+            may_set_channels=alert_administration.may_set_channels,
             agent_names=await agent_ids(pool, visit.at),
         )
 

@@ -87,3 +87,21 @@ select coalesce(sum(ok + neutral + not_ok), 0)::bigint from {source} s
 -- name: count_by_origin(source)
 select agent_id, origin, sum(ok)::bigint as ok, sum(neutral)::bigint as neutral, sum(not_ok)::bigint as not_ok
 from {source} s where agent_id is not null group by 1, 2 having sum(ok + neutral + not_ok) > 0
+
+-- name: set_alert_channel
+-- Sets nothing if the project has as many channels already.
+insert into alert_channels (tenant, project, name, url, address, private, changed_at, changed_by)
+select :tenant, :project, :name, :url, :address, :private, :now, :by
+where (select count(*) from alert_channels where tenant = :tenant and project = :project and name <> :name) < :most
+on conflict (tenant, project, name) do update set url = excluded.url, address = excluded.address,
+    private = excluded.private, changed_at = excluded.changed_at, changed_by = excluded.changed_by
+
+-- name: delete_alert_channel
+delete from alert_channels where tenant = :tenant and project = :project and name = :name
+
+-- name: list_alert_channels
+select name, url, address, private from alert_channels where tenant = :tenant and project = :project order by name
+
+-- name: find_alert_channel
+select name, url, address, private from alert_channels
+where tenant = :tenant and project = :project and name = :name

@@ -39,7 +39,8 @@ PROGRAMS = (
 class Stack:
     """The services of one process. They start and stop concurrently, after the intake producer.
 
-    A stack starts once. `stop` also closes what a failed start has opened.
+    `reporting` has settings of reporting for those that are not set. A stack starts once. `stop` also closes what a
+    failed start has opened.
     """
 
     def __init__(
@@ -48,11 +49,13 @@ class Stack:
         database_url: str,
         backpressure: Backpressure | None = None,
         dead_letters: Callable[[], Mapping[str, int]] = dict,
+        reporting: Mapping[str, Any] | None = None,
     ) -> None:
         self._made: list[Service] = []
         self._context = replace(context, on_made=self._made.append)
         self._backpressure = backpressure
         self._dead_letters = dead_letters
+        self._reporting = reporting or {}
         self.database_url = database_url
         self.services: dict[str, Service] = {}
         self.intake = BatchProducer(context.bootstrap, client_id="agent-feedback-intake")
@@ -65,6 +68,8 @@ class Stack:
         of_feedback = read_settings(FeedbackSettings, **where, store_url=self.database_url)
         of_inference = read_settings(InferenceSettings, **where)
         of_reporting = read_settings(ReportingSettings, **where)
+        unset = {name: one for name, one in self._reporting.items() if name not in of_reporting.model_fields_set}
+        of_reporting = of_reporting.model_copy(update=unset)
         built = await together(
             chat_bridge.service.PROGRAM.build(of_bridge, around),
             feedback.service.PROGRAM.build(of_feedback, around),

@@ -185,7 +185,7 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
     if traces is not None:
         parts.push_async_callback(traces.close)
     context = ServiceContext(bootstrap, judge_at=options.judge_at, observers=[outcomes], say=tell, traces=traces)
-    starting = start_stack(lambda: _stack(context, options, database_url, outcomes), tell)
+    starting = start_stack(lambda: _stack(context, options, database_url, outcomes, state), tell)
     if options.patience is not None:
         brokers = [] if options.broker == "memory" else [broker_at(bootstrap)]
         starting = _bounded(starting, [database_at(database_url), *brokers])
@@ -199,7 +199,9 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
     return stack
 
 
-def _stack(context: ServiceContext, options: Options, database_url: str, outcomes: Outcomes) -> Stack:
+def _stack(
+    context: ServiceContext, options: Options, database_url: str, outcomes: Outcomes, state: StateFolder
+) -> Stack:
     backpressure = Backpressure() if options.broker == "memory" else None
     if backpressure is not None:
         context = replace(
@@ -208,7 +210,9 @@ def _stack(context: ServiceContext, options: Options, database_url: str, outcome
             on_commit=backpressure.committed,
             room=backpressure.room,
         )
-    return Stack(context, database_url, backpressure, lambda: outcomes.letters_by_reason)
+    # The run listens on this machine only, so whoever administers all of it may let it call this machine.
+    reporting = {"secret_key": state.secret_key(), "private_channels": True}
+    return Stack(context, database_url, backpressure, lambda: outcomes.letters_by_reason, reporting)
 
 
 async def _bounded(starting: Coroutine[Any, Any, Stack], needed: Sequence[Dependency]) -> Stack:

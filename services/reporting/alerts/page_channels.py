@@ -1,0 +1,113 @@
+"""Channels that are set on the page: incoming webhooks of Slack, whose URLs are encrypted in the database."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+import asyncpg
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+
+from reporting.alerts.settings_file import OpenChannel, PageSlackChannel
+from reporting.egress.webhooks.addresses import NotAllowed, address_of
+from reporting.queries.selection import Project
+from reporting.sql import SQL
+from servicekit import Clock, RequestRefused, StartError
+
+MOST_CHANNELS: Final = 50
+"""Maximum number of channels of a project that are set on the page."""
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_URL: Final = re.compile(r"https?://[\x21-\x7e]{1,1990}")
+NO_KEY: Final = "Channels cannot be set here: REPORTING_SECRET_KEY is not set. Define them in the file of alerts."
+
+
+class PageChannels:
+    """Channels of projects in the database. `secret_key` has keys of Fernet, separated by commas: the first encrypts.
+
+    Without a key no channel can be set or used. `private` allows administrators of all tenants to set URLs with http,
+    or outside of the public Internet. Raises StartError for an invalid key.
+    """
+
+    def __init__(self, pool: asyncpg.Pool, clock: Clock, secret_key: str | None, *, private: bool = False) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._private = private
+        self._keys = None if secret_key is None else _keys(secret_key)
+
+    @property
+    def may_be_set(self) -> bool:
+        return self._keys is not None
+
+    async def set(self, at: Project, name: str, url: str, address: str, by: str, *, everywhere: bool) -> None:
+        """Store a channel. `everywhere` says that the caller administers all tenants. Raises RequestRefused."""
+        if self._keys is None:
+            raise RequestRefused(409, NO_KEY)
+        if not _NAME.fullmatch(name):
+            raise RequestRefused(422, "A channel has a name of 1 to 64 letters, digits or . _ -.")
+        private = await self._is_private(url)
+        if private and not (self._private and everywhere):
+            raise RequestRefused(422, "The URL must begin with https:// and be on the public Internet.")
+        values = {"url": self._keys.encrypt(url.encode()), "address": address, "private": private, "by": by}
+        place = {"tenant": at.tenant, "project": at.project, "name": name}
+        limits = {"now": self._clock.now(), "most": MOST_CHANNELS}
+        done = await self._pool.execute(*SQL.set_alert_channel(**place, **values, **limits))
+        if done.endswith(" 0"):
+            raise RequestRefused(409, f"A project has at most {MOST_CHANNELS} channels: remove one first.")
+
+    async def remove(self, at: Project, name: str) -> bool:
+        """Delete a channel. Return False if there is none."""
+        place = {"tenant": at.tenant, "project": at.project, "name": name}
+        done = await self._pool.execute(*SQL.delete_alert_channel(**place))
+        return not done.endswith(" 0")
+
+    async def of(self, at: Project) -> Sequence[OpenChannel]:
+        """Return the channels of a project that can be decrypted, by name."""
+        rows = await self._pool.fetch(*SQL.list_alert_channels(tenant=at.tenant, project=at.project))
+        return [channel for row in rows if (channel := self._opened(at, row)) is not None]
+
+    async def find(self, at: Project, name: str) -> OpenChannel | None:
+        """Return a channel, or None if there is none, or its key is lost."""
+        row = await self._pool.fetchrow(*SQL.find_alert_channel(tenant=at.tenant, project=at.project, name=name))
+        return None if row is None else self._opened(at, row)
+
+    def _opened(self, at: Project, row: asyncpg.Record) -> OpenChannel | None:
+        if self._keys is None:
+            return None
+        try:
+            url = self._keys.decrypt(row["url"]).decode()
+        except InvalidToken:
+            return None
+        settings = PageSlackChannel(
+            name=row["name"], tenant=at.tenant, project=at.project, private=row["private"], address=row["address"]
+        )
+        return OpenChannel(settings, url)
+
+    async def _is_private(self, url: str) -> bool:
+        """Return True if a URL needs permission. Raises RequestRefused if it is invalid, or its name has no address."""
+        try:
+            parts = urlsplit(url)
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+        except ValueError:
+            parts, port = urlsplit(""), 0
+        if not _URL.fullmatch(url) or not parts.hostname or parts.username is not None or parts.fragment:
+            raise RequestRefused(
+                422, "Enter the URL of an incoming webhook, such as https://hooks.slack.com/services/…."
+            )
+        try:
+            await address_of(parts.hostname, port, private=False)
+        except NotAllowed:
+            return True
+        except (OSError, UnicodeError):
+            raise RequestRefused(422, "The name in the URL has no address.") from None
+        return parts.scheme != "https"
+
+
+def _keys(secret_key: str) -> MultiFernet:
+    try:
+        return MultiFernet([Fernet(one.strip()) for one in secret_key.split(",")])
+    except ValueError:
+        raise StartError(
+            "REPORTING_SECRET_KEY is not a key: make one with `openssl rand -base64 32 | tr +/ -_`."
+        ) from None
