@@ -1,10 +1,14 @@
 -- fragment: each_project_once(found, rows)
--- Each step jumps to the next pair in the index, so the cost is one probe per project instead of one per row.
+-- Each step jumps to the next pair in the index, so the cost is two probes per project instead of one per row. A
+-- comparison of pairs would not jump under row level security: the scan begins at the tenant of the policy.
 (select tenant, project from {rows} order by tenant, project limit 1)
     union all
     select next.* from {found} last cross join lateral (
-        select r.tenant, r.project from {rows} r where (r.tenant, r.project) > (last.tenant, last.project)
-        order by r.tenant, r.project limit 1
+        (select r.tenant, r.project from {rows} r where r.tenant = last.tenant and r.project > last.project
+         order by r.project limit 1)
+        union all
+        (select r.tenant, r.project from {rows} r where r.tenant > last.tenant order by r.tenant, r.project limit 1)
+        order by tenant, project limit 1
     ) next
 
 -- name: list_projects
