@@ -68,6 +68,16 @@ POOL_WAIT = Histogram(
     ("pool",),
     buckets=_FAST,
 )
+REPLICA_LAG = Gauge(
+    "agent_feedback_replica_lag_seconds",
+    "Age of the oldest write that the replica for reads has not replayed, as of the last check that it answered",
+    ("service",),
+)
+REPLICA_USED = Gauge(
+    "agent_feedback_replica_used",
+    "1 while reads that may use the replica do so, 0 while they use the primary",
+    ("service",),
+)
 BREAKER = Gauge(
     "agent_feedback_breaker_open", "1 while a consumer is held because its own code keeps failing", ("group",)
 )

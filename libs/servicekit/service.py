@@ -24,7 +24,8 @@ from servicekit import metrics
 from servicekit.clock import Clock, SystemClock
 from servicekit.db.database import Database
 from servicekit.db.migrations import check_schema, read_migrations
-from servicekit.db.pools import Plan, open_pool, open_reads
+from servicekit.db.pools import Plan, open_pool, open_reads, open_replica
+from servicekit.db.replica import CHECK_SECONDS, ReplicaReads
 from servicekit.db.retention import SWEEP_SECONDS, Expiry, Retention
 from servicekit.error_kinds import is_transient
 from servicekit.errors import SchemaIncompatible
@@ -222,6 +223,25 @@ class Service:
         pool = await open_reads(settings, self.name, migrations, say=self.context.say, plan=plan)
         self.resources.push_async_callback(pool.close)
         return pool
+
+    async def open_replica(
+        self,
+        settings: ReadSettings,
+        url: str,
+        migrations: Path,
+        primary: Database,
+        *,
+        most_seconds: float,
+        plan: Plan = "automatic",
+    ) -> ReplicaReads:
+        """Open a pool for HTTP reads that may use the replica at `url` instead of `primary`; see `ReplicaReads`."""
+        reads = await open_replica(
+            settings, url, self.name, migrations, primary, self.context.clock, most_seconds=most_seconds, plan=plan
+        )
+        self.resources.push_async_callback(reads.close)
+        self.watched.append(lambda: reads.warnings)
+        self.every(Periodic("replica", CHECK_SECONDS, reads.check))
+        return reads
 
     def probe(self, probe: Callable[[], Awaitable[object]]) -> None:
         """Add a dependency: `probe` raises if it does not respond."""

@@ -61,10 +61,10 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, hide_input_in_errors=True)
 
-    @field_validator("database_url", check_fields=False)
+    @field_validator("database_url", "read_database_url", check_fields=False)
     @classmethod
-    def _is_postgres(cls, url: str) -> str:
-        if urlsplit(url).scheme not in ("postgresql", "postgres"):
+    def _is_postgres(cls, url: str | None) -> str | None:
+        if url is not None and urlsplit(url).scheme not in ("postgresql", "postgres"):
             raise ValueError("must begin with postgresql://")
         return url
 

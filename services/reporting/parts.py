@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 
@@ -51,6 +52,8 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 class ReportingParts:
     """Open resources of reporting. `reads` is the pool of HTTP reads; `mirror` is None without an object store.
 
+    `reports` is the pool of reads that may be some seconds old: a replica, if the settings name one, otherwise `reads`.
+
     `health` supplies the dashboard's panel on the whole platform; without it the panel says that it has no data.
     `where` follows events through the other services of the process.
     """
@@ -59,6 +62,7 @@ class ReportingParts:
     service: Service
     pool: Database
     reads: asyncpg.Pool
+    reports: asyncpg.Pool
     store: PostgresReadModels
     erasures: ReportingErasures
     rollups: Rollups
@@ -139,6 +143,13 @@ async def open_parts(
     pool = await service.open_database(settings.database_url, MIGRATIONS, size=settings.pool_size)
     # A generic plan may cost a hundred times as much: a common tag is best found by time, a rare one by the tag.
     reads = await service.open_reads(settings, MIGRATIONS, plan="custom")
+    reports: Any = reads
+    if settings.read_database_url:
+        reports = await service.open_replica(
+            *(settings, settings.read_database_url, MIGRATIONS, reads),
+            most_seconds=settings.read_lag_seconds,
+            plan="custom",
+        )
     store = PostgresReadModels(pool)
     await store.adopt()
     rollups = Rollups(pool, service.context.clock)
@@ -161,6 +172,7 @@ async def open_parts(
         service=service,
         pool=pool,
         reads=reads,
+        reports=reports,
         store=store,
         erasures=ReportingErasures(pool),
         rollups=rollups,

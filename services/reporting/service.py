@@ -38,7 +38,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     serves=[
         Serves(
             lambda parts: api.conversations_router(
-                parts.reads, parts.clock, parts.settings.artifact_store_url, parts.access_log
+                parts.reports, parts.clock, parts.settings.artifact_store_url, parts.access_log, current=parts.reads
             ),
             {
                 ("POST", api.PROJECT + "/feedback/conversations-in-period"): READ,
@@ -50,7 +50,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             },
         ),
         Serves(
-            lambda parts: api.figures_router(parts.reads, parts.clock),
+            lambda parts: api.figures_router(parts.reports, parts.clock),
             {
                 ("POST", api.SESSIONS): READ,
                 ("GET", api.PROJECT + "/feedback/summary"): READ,
@@ -60,7 +60,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 ("GET", api.PROJECT + "/feedback/reasons"): READ,
             },
         ),
-        Serves(lambda parts: api.exports_router(parts.reads, parts.access_log), {("GET", api.EXPORT): EXPORT}),
+        Serves(lambda parts: api.exports_router(parts.reports, parts.access_log), {("GET", api.EXPORT): EXPORT}),
         Serves(
             lambda parts: api.audit_router(parts.reads, parts.pool, parts.clock),
             {("GET", api.AUDIT): READ, ("GET", api.DRAWS): REVIEW, ("POST", api.DRAWS): REVIEW},
@@ -94,13 +94,14 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         ),
         Serves(
             lambda parts: pages_router(
-                parts.reads,
+                parts.reports,
                 parts.clock,
                 parts.health,
                 parts.settings.trace_url_template,
                 parts.where,
                 parts.alert_administration,
                 parts.access_log,
+                current=parts.reads,
             ),
             {("GET", path): READ for path in PAGES}
             | {("GET", path): EXPORT for path in FILES}

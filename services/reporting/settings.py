@@ -22,6 +22,10 @@ class ReportingSettings(ReadSettings):
     """Kafka bootstrap servers, `host:port` separated by commas."""
     pool_size: int = Field(default=4, ge=2, le=100)
     """Maximum number of the consumer's database connections."""
+    read_database_url: str | None = None
+    """PostgreSQL URL of a streaming replica for reports and exports (docs/operations.md); None: of the primary."""
+    read_lag_seconds: float = Field(default=5, gt=0, le=3_600)
+    """Maximum lag of that replica in seconds; while it lags more, the primary is read."""
     sentence_encoder: str = "auto"
     """Encoder of rejected turns, as INFERENCE_SENTENCE_ENCODER; word vectors if it is `none` or not on this machine."""
     message_days: float = Field(default=0, ge=0)

@@ -29,6 +29,7 @@ TASKS = {
     ],
     "inference": ["retention", "schema", "lag", "detectors"],
     "reporting": [
+        "replica",
         "retention",
         "schema",
         "rollups",
@@ -65,6 +66,7 @@ async def test_every_task_of_every_service_is_run_again_after_a_failure(
         "CHAT_BRIDGE_MESSAGE_SOURCE_URL": "http://127.0.0.1:9/",
         "FEEDBACK_AGGREGATE_AFTER": "1",
         "REPORTING_RESOLVED_NOTICE_MINUTES": "1",
+        "REPORTING_READ_DATABASE_URL": "postgresql://127.0.0.1:9/none",
     }.items():
         monkeypatch.setenv(name, value)
     runs: dict[tuple[str, str, int], int] = {}

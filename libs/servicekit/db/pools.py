@@ -11,9 +11,11 @@ from typing import Any, Final, Literal
 import asyncpg
 from asyncpg.protocol import protocol as asyncpg_protocol
 
+from servicekit.clock import Clock
 from servicekit.db.database import INDEXED, Database
 from servicekit.db.inline_release_pool import APPLICATION
-from servicekit.db.migrations import migrate
+from servicekit.db.migrations import migrate, read_migrations
+from servicekit.db.replica import ReplicaReads
 from servicekit.db.row_security import ReadingConnection, keep_to_tenant, secure
 from servicekit.errors import StartError, shown
 from servicekit.settings import ReadSettings
@@ -61,15 +63,29 @@ async def open_pool(
 
     Waits while the database does not respond, and reports that every few seconds.
     """
+    await migrate_database(url, schema, migrations, say=say, tenants_apart=tenants_apart)
+    return await _pool(url, schema, size=size, init=init, tenants_apart=tenants_apart, plan=plan)
+
+
+async def _pool(
+    url: str,
+    schema: str,
+    *,
+    size: int,
+    tenants_apart: bool,
+    plan: Plan,
+    init: Callable[..., Coroutine[Any, Any, None]] | None = None,
+    least: int = 1,
+) -> Database:
+    """Open a pool on a schema as it is, with at least `least` connections."""
     how = _options(schema, **_PLANS[plan])
     _check_arrays_by_type()
-    await migrate_database(url, schema, migrations, say=say, tenants_apart=tenants_apart)
     if tenants_apart:
         how |= {"setup": keep_to_tenant, "connection_class": ReadingConnection}
         how["server_settings"]["application_name"] += " reads"
     else:
         how |= {"init": init}
-    pool: Any = asyncpg.create_pool(url, min_size=1, max_size=size, reset=_keep_state, **how)
+    pool: Any = asyncpg.create_pool(url, min_size=least, max_size=size, reset=_keep_state, **how)
     pool.__class__ = Database  # asyncpg passes its own class when it creates a pool
     opened: Database = await pool
     return opened
@@ -115,6 +131,32 @@ async def open_reads(
         tenants_apart=settings.row_security,
         plan=plan,
     )
+
+
+async def open_replica(
+    settings: ReadSettings,
+    url: str,
+    schema: str,
+    migrations: Path,
+    primary: Database,
+    clock: Clock,
+    *,
+    most_seconds: float,
+    plan: Plan,
+) -> ReplicaReads:
+    """Open a pool for the reads of callers that may use the replica at `url`; `primary` is the pool for all others.
+
+    The replica need not answer yet, and is used while it lags by at most `most_seconds`. Raises StartError for an
+    invalid URL.
+    """
+    try:
+        pool = await _pool(
+            url, schema, size=settings.read_pool_size, tenants_apart=settings.row_security, plan=plan, least=0
+        )
+    except ValueError:
+        raise StartError(f"{shown(url)} is not an address of PostgreSQL: its host or port is invalid.") from None
+    newest = read_migrations(migrations)[-1].name
+    return ReplicaReads(primary, pool, clock, name=schema, migration=newest, most_seconds=most_seconds)
 
 
 def _options(schema: str, **settings: str) -> dict[str, Any]:

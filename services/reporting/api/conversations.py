@@ -37,8 +37,13 @@ def conversations_router(
     clock: Clock,
     artifact_store_url: str | None = None,
     access_log: AccessLog | None = None,
+    current: asyncpg.Pool | None = None,
 ) -> Routes:
-    """Return the routes that query conversations, turns and their feedback; `access_log` notes who read turns."""
+    """Return the routes that query conversations, turns and their feedback; `access_log` notes who read turns.
+
+    `current` is the pool of reads that must show the latest writes or return watermarks, `pool` if None.
+    """
+    current = current or pool
     router = Routes("reporting", FAILURES)
 
     @router.at("POST", PROJECT + "/feedback/conversations-in-period")
@@ -49,7 +54,7 @@ def conversations_router(
         the later pages; a repeated query lists it.
         """
         return await conversations_in_period(
-            pool,
+            current,
             Project(tenant, project),
             body.span,
             include_turns=body.include_turns,
@@ -95,7 +100,7 @@ def conversations_router(
         """
         at = ConversationScope(tenant, project, conversation_id)
         asked = LatestQuestion(body.turn_ids, body.since, body.watermark, body.limit, body.cursor)
-        async with pool.acquire() as connection:
+        async with current.acquire() as connection:
             return await latest(connection, at, asked)
 
     @router.at("GET", CONVERSATION + "/turns/{turn_id:segment}/feedback")
@@ -109,7 +114,7 @@ def conversations_router(
     ) -> OwnFeedback:
         """Get the caller's own feedback on a turn."""
         at = ConversationScope(tenant, project, conversation_id)
-        async with pool.acquire() as connection:
+        async with current.acquire() as connection:
             return await own_feedback(connection, at, turn_id, caller.person(user_id))
 
     return router

@@ -89,13 +89,16 @@ def pages_router(
     where: Where | None = None,
     alert_administration: AlertAdministration | None = None,
     access_log: AccessLog | None = None,
+    current: asyncpg.Pool | None = None,
 ) -> APIRouter:
     """Return the routes of all pages and assets. Each of them requires a token.
 
     Without an `alert_administration` there is no page of alerts, and without an `access_log` nothing is noted.
+    `current` is the pool of pages on which people act, and which must show what they did; `pool` if None.
     """
+    current = current or pool
     router = APIRouter(include_in_schema=False, route_class=PageRoute)
-    visits = Visits(pool, clock, health)
+    visits = Visits(current, clock, health)
 
     async def note(visit: Visit, action: AccessAction, about: str) -> None:
         if access_log is not None:
@@ -118,19 +121,21 @@ def pages_router(
         return visit.page("live.html", live=now, health=await visits.health_for(visit.caller))
 
     async def show_list(visit: Visit) -> Response:
+        reviewer = REVIEW in visit.caller.scopes
+        source = current if reviewer else pool  # a reviewer's verdict is shown at once
         span, after = _continued(visit.view.cursor) or (await visits.span(visit), None)
-        rows, cursor = await found(pool, visit.at, span, visit.view.listed, _PAGE, after)
+        rows, cursor = await found(source, visit.at, span, visit.view.listed, _PAGE, after)
         return visit.page(
             "list.html",
-            found=await with_answers(pool, visit.at, rows),
+            found=await with_answers(source, visit.at, rows),
             next=None if cursor is None else f"{span.start}-{span.end}-{cursor}",
-            agent_names=await agent_ids(pool, visit.at),
-            choices=await filter_choices(pool, visit.at, span, visit.view.agent),
-            total=await count_found(pool, visit.at, span, visit.view.listed),
+            agent_names=await agent_ids(source, visit.at),
+            choices=await filter_choices(source, visit.at, span, visit.view.agent),
+            total=await count_found(source, visit.at, span, visit.view.listed),
             looked_through=scanned_by(visit.view.listed),
             span=span,
             path=reading.path_of(PROJECT, visit.at),
-            reviewer=REVIEW in visit.caller.scopes,
+            reviewer=reviewer,
         )
 
     async def show_agent(visit: Visit) -> Response:
@@ -161,13 +166,13 @@ def pages_router(
 
     async def show_audit(visit: Visit) -> Response:
         reviewer = REVIEW in visit.caller.scopes
-        following = await next_in_audit(pool, visit.at, visit.view, visit.link) if reviewer else None
+        following = await next_in_audit(current, visit.at, visit.view, visit.link) if reviewer else None
         if following is not None and visit.view.audit is not None:
             return RedirectResponse(following, 303)
         span = visit.view.span(clock.now(), 0)  # answers are older than the first reaction
         return visit.page(
             "audit.html",
-            a=await figures(pool, visit.at, span),
+            a=await figures(current, visit.at, span),
             span=span,
             reviewer=reviewer,
             next=following,
@@ -176,7 +181,7 @@ def pages_router(
 
     async def show_review(visit: Visit) -> Response:
         reviewer, view, span = REVIEW in visit.caller.scopes, visit.view, await visits.span(visit)
-        following = await next_in_queue(pool, visit.at, span, view, visit.link) if reviewer else None
+        following = await next_in_queue(current, visit.at, span, view, visit.link) if reviewer else None
         if following is not None and view.last_mark is not None:
             return RedirectResponse(following, 303)
         return visit.page(
@@ -184,25 +189,25 @@ def pages_router(
             span=span,
             reviewer=reviewer,
             next=following,
-            left=await left(pool, visit.at, span, view),
+            left=await left(current, visit.at, span, view),
             most_left=MOST_LEFT,
             undo=undo_of(visit.at, view, visit.link, queue=1, issue=view.issue, feedback=view.last_mark),
-            drawn=await next_in_audit(pool, visit.at, view.model_copy(update={"audit": None}), visit.link)
+            drawn=await next_in_audit(current, visit.at, view.model_copy(update={"audit": None}), visit.link)
             if reviewer
             else None,
-            issues=await unsolved(pool, visit.at, clock.now(), view.agent),
-            agent_names=await agent_ids(pool, visit.at),
+            issues=await unsolved(current, visit.at, clock.now(), view.agent),
+            agent_names=await agent_ids(current, visit.at),
         )
 
     async def show_issues(visit: Visit) -> Response:
-        return visit.page("issues.html", **await issues_values(pool, visit.at, visit.view, clock.now()))
+        return visit.page("issues.html", **await issues_values(current, visit.at, visit.view, clock.now()))
 
     async def show_issue(visit: Visit) -> Response:
         issue = visit.view.issue
         found = (
             None
             if issue is None
-            else await issue_values(pool, visit.at, issue, clock.now(), visit.caller, trace_url_template)
+            else await issue_values(current, visit.at, issue, clock.now(), visit.caller, trace_url_template)
         )
         if found is None:
             return error_page(404, "There is no such issue", "It does not exist, or all its turns are gone.")
@@ -234,7 +239,7 @@ def pages_router(
             channels=found.channels,
             admin=not {ADMIN, OPERATE}.isdisjoint(visit.caller.scopes),
             may_set_channels=alert_administration.may_set_channels,
-            agent_names=await agent_ids(pool, visit.at),
+            agent_names=await agent_ids(current, visit.at),
         )
 
     async def change_alerts(request: Request) -> Response:
@@ -255,20 +260,20 @@ def pages_router(
         view = view_of(request)
         if view.id is None:
             return error_page(400, "This address does not work", "It has no conversation id.")
-        at = chosen(view, [] if view.at is None else await projects(pool, caller.tenant, caller.projects))
+        at = chosen(view, [] if view.at is None else await projects(current, caller.tenant, caller.projects))
         if at is None or not caller.may_touch(*at):
             return error_page(404, *NO_PROJECT)
         visit = Visit(caller, view, at, [at])
         reviewer = caller.subject if REVIEW in caller.scopes else None
         span = await visits.span(visit)
-        shown = await reading.conversation(pool, visit.at, view, span, reviewer, trace_url_template)
+        shown = await reading.conversation(current, visit.at, view, span, reviewer, trace_url_template)
         if shown is None:
             return error_page(404, "No such conversation", "This project has no messages and no feedback of it.")
         await note(visit, "read", view.id)
         if reviewer and view.audit is not None:
-            shown = replace(shown, queue=await audit_at(pool, visit.at, view, visit.link))
+            shown = replace(shown, queue=await audit_at(current, visit.at, view, visit.link))
         elif reviewer and view.queue and shown.came_from is not None:
-            shown = replace(shown, queue=await queue_at(pool, visit.at, span, view, visit.link, shown.came_from))
+            shown = replace(shown, queue=await queue_at(current, visit.at, span, view, visit.link, shown.came_from))
         return visit.page("conversation.html", c=shown, most_left=MOST_LEFT)
 
     def rows_of(visit: Visit, span: TimeSpan) -> AsyncIterator[asyncpg.Record]:

@@ -1,6 +1,11 @@
 -- name: current_server
-select (select system_identifier from pg_control_system()) || '.' || left(pg_walfile_name(pg_current_wal_lsn()), 8)
-    as server, pg_current_snapshot()::text as seen
+-- A snapshot of a replica does not name the transactions that its primary had not committed, so it ends before the first
+-- of them. The timeline in the control file may be an earlier one after a failover, which invalidates the watermark.
+select (select system_identifier from pg_control_system()) || '.' || case when pg_is_in_recovery()
+        then (select upper(lpad(to_hex(timeline_id), 8, '0')) from pg_control_checkpoint())
+        else left(pg_walfile_name(pg_current_wal_lsn()), 8) end as server,
+    case when pg_is_in_recovery() then format('%1$s:%1$s:', pg_snapshot_xmin(pg_current_snapshot()))
+        else pg_current_snapshot()::text end as seen
 
 -- name: is_known_snapshot
 select pg_snapshot_xmax(:seen::text::pg_snapshot) <= pg_snapshot_xmax(pg_current_snapshot())

@@ -1,0 +1,173 @@
+"""Reads from a streaming replica while it keeps up with the primary, and otherwise from the primary.
+
+Only for reads that need not see the latest writes. The tenants of a pool are kept apart on both servers, as roles and
+policies are replicated.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from types import TracebackType
+from typing import Any, Final
+
+import asyncpg
+
+from agent_feedback_kit.deadlines import within
+from servicekit import metrics
+from servicekit.clock import Clock
+from servicekit.db.database import Database
+from servicekit.db.sql import SQL
+from servicekit.error_kinds import is_transient
+from servicekit.logging import logger
+
+CHECK_SECONDS: Final = 1.0
+"""Seconds between two checks of the replica."""
+_ANSWER_SECONDS: Final = 2.0
+_LOST: Final = (
+    OSError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+)
+"""Errors of a replica that is gone, from which the primary does not suffer."""
+_CONFLICT: Final = asyncpg.SerializationError
+"""Error of a read that the replica ends to replay a change, such as a vacuum."""
+log = logger("replica")
+
+
+class ReplicaLag:
+    """Lag of a replica: the age of the oldest observed position of the primary that it has not replayed.
+
+    Clocks of the servers do not count, and an idle primary causes no lag.
+    """
+
+    def __init__(self) -> None:
+        self._ahead: deque[tuple[float, int]] = deque()
+
+    def observe(self, now: float, written: int, replayed: int) -> float:
+        """Return the lag in seconds. `written` was read from the primary at `now`, and `replayed` after it."""
+        if not self._ahead or self._ahead[-1][1] < written:
+            self._ahead.append((now, written))
+        while self._ahead and self._ahead[0][1] <= replayed:
+            self._ahead.popleft()
+        return now - self._ahead[0][0] if self._ahead else 0.0
+
+
+class ReplicaReads:
+    """A pool of reading connections to the replica while `reason` is None, otherwise to the primary.
+
+    Has the methods of asyncpg's pool that reads use. A single query that fails because the replica is gone is repeated
+    on the primary; a connection that is held fails like any other.
+    """
+
+    def __init__(
+        self, primary: Database, replica: Database, clock: Clock, *, name: str, migration: str, most_seconds: float
+    ) -> None:
+        self._primary = primary
+        self._replica = replica
+        self._clock = clock
+        self._name = name
+        self._migration = migration
+        self.most_seconds = most_seconds
+        self._lag = ReplicaLag()
+        self.reason: str | None = "has not been checked yet"
+        """Reason why the replica is not used; continues a sentence."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """Return a warning if reads use the primary."""
+        return [] if self.reason is None else [f"{self._name}: the replica {self.reason}, so reads use the primary"]
+
+    async def check(self) -> None:
+        """Compare the replica with the primary. Raises if the primary does not answer, and then changes nothing."""
+        now = self._clock.monotonic()
+        primary = await self._primary.fetchrow(*SQL.primary_position())
+        assert primary is not None
+        try:
+            replica = await within(_ANSWER_SECONDS, self._replica.fetchrow(*SQL.replica_state(newest=self._migration)))
+        except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
+            self._use(reason="lacks the service's tables")
+            return
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            self._use(reason="does not answer")
+            return
+        assert replica is not None
+        if replica["cluster"] != primary["cluster"]:
+            self._use(reason="is a replica of another server")
+        elif replica["replayed"] is None:
+            self._use(reason="accepts writes, so it is not a replica")
+        else:
+            seconds = self._lag.observe(now, primary["written"], replica["replayed"])
+            metrics.REPLICA_LAG.labels(self._name).set(seconds)
+            if seconds > self.most_seconds:
+                self._use(reason=f"lags by {seconds:.0f} seconds")
+            else:
+                self._use(reason=None if replica["is_migrated"] else "lacks the latest migration")
+
+    def _use(self, *, reason: str | None) -> None:
+        if (reason is None) != (self.reason is None):
+            log.warning("replica", service=self._name, used=reason is None, why=reason or "")
+        self.reason = reason
+        metrics.REPLICA_USED.labels(self._name).set(reason is None)
+
+    async def close(self) -> None:
+        """Close the connections to the replica; those to the primary are another pool's."""
+        await self._replica.close()
+
+    async def fetch(self, query: str, *values: Any) -> Any:
+        return await self._read("fetch", query, values)
+
+    async def fetchrow(self, query: str, *values: Any) -> Any:
+        return await self._read("fetchrow", query, values)
+
+    async def fetchval(self, query: str, *values: Any) -> Any:
+        return await self._read("fetchval", query, values)
+
+    async def _read(self, method: str, query: str, values: tuple[Any, ...]) -> Any:
+        if self.reason is None:
+            try:
+                return await getattr(self._replica, method)(query, *values)
+            except _CONFLICT:
+                pass
+            except _LOST:
+                self._use(reason="does not answer")
+        return await getattr(self._primary, method)(query, *values)
+
+    def acquire(self) -> _Lent:
+        """Return a context that lends a connection."""
+        return _Lent(self)
+
+    async def lend(self) -> Any:
+        """Enter a pool's context of a connection, and return the context and the connection."""
+        if self.reason is None:
+            lent: Any = self._replica.acquire()
+            try:
+                return lent, await lent.__aenter__()
+            except _LOST:
+                self._use(reason="does not answer")
+        lent = self._primary.acquire()
+        return lent, await lent.__aenter__()
+
+
+class _Lent:
+    """Connection of either pool within `async with`."""
+
+    def __init__(self, reads: ReplicaReads) -> None:
+        self._reads = reads
+        self._lent: Any = None
+
+    async def __aenter__(self) -> Any:
+        self._lent, connection = await self._reads.lend()
+        return connection
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._lent.__aexit__(kind, error, trace)
