@@ -42,7 +42,7 @@ test-real: $(VENV)/.dev ## Run the tests on a real Kafka (Java comes as a wheel,
 test-pages: $(VENV)/.dev ## Run the tests of the pages in Chromium
 	@$(BIN)/pytest -q -m browser
 
-test-bridges: $(VENV)/.dev ## Run examples and exports against Phoenix, MLflow, LangGraph, datasets, TRL and an S3 server (fetched into .agent-feedback/bridges, about 1 GB)
+test-bridges: $(VENV)/.dev ## Run examples and exports with Phoenix, MLflow, frameworks for agents, TRL and an S3 server (fetched into .agent-feedback/bridges, about 9 GB)
 	@$(BIN)/pytest -q -m bridges tests/bridges tests/ports/test_reporting_mirror.py
 
 .PHONY: test-monitoring

@@ -12,6 +12,7 @@ from docgen import (
     grafana_dashboard,
     helm_schema,
     http_page,
+    integration_pages,
     metrics_page,
     rules_page,
     services_page,
@@ -27,6 +28,7 @@ GENERATORS = (
     metrics_page,
     grafana_dashboard,
     helm_schema,
+    integration_pages,
     client_types,
 )
 

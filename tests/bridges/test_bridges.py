@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
@@ -19,7 +17,7 @@ from tests.support.erasures import erased
 from tests.support.others_tools import TRACE, carry, judge
 from tests.support.receiver import receiver
 from tests.support.running_stack import RunningStack, exchange, running_stack
-from tests.support.tool_environment import PHOENIX, ROOT, environment_of, finished
+from tests.support.tool_environment import PHOENIX, ROOT, environment_of, finished, server
 
 pytestmark = [pytest.mark.bridges, pytest.mark.timeout(1_500)]
 Show = Callable[[], list[tuple[str | None, float, str | None]]]
@@ -34,29 +32,6 @@ async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
         await running.publish(question, {**answer, "traceId": TRACE})
         await running.quiet()
         yield running
-
-
-@asynccontextmanager
-async def server(url: str, log: Path, *command: str, **environment: str) -> AsyncIterator[None]:
-    """Run a program during the block, from the moment that `url` responds."""
-    with log.open("wb") as out:
-        process = await asyncio.create_subprocess_exec(
-            *command, stdout=out, stderr=out, env=os.environ | environment, cwd=log.parent
-        )
-    try:
-        async with asyncio.timeout(300), httpx.AsyncClient() as http:
-            while True:
-                assert process.returncode is None, log.read_text()[-3_000:]
-                try:
-                    if (await http.get(url)).is_success:
-                        break
-                except httpx.HTTPError:
-                    pass
-                await asyncio.sleep(0.2)
-        yield
-    finally:
-        process.terminate()
-        await process.wait()
 
 
 async def is_kept_true(bridge: str, stack: RunningStack, tmp_path: Path, url: str, show: Show) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.running_stack import message, running_stack
-from tests.support.tool_environment import ROOT, environment_of
+from tests.support.running_stack import exchange, message, running_stack
+from tests.support.served import served
+from tests.support.tool_environment import ROOT, environment_of, finished
 
 pytestmark = [pytest.mark.bridges, pytest.mark.timeout(900)]
 BASE = "/conversations/acme/support"
@@ -43,3 +44,27 @@ async def test_datasets_and_trl_read_every_training_format(postgres_url: str, tm
     out, err = await process.communicate()
     assert process.returncode == 0, err.decode()[-2000:]
     assert json.loads(out) == {"kto": 2, "dpo": 2, "sft": 2}
+
+
+async def test_a_model_is_trained_on_verdicts(postgres_url: str, tmp_path: Path) -> None:
+    programs = await environment_of("trl", "trl==1.16.0", "httpx>=0.28")
+    python, kit = str(programs / "python"), str(ROOT / "libs" / "agentkit")
+    await finished(python, str(ROOT / "tests" / "bridges" / "tiny_model.py"), str(tmp_path / "model"))
+    async with running_stack(postgres_url) as stack, served(stack.app()) as url, stack.client() as http:
+        for turn, reaction in (("t1", "ok"), ("t2", "not_ok"), ("t3", "not_ok")):
+            await stack.publish(*exchange(turn, turn))
+            await stack.quiet()
+            given = await http.post(f"{BASE}/{turn}/turns/{turn}/feedback", json={"reaction": reaction})
+            assert given.status_code == 202
+        await stack.quiet()
+        printed = await finished(
+            *(python, str(ROOT / "examples/integrations/trl_kto.py")),
+            *(str(tmp_path / "model"), str(tmp_path / "trained")),
+            AGENT_FEEDBACK_URL=url,
+            AGENT_FEEDBACK_TOKEN="all",
+            HF_HUB_OFFLINE="1",
+            PYTHONPATH=kit,
+        )
+    assert printed.splitlines()[-1].startswith("1 accepted and 2 rejected answers, 2 steps, loss 0."), printed[-500:]
+    before, after = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("model", "trained"))
+    assert len(before) == len(after) and before != after

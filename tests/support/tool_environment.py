@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
+
+import httpx
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(os.environ.get("AGENT_FEEDBACK_BRIDGES", ROOT / ".agent-feedback" / "bridges"))
@@ -36,3 +39,27 @@ async def finished(*command: str, **environment: str) -> str:
     out, _ = await process.communicate()
     assert process.returncode == 0, out.decode()[-3_000:]
     return out.decode()
+
+
+@asynccontextmanager
+async def server(url: str, log: Path, *command: str, ready: int = 200, **environment: str) -> AsyncIterator[None]:
+    """Run a program during the block, from the moment that `url` responds with the status `ready`."""
+    with log.open("wb") as out:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdout=out, stderr=out, env=os.environ | environment, cwd=log.parent
+        )
+    try:
+        async with asyncio.timeout(300), httpx.AsyncClient() as http:
+            while True:
+                assert process.returncode is None, log.read_text()[-3_000:]
+                try:
+                    if (await http.get(url)).status_code == ready:
+                        break
+                except httpx.HTTPError:
+                    pass
+                await asyncio.sleep(0.2)
+        yield
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await process.wait()
