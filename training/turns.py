@@ -1,10 +1,11 @@
 """Fetches the turns that `sources.jsonl` labels from their public repositories, as rows to evaluate or to teach with.
 
-    python -m training.turns FOLDER
+    python -m training.turns FOLDER [SOURCES]
 
 fetches the commits that are named (with git; 23 of them) into FOLDER and writes FOLDER/turns.jsonl, which
-`agent-feedback evaluate` reads. The texts are other people's: keep the folder out of the repository. A turn counts
-only if its message has the digest that the label was given to.
+`agent-feedback evaluate` reads. SOURCES is another file of pointers: `training/sources_single.jsonl` has 240 turns of
+another owner that only one reader labelled. The texts are other people's: keep the folder out of the repository. A turn
+counts only if its message has the digest that the label was given to.
 """
 
 from __future__ import annotations
@@ -147,6 +148,6 @@ def main(folder: Path, sources: Path = SOURCES, host: str = HOST) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) == 3 else SOURCES)

@@ -7,7 +7,10 @@ import json
 import re
 from pathlib import Path
 
-ROWS = [json.loads(line) for line in (Path(__file__).parents[2] / "training/sources.jsonl").read_text().splitlines()]
+TRAINING = Path(__file__).parents[2] / "training"
+ROWS = [json.loads(line) for line in (TRAINING / "sources.jsonl").read_text().splitlines()]
+#: Turns with one reading only.
+SINGLE = [json.loads(line) for line in (TRAINING / "sources_single.jsonl").read_text().splitlines()]
 CLASSES = {"rejects", "asks_again", "leaves", "praises", "approves", "answers", "request"}
 PERMISSIVE = {"MIT", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "CC0-1.0"}
 
@@ -25,9 +28,18 @@ def test_every_row_is_a_pointer_with_two_readings_and_a_label() -> None:
     assert len(set(places)) == len(places)
 
 
+def test_a_turn_with_one_reading_has_it_as_its_label_and_is_in_one_file_only() -> None:
+    assert len(SINGLE) == 240
+    for row in SINGLE:
+        assert set(row) == set(ROWS[0]) and row["readings"] == [row["label"]] and row["label"] in CLASSES
+    assert not {row["repository"].partition("/")[0] for row in SINGLE} & {
+        row["repository"].partition("/")[0] for row in ROWS
+    }
+
+
 def test_no_owner_is_kept_back_and_every_licence_is_permissive() -> None:
-    assert {row["repository"][0].lower() for row in ROWS} <= set("abcdefghijklm")
-    assert {row["licence"].partition(" ")[0] for row in ROWS} <= PERMISSIVE
+    assert {row["repository"][0].lower() for row in [*ROWS, *SINGLE]} <= set("abcdefghijklm")
+    assert {row["licence"].partition(" ")[0] for row in [*ROWS, *SINGLE]} <= PERMISSIVE
 
 
 def test_the_readers_agree_as_the_decision_says() -> None:
