@@ -290,6 +290,7 @@ create index feedbacks_correction_type on feedbacks (tenant, project, correction
 create index feedbacks_giver on feedbacks (user_id, occurred_at) where reaction is not null and origin = 'user';
 create index feedbacks_judged on feedbacks (conversation_id, turn_id, origin) where reaction is not null or overruled_reaction is not null;
 create index feedbacks_of_detector on feedbacks (tenant, project, occurred_at, detector, decided_by) where origin = 'machine' and (reaction is not null or overruled_reaction is not null);
+create index feedbacks_overruled on feedbacks (tenant, project, occurred_at) where overruled_reaction is not null;
 create index feedbacks_rated on feedbacks (tenant, project, occurred_at) where rating is not null;
 create index feedbacks_slot on feedbacks (slot, occurred_at, feedback_id) where feedback_type = 'explicit' or reaction is not null;
 create index feedbacks_suspect on feedbacks (tenant, project, occurred_at desc) where suspect is not null;
@@ -632,6 +633,7 @@ create table rollups (
     confidence double precision not null
 );
 create index rollups_agent on rollups (tenant, project, agent_id, start) where grain = 'hour';
+create index rollups_choices on rollups (tenant, project, kind, reason, agent_id, start) where grain = 'dimension day';
 create index rollups_dimension on rollups (tenant, project, grain, kind, start) where grain = any (array['dimension hour', 'dimension day']);
 create index rollups_start on rollups (tenant, project, grain, start);
 

@@ -26,7 +26,14 @@ from inference.sql import SQL as INFERENCE
 from inference.turns.vectors_postgres import WIRES
 from reporting.api.queries.artifacts import KINDS, Search
 from reporting.api.queries.artifacts import _statement as _artifacts
-from reporting.queries.dimension_votes import answer_holds, feedback_holds, narrowed_to, source_of, value_of
+from reporting.queries.dimension_votes import (
+    answer_holds,
+    choices_slots,
+    feedback_holds,
+    narrowed_to,
+    source_of,
+    value_of,
+)
 from reporting.queries.dimensions import dimension
 from reporting.queries.rollup_counts import dimensions, judgements, reasons_given, steps, votes
 from reporting.queries.search import _statement as _search
@@ -104,7 +111,7 @@ BY_NAME: Mapping[str, Parts] = {
         for by in (dimension("version"), dimension("attributes.arm"))
         for filters in (NONE_GIVEN, EVERY)
     ],
-    "list_choices": [{"source": dimensions(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
+    "list_choices": [choices_slots(agent) for agent in (None, "a")],
     "count_found": [{"rows": f"(select from effective e where {WHERE} limit :most)"}],
     "count_kinds": [{"source": dimensions(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
     "count_values_by_intent": [

@@ -98,16 +98,24 @@ async def known_dimensions(pool: asyncpg.Pool, at: Project, span: TimeSpan, filt
 async def filter_choices(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, agent_id: str | None
 ) -> list[tuple[Dimension, list[str]]]:
-    """Return each dimension of the window's verdicts with its most frequent values, by name, at most 100."""
+    """Return each dimension of the window's verdicts, by whole days, with at most 100 of its values, by name."""
     filters, found = Filters(agent_id=agent_id), dict[str, list[str]]()
-    source = dimensions(at, span, filters)
-    for row in await pool.fetch(*SQL.list_choices.filled(source=source.sql)(**source.values)):
+    given = {} if agent_id is None else {"agent_id": agent_id}
+    statement = SQL.list_choices.filled(**choices_slots(agent_id))
+    for row in await pool.fetch(*statement(**at._asdict(), **span._asdict(), **given)):
         found.setdefault(row["kind"], []).append(row["value"])
     for name in ("version", "model"):
         values = await value_votes(pool, at, span, filters, KNOWN[name])
         found[name] = sorted(one.value for one in values)[:100]
     names = [*(name for name in KNOWN if name in found), *sorted(found.keys() - KNOWN.keys())]
     return [(dimension(name), found[name]) for name in names]
+
+
+def choices_slots(agent_id: str | None) -> dict[str, str]:
+    """Return SQL for the slots of the list of values."""
+    of_agent = "" if agent_id is None else " and {row}.agent_id = :agent_id::text"
+    stale = SQL.part("stale_rows", view="effective", narrowed=of_agent.format(row="e"))
+    return {"stale": SQL.part("dimensions", rows=stale), "of_agent": of_agent.format(row="r")}
 
 
 async def first_verdicts(pool: asyncpg.Pool, at: Project, agent_id: str) -> dict[str, int]:

@@ -20,14 +20,34 @@ select coalesce(sum(e.ok + e.neutral + e.not_ok), 0) from {source} e
 -- name: count_found(rows)
 select count(*) from ({rows}) found
 
--- name: list_choices(source)
--- The 100 most frequent values of each dimension.
-select kind, value from (
-    select e.kind, e.reason as value,
-           row_number() over (partition by e.kind order by sum(e.ok + e.neutral + e.not_ok) desc, e.reason) as place
-    from {source} e group by e.kind, e.reason
-) v
-where place <= 100 order by kind, value
+-- fragment: of_dimension_days
+r.tenant = :tenant and r.project = :project and r.grain = 'dimension day'
+
+-- name: list_choices(stale, of_agent)
+-- The values of each dimension in the window, by days, at most 100 by name. Each next value is one lookup: a month has
+-- ten thousands of counts. No day has the values of stale hours yet.
+with recursive known as (
+    (select r.kind, r.reason, 1 as n from rollups r where {of_dimension_days} order by r.kind, r.reason limit 1)
+    union all
+    select following.kind, following.reason, case when following.kind = k.kind then k.n + 1 else 1 end
+    from known k cross join lateral (
+        select r.kind, r.reason from rollups r
+        where {of_dimension_days}
+          and (r.kind, r.reason) > (k.kind, case when k.n < 100 then k.reason else U&'\+10FFFF' end)
+        order by r.kind, r.reason limit 1
+    ) following
+), stale as materialized (
+    select distinct hour from stale_hours
+    where tenant = :tenant and project = :project and hour > :start - {hour} and hour < :end
+)
+select kind, reason as value from known
+where n <= 100 and exists (
+    select from rollups r
+    where {of_dimension_days} and r.kind = known.kind and r.reason = known.reason{of_agent}
+      and r.start > :start - {day} and r.start < :end)
+union
+select kind, reason from ({stale}) s
+order by kind, value
 
 -- name: count_values_by_intent(source, value, narrowed)
 select {value} as value, {side} as origin, e.reason as intent, sum(e.ok) as ok, sum(e.neutral) as neutral,
