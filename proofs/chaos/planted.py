@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
-from uuid import UUID
 
 from aiokafka.producer.sender import SendProduceReqHandler
 from faststream import AckPolicy
@@ -154,13 +153,9 @@ class SavesNoted:
         self._inner = inner
         self.saved: set[str] = set()
 
-    async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Any]:
-        held: Mapping[UUID, Any] = await self._inner.load(feedback_ids)
-        return held
-
-    async def save(self, saves: Sequence[Any]) -> set[UUID]:
-        written: set[UUID] = await self._inner.save(saves)
-        self.saved.update(map(str, written))
+    async def save(self, *arguments: Any) -> Any:
+        written = await self._inner.save(*arguments)
+        self.saved.update(map(str, written.ids))
         return written
 
     def __getattr__(self, name: str) -> Any:

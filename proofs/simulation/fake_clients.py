@@ -13,7 +13,7 @@ from aiokafka.errors import IllegalStateError, KafkaConnectionError, OutOfOrderS
 
 from contracts.headers import Headers
 from contracts.topics import BY_NAME
-from feedback.store import Save
+from feedback.store import NOBODY, Changes, Save, Saved
 from proofs.simulation.fake_log import Entry, Group, Log, Membership
 from servicekit.log.messages import Message, Written
 from servicekit.log.producer import BatchProducer
@@ -173,13 +173,22 @@ class FaultyStore:
 class FaultyFeedbackStore(FaultyStore):
     """Store that guarantees only each record's atomicity: a bulk write may stop half-way."""
 
-    async def save(self, saves: Sequence[Save]) -> set[Any]:
+    async def changes(self, known: Any, people: Any, turns: Any) -> Changes:
+        parts: list[Changes] = []
+        steps: tuple[tuple[Any, Any, Any], ...] = ((known, (), ()), ({}, people, ()), ({}, (), turns))
+        for arguments in steps:
+            await self._point("changes", "store")
+            parts.append(await self._store.changes(*arguments))
+        await self._point("changes done", "store")
+        return Changes(parts[0].records, parts[1].erased, parts[2].reviews)
+
+    async def save(self, saves: Sequence[Save], people: Any = (), ledger: Any = NOBODY) -> Saved:
         written: set[Any] = set()
         for save in saves:
             await self._point("save", "store")
-            written |= await self._store.save([save])
+            written |= (await self._store.save([save])).ids
         await self._point("saved", "store")
-        return written
+        return Saved(written, (await self._store.save([], people, ledger)).erased)
 
 
 FAILURES: dict[Part, Callable[[], Exception]] = {

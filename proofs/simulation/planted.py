@@ -13,8 +13,8 @@ from chat_bridge.handlers import ChatHandler
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.parking import Parking
 from feedback.handlers import FeedbackHandler
-from feedback.store import Save
-from feedback.writer import FeedbackWriter
+from feedback.store import Changes, Save, Saved
+from feedback.writer import AnnouncedRecords, FeedbackWriter
 from proofs.simulation.fake_clients import SimulatedProducer
 from proofs.simulation.processes import WITHOUT_SWEEP, SimulatedSubscription, Wiring
 from servicekit.log.delivery import Commit, Delivery
@@ -54,9 +54,9 @@ class _Noting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def save(self, saves: Sequence[Save]) -> set[UUID]:
-        written: set[UUID] = await self._store.save(saves)
-        self._changed |= written
+    async def save(self, *arguments: Any) -> Saved:
+        written: Saved = await self._store.save(*arguments)
+        self._changed |= written.ids
         return written
 
 
@@ -74,8 +74,8 @@ class _Only:
 class Oblivious(FeedbackWriter):
     """Never checks if another process was faster."""
 
-    async def changed_since(self, *arguments: Any) -> Any:
-        return {}
+    async def write_and_announce(self, updates: Any) -> AnnouncedRecords:
+        return (await super().write_and_announce(updates))._replace(overtaken={})
 
 
 class NeverMends(FeedbackHandler):
@@ -97,17 +97,16 @@ class Unguarded:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Any]:
-        found: Mapping[UUID, Any] = await self._store.load(feedback_ids)
+    async def changes(self, *arguments: Any) -> Changes:
+        found: Changes = await self._store.changes(*arguments)
         await asyncio.sleep(LINGER)
         return found
 
-    async def save(self, saves: Sequence[Save]) -> set[UUID]:
+    async def save(self, saves: Sequence[Save], *ledger: Any) -> Saved:
         held = await self._store.load([save.record.feedback_id for save in saves])
         revisions = {id_: record.revision for id_, record in held.items()}
-        written: set[UUID] = await self._store.save(
-            [replace(save, loaded_revision=revisions.get(save.record.feedback_id, 0)) for save in saves]
-        )
+        unguarded = [replace(save, loaded_revision=revisions.get(save.record.feedback_id, 0)) for save in saves]
+        written: Saved = await self._store.save(unguarded, *ledger)
         return written
 
 

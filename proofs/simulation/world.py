@@ -32,10 +32,10 @@ class KnownFeedbacks(FeedbackMemory):
         super().__init__()
         self.ever: set[tuple[UUID, int]] = set()
 
-    async def save(self, saves: Any) -> Any:
-        written = await super().save(saves)
+    async def save(self, saves: Any, *ledger: Any) -> Any:
+        written = await super().save(saves, *ledger)
         revisions = ((save.record.feedback_id, save.record.revision) for save in saves)
-        self.ever |= {(id_, revision) for id_, revision in revisions if id_ in written}
+        self.ever |= {(id_, revision) for id_, revision in revisions if id_ in written.ids}
         return written
 
 

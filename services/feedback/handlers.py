@@ -45,8 +45,8 @@ class FeedbackHandler(Handler):
         carried_out, removed = await self._erase(erasures)
         outcomes |= carried_out
         writer = self._writer()
-        written, _ = await writer.write_and_announce(updates)
-        await writer.announce_until_current(await writer.changed_since(updates, written))
+        written, _, overtaken = await writer.write_and_announce(updates)
+        await writer.announce_until_current(overtaken)
         await self._announce_verdicts(_reviewed(updates))
         for one in written.values():
             outcomes |= one.outcomes

@@ -1,4 +1,4 @@
-"""The turn registry in PostgreSQL, with one statement per batch."""
+"""The turn registry in PostgreSQL, with one call per batch."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ _NAME: Final = "the turn registry"
 """Name in error messages."""
 _ROLE: Final = ("person_tenant", "person_project", "person_id", "user_type", "role_version")
 _ASKER: Final = ("user_id", "user_at", "user_message_id")
+_GUARD: Final = ("guarded_tenant", "guarded_user")
+"""Values that `Database.call` adds."""
 _ATTRIBUTES: Final = {
     "agent_message_id": "message_id",
     "answer_version": "version",
@@ -36,8 +38,9 @@ class PostgresRegistry(Registry):
     def __init__(self, pool: Database, sql: Statements = SQL) -> None:
         self._pool = pool
         self._upsert = sql.upsert_turns
-        self._values_of_answer = self._upsert.reader(other={*TurnKey._fields, *_ASKER, *_ROLE}, **_ATTRIBUTES)
-        self._no_answer = (None,) * (len(self._upsert.values) - len(TurnKey._fields) - len(_ASKER) - len(_ROLE))
+        others = {*TurnKey._fields, *_ASKER, *_ROLE, *_GUARD}
+        self._values_of_answer = self._upsert.reader(other=others, **_ATTRIBUTES)
+        self._no_answer = (None,) * (len(self._upsert.values) - len(others))
         self._find = pool.batched(self._find_together, _NAME)
         self._only_tenant = pool.batched(self._only_tenants, _NAME)
 
@@ -48,7 +51,7 @@ class PostgresRegistry(Registry):
         rows = [self._row(turn) for turn in sorted(turns, key=lambda turn: turn.key)]
         known = [(*role.person, role.user_type, role.version) for role in sorted(roles, key=lambda one: one.person)]
         columns = {name: [row[at] for row in known] for at, name in enumerate(_ROLE)}
-        written = await self._pool.fetch(*self._upsert.bulk(rows, **columns))
+        written = await self._pool.call(self._pool, self._upsert, rows, **columns)
         return {TurnKey(*row) for row in written}
 
     async def find(self, key: TurnKey, user_id: str) -> KnownFacts:

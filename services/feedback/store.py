@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 
 from contracts.erasure import ErasedAt, Erasure, Person
@@ -19,6 +20,31 @@ class Save:
 
     record: Record
     loaded_revision: int
+
+
+NOBODY: Final[ErasedAt] = MappingProxyType({})
+
+
+class Saved(NamedTuple):
+    """Ids of the written records, and erasures that the caller of `save` did not know.
+
+    The records of these people must be loaded and merged again, written or not.
+    """
+
+    ids: set[UUID]
+    erased: ErasedAt = NOBODY
+
+
+class Changes(NamedTuple):
+    """Records whose revision differs from the caller's (None: no longer stored), erasures, and reviews of turns."""
+
+    records: Mapping[UUID, Record | None]
+    erased: ErasedAt
+    reviews: Sequence[Record]
+
+    @property
+    def stored(self) -> dict[UUID, Record]:
+        return {id_: record for id_, record in self.records.items() if record is not None}
 
 
 @dataclass(frozen=True)
@@ -54,6 +80,11 @@ def sum_up(groups: Iterable[Mapping[str, Any]]) -> Totals:
     return replace(totals, stored=stored, cleared=cleared, forgotten=forgotten)
 
 
+def unknown_erasures(stored: ErasedAt, known: ErasedAt) -> ErasedAt:
+    """Return the stored erasures that differ from the known ones."""
+    return {person: at for person, at in stored.items() if known.get(person) != at}
+
+
 class Store(Protocol):
     """Store of feedback records. A read returns only durable data, which the loss of one machine cannot undo.
 
@@ -64,15 +95,22 @@ class Store(Protocol):
         """Return the stored records of `feedback_ids`, stubs included, in one query."""
         ...
 
-    async def revisions(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, int]:
-        """Return the stored revisions of `feedback_ids`, in one query; ids that are not stored are left out."""
+    async def changes(
+        self, known: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
+    ) -> Changes:
+        """Return the records whose stored revision differs from the `known` one (0: not stored), stubs included.
+
+        Also returns the ledger's entries of `people`, read after the records, and the reviews of `turns`, without
+        stubs.
+        """
         ...
 
-    async def save(self, saves: Sequence[Save]) -> set[UUID]:
+    async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
         """Write every record whose stored revision is the loaded one, in one bulk write; at most one save per record.
 
-        Returns the written ids. The others lost a race and must be loaded and merged again. A record that was written
-        and immediately overwritten may count as lost.
+        The others lost a race and must be loaded and merged again. A record that was written and immediately
+        overwritten may count as lost. `ledger` has the erasures of `people` as the records were merged. If the stored
+        ones differ, a store may write nothing. An erasure that is missing in the result finds the written records.
         """
         ...
 

@@ -9,7 +9,7 @@ from contracts.erasure import ErasedAt, Erasure, Person, latest
 from contracts.sources import REVIEW
 from feedback.model import Record
 from feedback.registry import TurnKey
-from feedback.store import Save, Totals
+from feedback.store import NOBODY, Changes, Save, Saved, Totals, unknown_erasures
 
 
 class MemoryStore:
@@ -22,17 +22,24 @@ class MemoryStore:
     async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:
         return {id_: self._records[id_] for id_ in feedback_ids if id_ in self._records}
 
-    async def revisions(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, int]:
-        return {id_: self._records[id_].revision for id_ in feedback_ids if id_ in self._records}
+    async def changes(
+        self, known: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
+    ) -> Changes:
+        stored = {id_: self._records.get(id_) for id_ in known}
+        changed = {id_: one for id_, one in stored.items() if (one.revision if one else 0) != known[id_]}
+        reviews = [one for one in await self.on_turns(turns) if one.key.source == REVIEW] if turns else []
+        return Changes(changed, await self.erased_at(people), reviews)
 
-    async def save(self, saves: Sequence[Save]) -> set[UUID]:
+    async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
+        if erased := unknown_erasures(await self.erased_at(people), ledger):
+            return Saved(set(), erased)
         written = set()
         for save in saves:
             held = self._records.get(save.record.feedback_id)
             if (held.revision if held else 0) == save.loaded_revision:
                 self._records[save.record.feedback_id] = save.record
                 written.add(save.record.feedback_id)
-        return written
+        return Saved(written)
 
     async def on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
         return [

@@ -17,7 +17,7 @@ from feedback.document import from_document, to_document
 from feedback.model import Key, Record
 from feedback.mongo_errors import DUPLICATE_KEY, transient_as_unavailable, waiting_helps
 from feedback.registry import TurnKey
-from feedback.store import Save, Totals, sum_up
+from feedback.store import NOBODY, Changes, Save, Saved, Totals, sum_up, unknown_erasures
 
 Document = dict[str, Any]
 
@@ -59,12 +59,30 @@ class MongoStore:
             found = self._feedback.find({"_id": {"$in": list(feedback_ids)}})
             return {document["_id"]: from_document(document) async for document in found}
 
-    async def revisions(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, int]:
+    async def changes(
+        self, known: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
+    ) -> Changes:
+        absent = [id_ for id_, revision in known.items() if not revision]
+        present = [id_ for id_, revision in known.items() if revision]
+        records: dict[UUID, Record | None] = {**await self.load(absent)} if absent else {}
+        if present:
+            revisions = await self._revisions(present)
+            changed = [id_ for id_ in present if revisions.get(id_, 0) != known[id_]]
+            records |= dict.fromkeys(changed) | dict(await self.load(changed)) if changed else {}
+        erased = await self.erased_at(people)
+        return Changes(records, erased, [one for one in await self.on_turns(turns) if one.key.source == REVIEW])
+
+    async def _revisions(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, int]:
         with transient_as_unavailable():
             found = self._feedback.find({"_id": {"$in": list(feedback_ids)}}, {"revision": 1})
             return {document["_id"]: int(document["revision"]) async for document in found}
 
-    async def save(self, saves: Sequence[Save]) -> set[UUID]:
+    async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
+        written = await self._save(saves)
+        # An erasure that this does not find writes its entry later, and finds the written records.
+        return Saved(written, unknown_erasures(await self.erased_at(people), ledger) if people else NOBODY)
+
+    async def _save(self, saves: Sequence[Save]) -> set[UUID]:
         if not saves:
             return set()
         mark = uuid4()

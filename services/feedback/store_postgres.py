@@ -1,4 +1,4 @@
-"""The feedback store in PostgreSQL: one query to load a batch, one conditional statement to save it."""
+"""The feedback store in PostgreSQL: one call each to load a batch, to save it, and to check it once it is announced."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from feedback.document import current_columns, slots_from_json, slots_to_json
 from feedback.model import Key, Record
 from feedback.registry import TurnKey
 from feedback.sql import SQL
-from feedback.store import Save, Totals, sum_up
+from feedback.store import NOBODY, Changes, Save, Saved, Totals, sum_up
 from servicekit import Database
 
 
 class PostgresStore:
-    """See `store.Store`. Needs the table `feedback` on the pool's search path."""
+    """See `store.Store`. Needs the table `feedback` on the pool's search path (decision 165)."""
 
     def __init__(self, pool: Database) -> None:
         self.pool = pool
@@ -27,16 +27,32 @@ class PostgresStore:
         rows = await self.pool.fetch(*SQL.load_records(feedback_ids=list(feedback_ids)))
         return {row["feedback_id"]: _record(row) for row in rows}
 
-    async def revisions(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, int]:
-        rows = await self.pool.fetch(*SQL.record_revisions(feedback_ids=list(feedback_ids)))
-        return {row["feedback_id"]: row["revision"] for row in rows}
+    async def changes(
+        self, known: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
+    ) -> Changes:
+        records: dict[UUID, Record | None] = {}
+        erased: dict[Person, int] = {}
+        reviews: list[Record] = []
+        given = _people(people) | {"known_id": [*known], "known_revision": [*known.values()]}
+        for row in await self.pool.call(self.pool, SQL.find_changes, [*turns], **given):
+            if row["erased_at"] is not None:
+                erased[Person(row["erased_tenant"], row["erased_user"])] = row["erased_at"]
+            elif row["known"] is None:
+                reviews.append(_record(row))
+            else:
+                records[row["known"]] = None if row["feedback_id"] is None else _record(row)
+        return Changes(records, erased, reviews)
 
-    async def save(self, saves: Sequence[Save]) -> set[UUID]:
-        if not saves:
-            return set()
+    async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
+        if not saves and not people:
+            return Saved(set())
         rows = [_row(save) for save in sorted(saves, key=lambda save: save.record.feedback_id.int)]
-        written = await self.pool.fetch(*SQL.save_records.bulk(rows))
-        return {row["feedback_id"] for row in written}
+        given = _people(people) | {"known_erased_at": [ledger.get(person) for person in people]}
+        found = await self.pool.call(self.pool, SQL.save_records, rows, **given)
+        erased = {
+            Person(row["tenant"], row["user_id"]): row["erased_at"] for row in found if row["feedback_id"] is None
+        }
+        return Saved({row["feedback_id"] for row in found if row["feedback_id"] is not None}, erased)
 
     async def on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
         return [_record(row) for row in await self.pool.fetch(*SQL.records_on_turns.bulk([*turns]))]
@@ -61,6 +77,10 @@ class PostgresStore:
 
     async def totals(self) -> Totals:
         return sum_up([dict(row) for row in await self.pool.fetch(*SQL.count_records())])
+
+
+def _people(people: Collection[Person]) -> dict[str, list[Any]]:
+    return {"person_tenant": [one.tenant for one in people], "person_id": [one.user_id for one in people]}
 
 
 def _row(save: Save) -> tuple[Any, ...]:

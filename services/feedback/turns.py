@@ -25,8 +25,9 @@ class MessageFacts(NamedTuple):
 class TurnHandler(Handler):
     """The handler of the group `feedback_turns`: joins each message's facts with the known ones.
 
-    An erased person's turns are registered under the name that the erasure gives them, without a role. The ledger is
-    read before and after a batch. So if a batch and an erasure are concurrent, at least one sees the other.
+    An erased person's turns are registered under the name that the erasure gives them, without a role. The write is
+    guarded (`ErasureLedger.guard`). If it finds an erased person, the ledger is read before the batch and after
+    it, so if a batch and an erasure race, at least one sees the other.
     """
 
     def __init__(self, registry: Registry, erasures: TurnErasures) -> None:
@@ -35,11 +36,17 @@ class TurnHandler(Handler):
 
     async def handle(self, batch: Sequence[Received[MessageEvent]]) -> Sequence[Outcome]:
         people = {person for received in batch if (person := author_of(received.event)) is not None}
+        with self._erasures.ledger.guard(people):
+            return await self._register(batch, {})
         erased = await self._erasures.ledger.erased_at(people)
+        outcomes = await self._register(batch, erased)
+        await self._erasures.erase_since(people, erased)
+        return outcomes
+
+    async def _register(self, batch: Sequence[Received[MessageEvent]], erased: ErasedAt) -> Sequence[Outcome]:
         facts = [self._facts(received, erased) for received in batch]
         roles = newest_roles(one.role for one in facts)
         changed = await self._registry.add(collapse(one.turn for one in facts if one.turn is not None), roles)
-        await self._erasures.erase_since(people, erased)
         return [
             NO_TURN if turn is None else Outcome.STORED if turn.key in changed else Outcome.UNCHANGED
             for turn, _ in facts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 from uuid import UUID
 
 from contracts.erasure import ErasedAt, Person, is_erased
@@ -13,7 +14,8 @@ from feedback.erasure import forget
 from feedback.merge import UNMAPPED, applies, merge, outcome_of, revise
 from feedback.model import Change, Key, Record
 from feedback.overrule import ReviewOfTurn, overrule, review_over, reviews_that_count
-from feedback.store import Save, Store
+from feedback.registry import TurnKey
+from feedback.store import Save, Saved, Store, unknown_erasures
 from servicekit import Message, Outcome, Producer
 
 ERASED = Outcome.ignored("erased")
@@ -55,47 +57,60 @@ class WrittenRecord:
     outcomes: Mapping[int, Outcome]
 
 
+class AnnouncedRecords(NamedTuple):
+    """Written state of each record; True if any record changed; updates whose record another process changed since.
+
+    Our announcement may follow the other's newer one. Two processes write one record if its events are on two
+    partitions, because of foreign producers or added partitions.
+    """
+
+    written: Mapping[UUID, WrittenRecord]
+    changed: bool
+    overtaken: Mapping[UUID, PendingUpdate]
+
+
 class FeedbackWriter:
     """Writes pending updates, and announces the stored state of each record, changed or not.
 
     A repetition publishes the announcement again under the same event id, so a crash at any point is harmless.
 
-    An erasure is written to the ledger before its records are read. Every writer reads the ledger after each write and
-    again after each announcement. If an erasure and a batch race, at least one therefore sees the other, so the last
-    announcement of an erased record is its tombstone. Reviews and the verdicts that they overrule stay consistent in
-    the same way: each writer looks for the other after its own write is committed.
+    An erasure is written to the ledger before its records are read. Every write checks the ledger, and every writer
+    reads it again after each announcement. If an erasure and a batch race, at least one therefore sees the other, so
+    the last announcement of an erased record is its tombstone. Reviews and the verdicts that they overrule stay
+    consistent in the same way: each writer looks for the other after its own write is committed.
     """
 
     def __init__(self, store: Store, producer: Producer) -> None:
         self._store = store
         self._producer = producer
 
-    async def write_and_announce(self, updates: Mapping[UUID, PendingUpdate]) -> tuple[dict[UUID, WrittenRecord], bool]:
-        """Write and announce updates of records that no other process is writing.
-
-        Returns the written state of each record, and True if any record changed.
-        """
+    async def write_and_announce(self, updates: Mapping[UUID, PendingUpdate]) -> AnnouncedRecords:
+        """Write and announce updates of records that no other process is writing."""
         written: dict[UUID, WrittenRecord] = {}
-        changed = False
+        changed, overtaken = False, set[UUID]()
         people = {update.key.person for update in updates.values()}
-        ledger = await self._store.erased_at(people)
-        open_ids: Collection[UUID] = updates
+        open_ids = {*updates}
+        ledger: ErasedAt = {}
         while open_ids:
             to_announce: set[UUID] = set()
             while open_ids:
-                to_announce.update(open_ids)
-                lost, saved = await self._write({id_: updates[id_] for id_ in open_ids}, ledger, written)
+                to_announce |= open_ids
+                merged, before = open_ids, ledger
+                open_ids, saved, ledger = await self._write({id_: updates[id_] for id_ in open_ids}, people, written)
+                open_ids |= _erased_since(before, ledger, updates) - merged
                 changed = changed or saved
-                erased, ledger = await self._erased_since(updates, people, ledger)
-                open_ids = lost | erased | await self._reviewed_since(written)
             await self._producer.send(
                 [
                     _announcement(updates[id_], written[id_].record, ledger.get(updates[id_].key.person))
                     for id_ in sorted(to_announce, key=_number)
                 ],
             )
-            open_ids, ledger = await self._erased_since(updates, people, ledger)
-        return written, changed
+            known = {id_: _revision(one) for id_, one in written.items()}
+            turns = _turns_of_verdicts(one.record for one in written.values())
+            found = await self._store.changes(known, people, turns)
+            open_ids = _erased_since(ledger, found.erased, updates) | _reviewed_since(written, found.reviews)
+            ledger, overtaken = found.erased, {*found.records}
+        return AnnouncedRecords(written, changed, {id_: updates[id_] for id_ in overtaken})
 
     async def announce_until_current(self, updates: Mapping[UUID, PendingUpdate]) -> bool:
         """Announce records that other processes may be writing, until the last announcement is the stored state.
@@ -106,68 +121,73 @@ class FeedbackWriter:
         changed = False
         while updates:
             updates = {id_: replace(update, changes=()) for id_, update in updates.items()}
-            written, saved = await self.write_and_announce(updates)
+            _, saved, updates = await self.write_and_announce(updates)
             changed = changed or saved
-            updates = await self.changed_since(updates, written)
         return changed
 
-    async def changed_since(
-        self, updates: Mapping[UUID, PendingUpdate], written: Mapping[UUID, WrittenRecord]
-    ) -> dict[UUID, PendingUpdate]:
-        """Return the updates whose record another process has changed since our write.
-
-        Our announcement may follow the other's newer one. Two processes write one record if its events are on two
-        partitions, because of foreign producers or added partitions.
-        """
-        revisions = await self._store.revisions(updates)
-        return {id_: update for id_, update in updates.items() if revisions.get(id_, 0) != _revision(written[id_])}
-
     async def _write(
-        self, updates: Mapping[UUID, PendingUpdate], ledger: ErasedAt, written: dict[UUID, WrittenRecord]
-    ) -> tuple[set[UUID], bool]:
+        self, updates: Mapping[UUID, PendingUpdate], people: Collection[Person], written: dict[UUID, WrittenRecord]
+    ) -> tuple[set[UUID], bool, ErasedAt]:
         """Merge and write once, and add the results to `written`.
 
-        Returns the ids that lost a race with another process, and True if any record changed.
+        Returns the ids that must be written again, True if any record changed, and the ledger of the merge. An id must
+        be written again if it lost a race with another process, if its person was erased concurrently, or if a review
+        of its turn changed in the same batch.
         """
-        loaded = await self._store.load(updates)
+        expected = _turns_of_changes(updates.values())
+        found = await self._store.changes(dict.fromkeys(updates, 0), people, expected)
+        loaded, ledger = found.stored, found.erased
         merges = {id_: _merged(loaded.get(id_), one, ledger.get(one.key.person)) for id_, one in updates.items()}
-        reviews = await self._reviews_over(merge.record for merge in merges.values())
+        turns = _turns_of_verdicts(merge.record for merge in merges.values())
+        stored = found.reviews if turns <= expected else await self._store.on_turns(turns)
+        reviews = reviews_that_count(stored)
         results = {id_: _revised(loaded.get(id_), merge, reviews) for id_, merge in merges.items()}
         saves = [
             Save(after.record, before.revision if before else 0)
             for after, before in ((after, loaded.get(id_)) for id_, after in results.items())
             if after.record is not None and after.record is not before
         ]
-        saved = await self._store.save(saves)
-        lost = {save.record.feedback_id for save in saves} - saved
+        saved = await self._store.save(saves, people, ledger) if saves else Saved(set())
+        lost = {save.record.feedback_id for save in saves} - saved.ids
         for id_, after in results.items():
             if id_ not in lost:
                 written[id_] = _keep_first_outcomes(written.get(id_), after)
-        return lost, bool(saved)
+        merged = {id_: after for id_, after in results.items() if id_ not in lost}
+        replaced = [one.record for one in merged.values() if one.record is not None]
+        others = [record for record in stored if record.feedback_id not in merged]
+        again = _reviewed_since(merged, [*others, *replaced]) | _erased_since({}, saved.erased, updates)
+        return lost | again, bool(saved.ids), ledger
 
-    async def _erased_since(
-        self, updates: Mapping[UUID, PendingUpdate], people: Collection[Person], ledger: ErasedAt
-    ) -> tuple[set[UUID], ErasedAt]:
-        """Return the updates of people erased since `ledger` was read, and the current ledger."""
-        current = await self._store.erased_at(people)
-        erased = {person for person in people if current.get(person) != ledger.get(person)}
-        if not erased:
-            return set(), current
-        return {id_ for id_, update in updates.items() if update.key.person in erased}, current
 
-    async def _reviews_over(self, records: Iterable[Record | None]) -> ReviewOfTurn:
-        """Return the effective reviews on the turns of the verdicts among `records`."""
-        turns = {record.turn for record in records if record is not None and record.is_verdict}
-        return reviews_that_count(await self._store.on_turns(turns)) if turns else {}
+def _turns_of_changes(updates: Iterable[PendingUpdate]) -> set[TurnKey]:
+    """Return the turns of the verdicts among the changes."""
+    changes = (one.change for update in updates for one in update.changes)
+    return {
+        TurnKey(one.key.tenant, one.key.project, one.key.conversation_id, one.entry.payload.turn_id)
+        for one in changes
+        if one.origin == "machine"
+    }
 
-    async def _reviewed_since(self, written: Mapping[UUID, WrittenRecord]) -> set[UUID]:
-        """Return the written verdicts whose turn has since gained or lost a review through another process."""
-        reviews = await self._reviews_over(one.record for one in written.values())
-        return {
-            id_
-            for id_, one in written.items()
-            if one.record is not None and one.record.overruled_by != review_over(one.record, reviews)
-        }
+
+def _turns_of_verdicts(records: Iterable[Record | None]) -> set[TurnKey]:
+    return {record.turn for record in records if record is not None and record.is_verdict}
+
+
+def _erased_since(before: ErasedAt, ledger: ErasedAt, updates: Mapping[UUID, PendingUpdate]) -> set[UUID]:
+    """Return the updates of people whose erasure in `ledger` was not yet in `before`."""
+    if erased := unknown_erasures(ledger, before):
+        return {id_ for id_, update in updates.items() if update.key.person in erased}
+    return set()
+
+
+def _reviewed_since(written: Mapping[UUID, WrittenRecord], stored: Iterable[Record]) -> set[UUID]:
+    """Return the records to which `stored` reviews apply differently, because they were stored or retracted later."""
+    reviews = reviews_that_count(stored)
+    return {
+        id_
+        for id_, one in written.items()
+        if one.record is not None and one.record.overruled_by != review_over(one.record, reviews)
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             },
             pages=True,
         ),
-        Serves(lambda parts: erasure_router(parts.reads), {("GET", ERASE): needs(ADMIN)}, pages=True),
+        Serves(lambda parts: erasure_router(parts.reads), {("GET", ERASE): ADMIN}, pages=True),
     ],
     every=[
         Every("rollups", 5, lambda parts: parts.rollups.catch_up),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 
@@ -15,6 +15,10 @@ from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.erasure import Erasure, Person
 from contracts.versions import version_of
 from detector.encoders.embedder import WordLlamaEmbedder
+from feedback.registry import ProjectPerson, Role
+from feedback.registry_postgres import PostgresRegistry
+from feedback.store import Save
+from feedback.store_postgres import PostgresStore
 from inference.handlers import indexed
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.facts import facts_of
@@ -27,6 +31,7 @@ from servicekit.db.database import Database
 from servicekit.erasure_guard import PersonErased, guarded
 from tests.support.command import HANG_SECONDS
 from tests.support.databases import empty_schema
+from tests.support.feedback_events import record
 from tests.support.reporting_events import message
 
 EVE, BOB = Person("acme", "eve"), Person("acme", "bob")
@@ -45,12 +50,29 @@ class Guarded(NamedTuple):
         return int(await self.pool.fetchval(f"select count(*) from {self.table}"))
 
 
-@pytest.fixture(params=["messages of the bridge", "messages of inference", "turns of inference", "read models"])
+class OnConnection:
+    """Stand-in for a pool, whose calls run on one connection."""
+
+    call, batched = staticmethod(Database.call), Database.batched
+
+    def __init__(self, connection: Any) -> None:
+        self.fetch = connection.fetch
+
+
+@pytest.fixture(
+    params=["messages of the bridge", "messages of inference", "turns of inference", "read models", "turn registry"]
+)
 async def write(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[Guarded]:
     vectors = TurnVectors(WordLlamaEmbedder())
 
     async def take(pool: Any) -> None:
         await (await PostgresTurnIndex.over(pool, vectors)).take([facts_of(SAID, version_of(SAID))], [])
+
+    async def register(pool: Any) -> None:
+        registered = pool if isinstance(pool, Database) else OnConnection(pool)
+        await PostgresRegistry(cast("Database", registered)).add(
+            [], [Role(ProjectPerson("acme", "support", "eve"), "paid", version_of(SAID))]
+        )
 
     writes: dict[str, tuple[str, Callable[[Any], Awaitable[object]], str]] = {
         "messages of the bridge": (
@@ -64,6 +86,7 @@ async def write(request: pytest.FixtureRequest, postgres_url: str) -> AsyncItera
             "messages",
         ),
         "turns of inference": ("inference", take, "turns"),
+        "turn registry": ("feedback", register, "people"),
         "read models": ("reporting", lambda pool: PostgresReadModels(pool).apply([message_row(SAID)]), "messages"),
     }
     schema, call, table = writes[request.param]
@@ -121,6 +144,23 @@ async def test_an_erasure_waits_for_a_write_in_progress_and_finds_its_rows(write
         await writing.commit()
     assert await noting == {EVE}
     assert await write.rows() == 1
+
+
+async def test_an_erasure_waits_for_a_save_of_feedback_and_finds_its_records(postgres_url: str) -> None:
+    said = record(user="eve")
+    async with empty_schema(postgres_url, "feedback", plan="indexed") as pool:
+        store = PostgresStore(pool)
+        await store.save([], [EVE])  # creates the function
+        async with pool.acquire() as connection:
+            writing = connection.transaction()
+            await writing.start()
+            saving = PostgresStore(cast("Database", OnConnection(connection)))
+            assert await saving.save([Save(said, 0)], [EVE]) == ({said.feedback_id}, {})
+            noting = asyncio.create_task(store.note_erasures([Erasure(EVE, "q", 1)]))
+            await waiting(pool)
+            await writing.commit()
+        assert await noting == {EVE}
+        assert [page async for page in store.scan_person(EVE)] == [[said]]
 
 
 @pytest.mark.parametrize("step", ["find", "placed", "park"])

@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 
 from contracts.base import FeedbackType, Origin
+from contracts.erasure import Erasure, Person
 from contracts.provenance import Provenance
 from feedback.model import Entry, Key, Payload, Record, Stamp
 from feedback.registry import TurnKey
@@ -39,22 +40,22 @@ async def pages(store: Store, batch: int) -> list[list[UUID]]:
 async def test_an_empty_store_holds_nothing(store: Store) -> None:
     assert await store.load([]) == {}
     assert await store.load([UUID(int=1)]) == {}
-    assert await store.save([]) == set()
+    assert (await store.save([])).ids == set()
     assert await pages(store, 10) == []
     assert await store.totals() == Totals()
 
 
 async def test_of_two_inserts_the_first_stays(store: Store) -> None:
     first, second = record(text="first"), record(text="second", revision=2)
-    assert await store.save([insert(first)]) == {first.feedback_id}
-    assert await store.save([insert(second)]) == set()
+    assert (await store.save([insert(first)])).ids == {first.feedback_id}
+    assert (await store.save([insert(second)])).ids == set()
     assert await held(store, first) == [first]
 
 
 async def test_a_save_replaces_the_revision_it_was_loaded_with(store: Store) -> None:
     old, new = record(revision=7, created=7, text="old"), record(revision=8, created=7, text="new")
     await store.save([insert(old)])
-    assert await store.save([Save(new, 7)]) == {new.feedback_id}
+    assert (await store.save([Save(new, 7)])).ids == {new.feedback_id}
     assert await held(store, new) == [new]
 
 
@@ -62,18 +63,38 @@ async def test_a_save_replaces_the_revision_it_was_loaded_with(store: Store) -> 
 async def test_a_save_on_another_revision_loses(store: Store, loaded: int) -> None:
     stored = record(revision=7, text="stored")
     await store.save([insert(stored)])
-    assert await store.save([Save(record(revision=9, text="late"), loaded)]) == set()
+    assert (await store.save([Save(record(revision=9, text="late"), loaded)])).ids == set()
     assert await held(store, stored) == [stored]
 
 
-async def test_the_revisions_alone(store: Store) -> None:
-    await store.save([insert(record("one", revision=7)), insert(record("two", revision=9))])
-    ids = [record(name).feedback_id for name in ("one", "two", "three")]
-    assert await store.revisions(ids) == {ids[0]: 7, ids[1]: 9}
+async def test_records_of_another_revision_are_changes(store: Store) -> None:
+    one, two = record("one", revision=7), record("two", revision=9)
+    await store.save([insert(one), insert(two)])
+    ids = [record(name).feedback_id for name in ("one", "two", "three", "four")]
+    changes = await store.changes(dict(zip(ids, (7, 8, 0, 3), strict=True)), [], [])
+    assert (changes.records, changes.erased, changes.reviews) == ({ids[1]: two, ids[3]: None}, {}, [])
+    assert changes.stored == {ids[1]: two}
+    loaded = await store.changes(dict.fromkeys(ids[:3], 0), [], [])
+    assert loaded.records == {ids[0]: one, ids[1]: two}
+    assert await store.changes({}, [], []) == ({}, {}, [])
+
+
+async def test_changes_include_the_reviews_of_turns_and_erasures_of_people(store: Store) -> None:
+    reviews = [on_turn("review", "t1"), on_turn("review", "t2", "t2", user_id="bob")]
+    others = [on_turn("inference", "m1"), on_turn("review", "t1", tenant="other"), on_turn("review", "t3", "t3")]
+    await store.save([insert(one) for one in [*reviews, *others]])
+    await store.note_erasures([Erasure(Person("acme", "ann"), "q", 5), Erasure(Person("acme", "eve"), "q", 6)])
+    turns = [TurnKey("acme", "support", "c1", turn) for turn in ("t1", "t2", "t9")]
+    people = [Person("acme", name) for name in ("ann", "bob")]
+    known = {others[0].feedback_id: 0, reviews[0].feedback_id: 1}
+    found = await store.changes(known, people, turns)
+    assert found.records == {others[0].feedback_id: others[0]}
+    assert found.erased == {people[0]: 5}
+    assert sorted(found.reviews, key=lambda one: one.key) == sorted(reviews, key=lambda one: one.key)
 
 
 async def test_a_save_of_what_is_gone_loses(store: Store) -> None:
-    assert await store.save([Save(record(revision=9), 8)]) == set()
+    assert (await store.save([Save(record(revision=9), 8)])).ids == set()
     assert await held(store, record()) == [None]
 
 
@@ -85,7 +106,7 @@ async def test_a_batch_may_succeed_in_part(store: Store) -> None:
         Save(record("stale", revision=4, text="never"), 2),
         Save(record("taken too", revision=4, text="never"), 3),
     ]
-    assert await store.save(saves) == {record("free").feedback_id}
+    assert (await store.save(saves)).ids == {record("free").feedback_id}
     found = await held(store, record("taken"), record("free"), record("stale"), record("taken too"))
     assert [one and one.revision for one in found] == [3, 1, 3, None]
     assert [one and one.current_entry.payload.text for one in found] == [None, "free", None, None]
@@ -93,9 +114,9 @@ async def test_a_batch_may_succeed_in_part(store: Store) -> None:
 
 async def test_a_writer_that_lost_to_the_same_revision_gets_nothing_back(store: Store) -> None:
     await store.save([insert(record(revision=1)), insert(record("other", revision=1))])
-    assert await store.save([Save(record(revision=2, text="winner"), 1)]) == {record().feedback_id}
+    assert (await store.save([Save(record(revision=2, text="winner"), 1)])).ids == {record().feedback_id}
     both = [Save(record(revision=2, text="loser"), 1), Save(record("other", revision=2), 1)]
-    assert await store.save(both) == {record("other").feedback_id}
+    assert (await store.save(both)).ids == {record("other").feedback_id}
     assert [one and one.current_entry.payload.text for one in await held(store, record())] == ["winner"]
 
 
@@ -106,7 +127,7 @@ async def test_racing_writers_all_get_their_changes_in(store: Store) -> None:
             slots = {**(found.slots if found else {}), name: entry(event=name)}
             before = found.revision if found else 0
             new = Record(key(), "reaction", "user", slots, before + 1, 1)
-            if await store.save([Save(new, before)]):
+            if (await store.save([Save(new, before)])).ids:
                 return
 
     names = [f"w{n}" for n in range(12)]
@@ -119,7 +140,7 @@ async def test_racing_writers_all_get_their_changes_in(store: Store) -> None:
 
 async def test_racing_batches_in_opposite_order_never_stand_in_each_others_way(store: Store) -> None:
     async def write(order: list[str], text: str) -> set[UUID]:
-        return await store.save([insert(record(name, text=text)) for name in order])
+        return (await store.save([insert(record(name, text=text)) for name in order])).ids
 
     names = [f"n{n:03}" for n in range(100)]
     one, two = await asyncio.gather(write(names, "one"), write(names[::-1], "two"))
@@ -175,7 +196,7 @@ async def test_every_field_comes_back_as_it_was(store: Store) -> None:
 
 async def test_a_replaced_record_comes_back_whole_too(store: Store) -> None:
     await store.save([insert(replace(FULL, slots={"": entry()}, revision=1, created_revision=1))])
-    assert await store.save([Save(FULL, 1)]) == {FULL.feedback_id}
+    assert (await store.save([Save(FULL, 1)])).ids == {FULL.feedback_id}
     assert await held(store, FULL) == [FULL]
 
 
@@ -204,7 +225,7 @@ async def test_an_overruled_verdict_is_stored_and_counted_as_cleared(store: Stor
     verdict, review = on_turn("inference", "m1"), on_turn("review", "t1")
     await store.save([insert(verdict), insert(review)])
     overruled = replace(verdict, revision=2, overruled_by=review.feedback_id)
-    assert await store.save([Save(overruled, 1)]) == {verdict.feedback_id}
+    assert (await store.save([Save(overruled, 1)])).ids == {verdict.feedback_id}
     assert await held(store, verdict) == [overruled]
     totals = await store.totals()
     assert (totals.stored, totals.cleared, totals.by_reaction) == (2, 1, Counter(ok=1))
@@ -220,7 +241,7 @@ async def test_ids_of_the_greatest_length_fit(store: Store) -> None:
         1,
         1,
     )
-    assert await store.save([insert(longest)]) == {longest.feedback_id}
+    assert (await store.save([insert(longest)])).ids == {longest.feedback_id}
     assert await held(store, longest) == [longest]
 
 
@@ -228,7 +249,7 @@ async def test_keys_that_differ_in_one_part_are_two_feedbacks(store: Store) -> N
     parts = Key("t", "p", "c", "s", "u", "a", "i")
     keys = [parts, *(parts._replace(**{name: "other"}) for name in Key._fields)]
     records = [Record(one, "explicit", "user", {"": entry()}, 1, 1) for one in keys]
-    assert len(await store.save([insert(one) for one in records])) == 8
+    assert len((await store.save([insert(one) for one in records])).ids) == 8
     assert await held(store, *records) == records
 
 
@@ -287,9 +308,9 @@ async def test_totals_count_live_ones_by_type_and_reaction(store: Store) -> None
 async def test_two_thousand_records_are_one_save(store: Store) -> None:
     records = [record(f"n{n}", text=f"text {n}") for n in range(2_000)]
     everything = {one.feedback_id for one in records}
-    assert await store.save([insert(one) for one in records]) == everything
+    assert (await store.save([insert(one) for one in records])).ids == everything
     again = [Save(replace(one, revision=2), 1) for one in records]
-    assert await store.save(again) == everything
+    assert (await store.save(again)).ids == everything
     found = await store.load(everything)
     assert {one.revision for one in found.values()} == {2}
     assert found[records[1_234].feedback_id].current_entry.payload.text == "text 1234"

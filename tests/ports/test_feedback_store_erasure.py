@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-from uuid import UUID
 
 import pytest
 
@@ -64,7 +63,7 @@ async def of_person(store: Store, person: Person, pages: int = 500) -> list[list
 async def test_a_stub_keeps_its_ids_and_its_revision(store: Store) -> None:
     stub = replace(record(revision=9, created=0), slots={})
     await store.save([Save(record(revision=8, text=SECRET), 0)])
-    assert await store.save([Save(stub, 8)]) == {stub.feedback_id}
+    assert (await store.save([Save(stub, 8)])).ids == {stub.feedback_id}
     assert await store.load([stub.feedback_id]) == {stub.feedback_id: stub}
 
 
@@ -78,7 +77,7 @@ async def test_a_stub_may_be_filled_again(store: Store) -> None:
     stub = replace(record(revision=9, created=0), slots={})
     await store.save([Save(stub, 0)])
     filled = record(revision=10, created=10, text="new words")
-    assert await store.save([Save(filled, 9)]) == {filled.feedback_id}
+    assert (await store.save([Save(filled, 9)])).ids == {filled.feedback_id}
     assert await store.load([filled.feedback_id]) == {filled.feedback_id: filled}
     assert await scanned(store) == [filled]
 
@@ -104,6 +103,15 @@ async def test_the_ledger_keeps_each_persons_last_erasure(store: Store) -> None:
     assert await store.note_erasures([Erasure(ANN, "q4", 101)]) == {ANN}
     assert await store.erased_at([ANN, BOB, Person("globex", "ann")]) == {ANN: 101, BOB: 50}
     assert await store.erased_at([Person("globex", "ann")]) == {}
+
+
+async def test_a_save_returns_the_erasures_that_its_writer_did_not_know(store: Store) -> None:
+    await store.note_erasures([Erasure(ANN, "q1", 5)])
+    assert (await store.save([Save(record("one"), 0)], [ANN, BOB])).erased == {ANN: 5}
+    known = record("two")
+    assert await store.save([Save(known, 0)], [ANN, BOB], {ANN: 5}) == ({known.feedback_id}, {})
+    await store.note_erasures([Erasure(ANN, "q2", 6)])
+    assert (await store.save([Save(record("three"), 0)], [ANN, BOB], {ANN: 5})).erased == {ANN: 6}
 
 
 async def test_people_with_the_longest_names_are_kept_apart(store: Store) -> None:
@@ -256,7 +264,7 @@ async def test_an_uncertain_commit_announces_the_tombstone_once_more(
 
 
 class ErasedMeanwhile:
-    """Store in which another process erases a person right after the call named `moment`."""
+    """Store in which another process erases a person at `moment`."""
 
     def __init__(self, store: Store, moment: str, other: FeedbackHandler) -> None:
         self._store, self._moment, self._other = store, moment, other
@@ -264,23 +272,22 @@ class ErasedMeanwhile:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def save(self, saves: Sequence[Save]) -> set[UUID]:
-        written = await self._store.save(saves)
-        await self._after("save")
-        return written
+    async def save(self, *arguments: Any) -> Any:
+        await self._now("before save")
+        return await self._store.save(*arguments)
 
-    async def erased_at(self, people: Collection[Person]) -> Any:
-        found = await self._store.erased_at(people)
-        await self._after("erased_at")
+    async def changes(self, *arguments: Any) -> Any:
+        found = await self._store.changes(*arguments)
+        await self._now("load")
         return found
 
-    async def _after(self, name: str) -> None:
+    async def _now(self, name: str) -> None:
         if self._moment == name:
             self._moment = ""
             await self._other.handle(batch(erasure(at=10)))
 
 
-@pytest.mark.parametrize("moment", ["erased_at", "save"])
+@pytest.mark.parametrize("moment", ["load", "before save"])
 async def test_a_batch_that_an_erasure_overtakes_leaves_no_text(
     store: Store, log: RecordingProducer, handler: FeedbackHandler, moment: str
 ) -> None:

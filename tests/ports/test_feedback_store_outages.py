@@ -130,6 +130,7 @@ async def everything_asked(store: Store) -> list[BaseException | None]:
 
     calls: list[Awaitable[object]] = [
         store.load([record().feedback_id]),
+        store.changes({record().feedback_id: 0}, [], []),
         store.save([Save(record(), 0)]),
         store.totals(),
         store.erased_at([Person("acme", "ann")]),
@@ -154,7 +155,7 @@ async def test_a_server_that_is_gone_is_an_outage_whatever_is_asked_and_ends_whe
     assert [error for error in raised if error is None or not is_transient(error)] == []
     await wire.mend()
     await until_it_answers(store)
-    assert await store.save([Save(record("after"), 0)]) == {record("after").feedback_id}
+    assert (await store.save([Save(record("after"), 0)])).ids == {record("after").feedback_id}
 
 
 async def until_it_answers(store: Store) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 
 import asyncpg
 
 from contracts.erasure import ErasedAt, Erasure, Person
 from servicekit.db.sql import SQL
+from servicekit.erasure_guard import PersonErased, guarded
 
 Erase = Callable[[ErasedAt], Awaitable[int]]
 """Removes everything that people said up to their erasure. Returns the rows changed. Committed on return."""
@@ -36,6 +38,12 @@ class ErasureLedger:
             return {}
         found = await self._pool.fetch(*SQL.erased_at.bulk([*people]))
         return {Person(row["tenant"], row["user_id"]): row["erased_at"] for row in found}
+
+    @contextmanager
+    def guard(self, people: Collection[Person]) -> Iterator[None]:
+        """Leave the block, without an exception, if a guarded write in it finds one of `people` in the ledger."""
+        with suppress(PersonErased), guarded(people):
+            yield
 
 
 class LedgeredErasures(ErasureLedger):

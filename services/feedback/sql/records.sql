@@ -1,8 +1,28 @@
 -- name: load_records
 select {record_columns} from feedback where feedback_id = any(:feedback_ids)
 
--- name: record_revisions
-select feedback_id, revision from feedback where feedback_id = any(:feedback_ids)
+-- function: find_changes returns table (known uuid, {record_typed}, erased_tenant text, erased_user text, erased_at bigint)
+-- Rows with `known` are records whose revision differs, the others reviews of turns, and people with an erasure.
+begin
+    if cardinality(:known_id::uuid[]) > 0 then
+        return query
+        select k.known_id, {record_of(stored)}, null::text, null::text, null::bigint
+        from unnest(:known_id::uuid[], :known_revision::bigint[]) as k (known_id, known_revision)
+        left join feedback stored on stored.feedback_id = k.known_id
+        where coalesce(stored.revision, 0) <> k.known_revision;
+    end if;
+    if cardinality(:turn_tenant::text[]) > 0 then
+        return query
+        select null::uuid, {record_of(stored)}, null::text, null::text, null::bigint
+        from {asked_turns} join feedback stored on {is_on_turn(stored)} and stored.source = {review};
+    end if;
+    if cardinality(:person_id::text[]) > 0 then
+        return query
+        select null::uuid, {record_nulls}, e.tenant, e.user_id, e.erased_at
+        from unnest(:person_tenant::text[], :person_id::text[]) as person (of_tenant, of_user)
+        join erasures e on e.tenant = of_tenant and e.user_id = of_user;
+    end if;
+end
 
 -- name: scan_records
 select {record_columns} from feedback where feedback_id > :after and slots is not null
@@ -12,30 +32,55 @@ order by feedback_id limit :limit
 select {record_columns} from feedback where tenant = :tenant and user_id = :user_id and feedback_id > :after
 order by feedback_id limit :limit
 
--- name: save_records
-with given as (
-    select * from unnest({record_arrays}, :loaded_revision::bigint[]) as record ({record_columns}, loaded_revision)
-), updated as (
-    update feedback stored set slots = given.slots, live = given.live, reaction = given.reaction,
-        revision = given.revision, created_revision = given.created_revision, overruled_by = given.overruled_by,
-        origin = given.origin
-    from given
-    where stored.feedback_id = given.feedback_id and stored.revision = given.loaded_revision and loaded_revision > 0
-    returning stored.feedback_id
-), inserted as (
-    insert into feedback ({record_columns})
-    select {record_columns} from given where loaded_revision = 0 order by feedback_id
-    on conflict do nothing
-    returning feedback_id
-)
-select feedback_id from updated union all select feedback_id from inserted
+-- function: save_records returns table (feedback_id uuid, tenant text, user_id text, erased_at bigint)
+-- Returns the records written, or the people whose erasure is not the known one: then it writes nothing. Concurrent
+-- erasures wait until the transaction ends, and then find its records.
+begin
+    if cardinality(:person_id::text[]) > 0 then
+        lock table erasures in share mode;
+        return query
+        select null::uuid, e.tenant, e.user_id, e.erased_at
+        from unnest(:person_tenant::text[], :person_id::text[], :known_erased_at::bigint[])
+            as person (of_tenant, of_user, known_at)
+        join erasures e on e.tenant = of_tenant and e.user_id = of_user
+        where e.erased_at is distinct from known_at;
+        if found then
+            return;
+        end if;
+    end if;
+    return query
+    with given as (
+        select * from unnest({record_arrays}, :loaded_revision::bigint[]) as record ({record_columns}, loaded_revision)
+    ), updated as (
+        update feedback stored set slots = given.slots, live = given.live, reaction = given.reaction,
+            revision = given.revision, created_revision = given.created_revision, overruled_by = given.overruled_by,
+            origin = given.origin
+        from given
+        where stored.feedback_id = given.feedback_id and stored.revision = given.loaded_revision
+            and given.loaded_revision > 0
+        returning stored.feedback_id
+    ), inserted as (
+        insert into feedback as stored ({record_columns})
+        select {record_columns} from given where loaded_revision = 0 order by given.feedback_id
+        on conflict do nothing
+        returning stored.feedback_id
+    )
+    select u.feedback_id, null::text, null::text, null::bigint from updated u
+    union all select i.feedback_id, null::text, null::text, null::bigint from inserted i;
+end
+
+-- fragment: asked_turns
+unnest(:turn_tenant::text[], :turn_project::text[], :turn_conversation::text[], :turn_id::text[])
+    as t (of_tenant, of_project, of_conversation, of_turn)
+
+-- fragment: is_on_turn(stored)
+-- The turn is in the only slot's payload, which the index `feedback_on_turn` covers.
+{stored}.conversation_id = of_conversation and {stored}.slots -> '' -> 'payload' ->> 'turn_id' = of_turn
+    and {stored}.tenant = of_tenant and {stored}.project = of_project
 
 -- name: records_on_turns
--- The turn is in the only slot's payload, which the index `feedback_on_turn` covers.
-select {record_columns} from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[])
-    as t (of_tenant, of_project, of_conversation, of_turn)
-join feedback on conversation_id = of_conversation and slots -> '' -> 'payload' ->> 'turn_id' = of_turn
-    and tenant = of_tenant and project = of_project and source in ('inference', {review})
+select {record_of(stored)} from {asked_turns}
+join feedback stored on {is_on_turn(stored)} and stored.source in ('inference', {review})
 
 -- name: count_records
 select slots is null as forgotten, live, feedback_type, reaction, count(*) as n from feedback

@@ -6,23 +6,28 @@
 (excluded.user_at is not null and (t.user_at is null
     or (excluded.user_at, excluded.user_id) < (t.user_at, t.user_id)))
 
--- name: upsert_turns
-with roles as (
-    insert into people as p (tenant, project, user_id, user_type, version)
-    select * from unnest(:person_tenant::text[], :person_project::text[], :person_id::text[], :user_type::text[],
-        :role_version::bytea[])
-    on conflict (user_id, tenant, project) do update set user_type = excluded.user_type, version = excluded.version,
-        stored_at = now()
-    where excluded.version > p.version
-)
-insert into turns as t (tenant, project, conversation_id, turn_id, {answer_columns}, {asker_columns})
-select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[],
-    {answer_arrays}, {asker_arrays})
-on conflict (tenant, project, conversation_id, turn_id) do update set
-    {answer_set_if(is_later_answer, t)},
-    {asker_set_if(is_earlier_question, t)}
-where {is_later_answer} or {is_earlier_question}
-returning tenant, project, conversation_id, turn_id
+-- function: upsert_turns returns table (tenant text, project text, conversation_id text, turn_id text)
+-- Returns the turns added or changed.
+begin
+    {nobody_erased};
+    if cardinality(:person_id::text[]) > 0 then
+        insert into people as p (tenant, project, user_id, user_type, version)
+        select * from unnest(:person_tenant::text[], :person_project::text[], :person_id::text[], :user_type::text[],
+            :role_version::bytea[])
+        on conflict (user_id, tenant, project) do update set user_type = excluded.user_type,
+            version = excluded.version, stored_at = now()
+        where excluded.version > p.version;
+    end if;
+    return query
+    insert into turns as t (tenant, project, conversation_id, turn_id, {answer_columns}, {asker_columns})
+    select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[],
+        {answer_arrays}, {asker_arrays})
+    on conflict (tenant, project, conversation_id, turn_id) do update set
+        {answer_set_if(is_later_answer, t)},
+        {asker_set_if(is_earlier_question, t)}
+    where {is_later_answer} or {is_earlier_question}
+    returning t.tenant, t.project, t.conversation_id, t.turn_id;
+end
 
 -- name: find_turns
 -- One key lookup per row: under policies that also name the tenant, a join may read all rows of the tenant.

@@ -28,7 +28,7 @@ async def raise_above_ledger(store: Store, bootstrap: Bootstrap) -> int:
                 for record in open_ids.values()
                 if (revision := revision_above(ledger, record)) != record.revision
             ]
-            saved = await store.save(saves)
+            saved = (await store.save(saves)).ids
             raised += len(saved)
             lost = {save.record.feedback_id for save in saves} - saved
             reloaded = await store.load(lost) if lost else {}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 import pytest
 
@@ -14,7 +12,7 @@ from contracts.erasure import ERASURE_MARGIN, erasure_of
 from contracts.feedback import FeedbackExplicitReceived
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
-from feedback.store import Save, Totals, sum_up
+from feedback.store import Saved, Totals, sum_up
 from feedback.store_memory import MemoryStore
 from servicekit.log.outcome import Outcome
 from tests.support.feedback_events import (
@@ -180,11 +178,11 @@ class LosesOnce:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def save(self, saves: Sequence[Save]) -> set[UUID]:
+    async def save(self, *arguments: Any) -> Saved:
         if self._word is not None:
             word, self._word = self._word, None
             await self._other.handle(batch(word))
-        return await self._store.save(saves)
+        return await self._store.save(*arguments)
 
 
 @pytest.mark.parametrize(

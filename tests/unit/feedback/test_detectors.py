@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Mapping, Sequence
 from random import Random
 from typing import Any
-from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
@@ -16,9 +14,9 @@ from hypothesis import strategies as st
 from contracts.detectors import UNVERSIONED, precedence
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
-from feedback.model import Change, Record
+from feedback.model import Change
 from feedback.reward import change_of
-from feedback.store import Save
+from feedback.store import Changes, Saved
 from feedback.store_memory import MemoryStore
 from tests.support.feedback_events import RecordingProducer, batch, explicit, inferred
 
@@ -103,13 +101,13 @@ class SlowStore(MemoryStore):
         for _ in range(self._random.randrange(4)):
             await asyncio.sleep(0)
 
-    async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:
+    async def changes(self, *arguments: Any) -> Changes:
         await self._others()
-        return await super().load(feedback_ids)
+        return await super().changes(*arguments)
 
-    async def save(self, saves: Sequence[Save]) -> set[UUID]:
+    async def save(self, *arguments: Any) -> Saved:
         await self._others()
-        return await super().save(saves)
+        return await super().save(*arguments)
 
 
 verdicts = st.builds(

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 import pytest
 
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
-from feedback.store import Save
+from feedback.store import Saved
 from feedback.store_memory import MemoryStore
 from tests.support.feedback_events import RecordingProducer, batch, erasure, explicit, inferred, received
 
@@ -181,11 +179,11 @@ class _ReviewedMeanwhile(MemoryStore):
         super().__init__()
         self.meanwhile: list[Any] = []
 
-    async def save(self, saves: Sequence[Save]) -> set[UUID]:
+    async def save(self, *arguments: Any) -> Saved:
         if self.meanwhile:
             event = self.meanwhile.pop()
             await FeedbackHandler(self, RecordingProducer(), DEFAULT_REWARDS).handle(batch(event))
-        return await super().save(saves)
+        return await super().save(*arguments)
 
 
 @pytest.mark.parametrize(("before", "meanwhile", "counted"), [((), "ok", "reviewer"), (("ok",), None, "machine")])

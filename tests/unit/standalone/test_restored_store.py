@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
-from uuid import UUID
 
 import pytest
 from aiokafka import ConsumerRecord, TopicPartition
 
+from contracts.erasure import ErasedAt, Person
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.headers import REVISION, Headers
 from contracts.topics import FEEDBACK_CREATED
@@ -18,7 +18,7 @@ from feedback.announce import message_of
 from feedback.merge import merge, revise
 from feedback.model import Change, Record
 from feedback.reward import change_of
-from feedback.store import Save
+from feedback.store import NOBODY, Save, Saved
 from feedback.store_memory import MemoryStore
 from servicekit.errors import StartError
 from standalone.operations import restored_store, rewind
@@ -98,11 +98,11 @@ class ContestedStore(MemoryStore):
         super().__init__()
         self._held, self._other = held, other
 
-    async def save(self, saves: Sequence[Save]) -> set[UUID]:
+    async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
         other, self._other = self._other, None
         if other is not None:
             await super().save([Save(other, self._held.revision)])
-        return await super().save(saves)
+        return await super().save(saves, people, ledger)
 
 
 @pytest.mark.parametrize(("other", "raised"), [(None, 1), (record(6), 1), (record(9), 0)])

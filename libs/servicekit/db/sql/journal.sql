@@ -1,3 +1,10 @@
+-- name: append_outcomes
+insert into journal (event_id, at, tenant, project, cause, conversation_id, message_id, feedback_id, outcome, reason,
+    detail)
+select * from unnest(:event_id::text[], :at::text[], :tenant::text[], :project::text[], :cause::text[],
+    :conversation_id::text[], :message_id::text[], :feedback_id::uuid[], :outcome::text[], :reason::text[],
+    :detail::text[])
+
 -- name: settle_outcomes
 update journal j set outcome = s.outcome, reason = s.reason, noted_at = now()
 from unnest(:event_id::text[], :at::text[], :tenant::text[], :project::text[], :outcome::text[], :reason::text[])
