@@ -8,7 +8,7 @@ from typing import Any, Final
 import asyncpg
 
 from contracts.instants import DAY
-from reporting.access.identity_provider import NO_GROUP, IdentityProvider, Person, access_of, person_of
+from reporting.access.identity_provider import NO_GROUP, IdentityProvider, ProviderPerson, access_of, person_of
 from reporting.access.log import AccessLog
 from reporting.access.roles import ProjectSet, Role
 from reporting.access.secret_values import SESSION, digest, new_secret
@@ -58,7 +58,7 @@ class Admission:
             await self._log.note(SUBJECT + name, access.tenant, None, "changed access", about)
         return session
 
-    async def _added(self, connection: Any, person: Person, role: Role, access: ProjectSet) -> str:
+    async def _added(self, connection: Any, person: ProviderPerson, role: Role, access: ProjectSet) -> str:
         places = {"tenant": access.tenant, "projects": list(access.projects), "role": role}
         known = {"issuer": self.provider.issuer, "subject": person.subject}
         values = {"name": person.name, **places, **known, "now": self._clock.now(), "by": BY}

@@ -27,11 +27,11 @@ NO_GROUP: Final = "The identity provider knows you, but none of your groups has 
 NO_NAME: Final = "The identity provider did not confirm your name: it sent no {claim}, or one that is not verified."
 
 
-class _Part(BaseModel):
+class _ProviderPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
-class GroupAccess(_Part):
+class GroupAccess(_ProviderPart):
     """Role and projects of the people whose claim has `value`."""
 
     value: Text
@@ -48,7 +48,7 @@ class GroupAccess(_Part):
         return places
 
 
-class IdentityProviderFile(_Part):
+class IdentityProviderFile(_ProviderPart):
     """Content of the file. `address` is the base URL of the pages, `claim` the one whose values give access.
 
     `name_claim` names the account. `secret_from` is the environment variable of the client secret. A session ends
@@ -116,7 +116,7 @@ class IdentityProvider:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class ProviderPerson:
     """A person as the identity provider's claims name them: `subject` is unique with the issuer, `name` is not."""
 
     subject: str
@@ -134,7 +134,7 @@ def read_identity_provider(path: Path | None) -> IdentityProvider | None:
     return IdentityProvider(found, secret)
 
 
-def person_of(claims: Mapping[str, Any], file: IdentityProviderFile) -> Person:
+def person_of(claims: Mapping[str, Any], file: IdentityProviderFile) -> ProviderPerson:
     """Return the person of verified claims. Raises RequestRefused if they name nobody."""
     subject, given = claims.get("sub"), claims.get(file.name_claim)
     if not isinstance(subject, str) or not 0 < len(subject) <= _LONGEST_SUBJECT or "\x00" in subject:
@@ -142,7 +142,7 @@ def person_of(claims: Mapping[str, Any], file: IdentityProviderFile) -> Person:
     name = _NOT_IN_NAME.sub("-", given.strip().lower()) if isinstance(given, str) else ""
     if not is_account_name(name) or not _is_verified(file.name_claim, claims):
         raise RequestRefused(403, NO_NAME.format(claim=file.name_claim))
-    return Person(subject, name)
+    return ProviderPerson(subject, name)
 
 
 def access_of(claims: Mapping[str, Any], file: IdentityProviderFile) -> tuple[Role, ProjectSet] | None:
