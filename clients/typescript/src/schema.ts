@@ -1305,7 +1305,7 @@ export interface RuleShown {
   rule: unknown;
 }
 
-/** Satisfaction is below a level, with its whole always-valid interval. */
+/** Satisfaction is below a level, and so is its upper always-valid confidence bound. */
 export interface SatisfactionBelow {
   /** Name of the rule, unique in its project. */
   name: string;

@@ -26,7 +26,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 
 @dataclass(frozen=True)
 class Claims:
-    """Names of claims. Scopes are a string separated by blanks, or a list.
+    """Names of a token's claims. The claim with scopes is a text separated by blanks, or a list.
 
     A tenant named `all_tenants` means all tenants; None, the default, means none.
     """

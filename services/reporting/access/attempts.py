@@ -17,13 +17,16 @@ MOST_BY_ADDRESS: Final = 50
 
 
 class SignInAttempts:
-    """Counts attempts before the password is checked, so that concurrent ones cannot exceed the limit."""
+    """Counter of failed sign-ins.
+
+    It counts before the password is checked, so concurrent attempts cannot exceed the limit.
+    """
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
     async def wait(self, name: str, address: str, now: int) -> int:
-        """Count an attempt. Return 0 if it is allowed, otherwise the seconds until the next one is."""
+        """Count an attempt. Return 0 if it is allowed, otherwise the seconds until the next allowed attempt."""
         waits = [
             await self._wait(digest(f"name {name}"), MOST_BY_NAME, now),
             await self._wait(digest(f"address {address}"), MOST_BY_ADDRESS, now),
@@ -31,7 +34,7 @@ class SignInAttempts:
         return max(waits)
 
     async def succeeded(self, name: str, address: str) -> None:
-        """Forget the attempts with this name, and the one from this address."""
+        """Delete the counts of this name, and one attempt from this address."""
         await self._pool.execute(*SQL.forget_attempts(subject=digest(f"name {name}")))
         await self._pool.execute(*SQL.return_attempt(subject=digest(f"address {address}")))
 

@@ -1,4 +1,4 @@
-"""Log of access to people's texts: who read transcripts, exported, erased, or changed alert rules or access."""
+"""Log of access: who read transcripts, exported, erased, or changed alert rules or accounts and keys."""
 
 from __future__ import annotations
 

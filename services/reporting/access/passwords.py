@@ -35,7 +35,7 @@ class Passwords:
             return await asyncio.to_thread(self._hasher.hash, password)
 
     async def matches(self, stored: str | None, password: str) -> bool:
-        """Return True if `stored` is the hash of the password. Takes as long if there is no stored hash."""
+        """Return True if `stored` is the hash of the password. Without a stored hash it takes the same time."""
         if not _is_bounded(password):
             password, stored = "", None
         async with self._turns:

@@ -34,14 +34,14 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class ProjectSet:
-    """Projects that an account or a key may use: `projects` of `tenant`. `*` means all, of either."""
+    """Projects that an account or a key may use: `projects` of `tenant`. Either may be `*`, which means all."""
 
     tenant: str
     projects: tuple[str, ...]
 
     @classmethod
     def parse(cls, places: Sequence[str]) -> Self:
-        """Return the set of places written `tenant/project`. Raises RequestRefused."""
+        """Parse texts of the form `tenant/project`. Raises RequestRefused."""
         if not 0 < len(places) <= MOST_PROJECTS:
             raise RequestRefused(422, f"Name 1 to {MOST_PROJECTS} projects as tenant/project.")
         pairs = []
@@ -69,7 +69,7 @@ class ProjectSet:
         return cls(caller.tenant, tuple(sorted({caller.project, *caller.more_projects})))
 
     def covers(self, other: ProjectSet) -> bool:
-        """Return True if each project of `other` is one of these."""
+        """Return True if this set contains each project of `other`."""
         if self.tenant != ALL and self.tenant != other.tenant:
             return False
         return self.projects == (ALL,) or set(other.projects) <= set(self.projects)

@@ -18,7 +18,7 @@ _WEEK = 7 * DAY
 
 
 async def project_evidence(pool: Any, at: Project, rules: Sequence[ProjectRule], now: int) -> AlertEvidence:
-    """Read what the rules of a project need. `now` is in microseconds, a whole minute."""
+    """Read the evidence for the rules of a project. `now` is in microseconds, a whole minute."""
     days = max((rule.days for rule in rules if isinstance(rule, ShareRuleSettings)), default=0)
     daily = await counts_by_day(pool, at, days + BEFORE_DAYS, now) if days else {}
     silent = {rule.name: await _silent(pool, at, rule, now) for rule in rules if isinstance(rule, Silence)}

@@ -38,7 +38,7 @@ class ShareRuleSettings(RuleSettings):
 
 
 class SatisfactionBelow(ShareRuleSettings):
-    """Satisfaction is below a level, with its whole always-valid interval."""
+    """Satisfaction is below a level, and so is its upper always-valid confidence bound."""
 
     kind: Annotated[Literal["satisfaction_below"], Field(description="Kind of the rule.")]
     below: Annotated[float, Field(gt=0, lt=1, description="The level, between 0 and 1.", examples=[0.8])]

@@ -54,7 +54,10 @@ UNKNOWN: Final = ShareTest(0.0, inf, inf, inf)
 
 
 def boundary(information: float) -> float:
-    """Return the boundary at `information` > 0. A Brownian motion ever crosses it with probability ALPHA at most."""
+    """Return the boundary at `information` > 0.
+
+    The probability that a Brownian motion ever crosses it is at most ALPHA.
+    """
     grown = information + _TUNED
     return sqrt(2 * grown * log(sqrt(grown / _TUNED) / (2 * ALPHA) + 1))
 

@@ -1,4 +1,4 @@
-"""Export routes of the reporting HTTP API: streams of training examples."""
+"""Export route of the reporting HTTP API: a stream of training examples."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _body(model: type[BaseModel]) -> dict[str, Any]:
 
 
 async def _read(request: Request, model: type[Body], form: Callable[[bytes], Body]) -> Body:
-    """Return the body, JSON or the form of our own page. Raises RequestRefused."""
+    """Read the body: JSON, or the form of our own page. Raises RequestRefused."""
     return await read_body(request, {JSON: model.model_validate_json, FORM: form})
 
 
@@ -118,7 +118,7 @@ def _is_form(request: Request) -> bool:
 
 
 def _plain(model: type[Body]) -> Callable[[bytes], Body]:
-    """Return the reader of a form whose empty fields count as missing."""
+    """Return a reader of forms. Empty fields count as missing."""
     return lambda raw: model.model_validate({name: value for name, value in _pairs(raw) if value})
 
 

@@ -139,5 +139,5 @@ def _service(name: str, cores: float) -> ServiceSize:
 
 
 def _partitions(processes: int) -> int:
-    """Return partitions for twice the processes, so that they can be doubled without a change of partitions."""
+    """Return the number of partitions. It allows twice the present number of processes."""
     return ceil(max(2 * processes, PARTITION_STEP) / PARTITION_STEP) * PARTITION_STEP
