@@ -706,7 +706,7 @@ create table suspect_decisions (
 -- What counts, and the machine's verdicts that reviews have overruled, with the machine's reaction
 -- view effective_or_review: migrations/0001_schema.sql
 -- Reactions that count, and reviewers' judgements of the machine's verdicts
--- view effective_or_suspect: migrations/0026_tenant_in_keys.sql
+-- view effective_or_suspect: migrations/0029_tenant_in_view.sql
 -- The reactions that count, and the suspect ones that would
 -- view live_replies: migrations/0014_ratings.sql
 -- Feedback that is shown and is not a verdict

@@ -137,3 +137,24 @@ async def test_an_interrupted_build_is_repeated(before_indexes: str) -> None:
 async def test_two_processes_build_the_indexes_once(before_indexes: str) -> None:
     made = await asyncio.gather(*(to_newest(before_indexes) for _ in range(3)))
     assert sorted(map(len, made)) == [0, 0, len(FILES["reporting"]) - FILES["reporting"].index(BUILDS)]
+
+
+REJECTION = """
+insert into rejection_changes (tenant, project, conversation_id, turn_id) values ('acme', 'shop', 'c', 't1')
+"""
+
+
+async def test_a_change_of_keys_locks_one_table_at_a_time(before_indexes: str) -> None:
+    awaited = "select exists (select from pg_locks where not granted and relation = 'suspect_changes'::regclass)"
+    async with connected(before_indexes) as slow, connected(before_indexes) as writer:
+        async with slow.transaction():
+            await slow.execute("lock table suspect_changes in row exclusive mode")
+            changing = asyncio.create_task(to_newest(before_indexes))
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while not await writer.fetchval(awaited):
+                    await asyncio.sleep(0.05)
+            await writer.execute("set lock_timeout = '5s'")
+            await writer.execute(REJECTION)
+        await changing
+        key = "select pg_get_constraintdef(oid) from pg_constraint where conname = 'suspect_changes_pkey'"
+        assert await writer.fetchval(key) == "PRIMARY KEY (id, tenant)"

@@ -4,7 +4,8 @@ A schema's version is the number of its newest migration; a program's version is
 file names in its first line the oldest program version that can run against it: `-- compatible_from: 0001`.
 
 All missing files are applied in one transaction, except those with the second line `-- concurrently`: each of their
-statements builds an index while older programs keep writing (`create index concurrently if not exists`).
+statements is a transaction of its own while older programs keep writing. It builds an index (`create index concurrently
+if not exists`) or changes a key, and may be repeated.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Migration:
 
     @property
     def concurrently(self) -> bool:
-        """Return True if the file builds indexes without blocking writers, outside of a transaction."""
+        """Return True if each statement is applied in a transaction of its own."""
         return _CONCURRENTLY.match(self.text) is not None
 
     @property
@@ -121,7 +122,7 @@ async def migrate(connection: asyncpg.Connection, schema: str, folder: Path) -> 
         for concurrently, some in groupby(missing, key=lambda file: file.concurrently and not is_new):
             if concurrently:
                 for file in some:
-                    await _build_indexes(connection, schema, file)
+                    await _apply_one_by_one(connection, schema, file)
                 continue
             async with connection.transaction():
                 await connection.execute("set local statement_timeout = 0; set local lock_timeout = 0")
@@ -165,8 +166,8 @@ async def _missing(connection: asyncpg.Connection, schema: str, files: Sequence[
     return [file for file in files if file.name not in rows]
 
 
-async def _build_indexes(connection: asyncpg.Connection, schema: str, file: Migration) -> None:
-    """Apply a file that builds indexes concurrently. What an interrupted build left is dropped first."""
+async def _apply_one_by_one(connection: asyncpg.Connection, schema: str, file: Migration) -> None:
+    """Apply the statements of a file one by one. What an interrupted build of an index left is dropped first."""
     names = re.findall(r"create index concurrently if not exists (\w+)", file.text)
     for drop in await connection.fetch(_INVALID_INDEXES, schema, names):
         await connection.execute(drop[0])
