@@ -12,6 +12,8 @@ import asyncpg
 import pytest
 
 from servicekit.db.migrations import migrate
+from servicekit.db.row_security import secure
+from servicekit.db.sql import SQL
 from servicekit.errors import StartError
 from standalone.operations.migrate import migrate_all
 from tests.support.waits import PATIENCE_SECONDS
@@ -137,6 +139,13 @@ async def test_an_interrupted_build_is_repeated(before_indexes: str) -> None:
 async def test_two_processes_build_the_indexes_once(before_indexes: str) -> None:
     made = await asyncio.gather(*(to_newest(before_indexes) for _ in range(3)))
     assert sorted(map(len, made)) == [0, 0, len(FILES["reporting"]) - FILES["reporting"].index(BUILDS)]
+
+
+async def test_a_replaced_view_keeps_the_rights_of_its_caller(before_indexes: str) -> None:
+    async with connected(before_indexes) as connection:
+        await secure(connection, "reporting")
+        assert "0029_tenant_in_view.sql" in await to_newest(before_indexes)
+        assert await connection.fetch(*SQL.unsecured_views(schema="reporting")) == []
 
 
 REJECTION = """

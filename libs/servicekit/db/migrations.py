@@ -5,7 +5,8 @@ file names in its first line the oldest program version that can run against it:
 
 All missing files are applied in one transaction, except those with the second line `-- concurrently`: each of their
 statements is a transaction of its own while older programs keep writing. It builds an index (`create index concurrently
-if not exists`) or changes a key, and may be repeated.
+if not exists`) or changes a key, and may be repeated. Views keep the rights of their caller (`row_security.py`), which
+`create or replace view` would reset.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ _INVALID_INDEXES = """
 select format('drop index concurrently %I.%I', $1::text, c.relname) from pg_index i
 join pg_class c on c.oid = i.indexrelid
 where not i.indisvalid and c.relnamespace = $1::regnamespace and c.relname = any($2::text[])
+"""
+_VIEWS_WITH_CALLERS_RIGHTS = """
+select relname from pg_class
+where relnamespace = $1::regnamespace and relkind = 'v' and reloptions @> array['security_invoker=true']
 """
 _TABLE = """
 create table if not exists {schema}.migrations (
@@ -127,9 +132,12 @@ async def migrate(connection: asyncpg.Connection, schema: str, folder: Path) -> 
             async with connection.transaction():
                 await connection.execute("set local statement_timeout = 0; set local lock_timeout = 0")
                 await connection.execute("select pg_advisory_xact_lock(hashtext($1))", f"agent-feedback {schema}")
+                restricted = await _views_with_callers_rights(connection, schema)
                 for file in some:
                     await connection.execute(file.in_transaction)
                     await _note(connection, schema, file)
+                for view in sorted(restricted - await _views_with_callers_rights(connection, schema)):
+                    await connection.execute(f"alter view if exists {schema}.{view} set (security_invoker = true)")
     return tuple(file.name for file in missing)
 
 
@@ -164,6 +172,10 @@ async def _missing(connection: asyncpg.Connection, schema: str, files: Sequence[
         if file.name in rows and rows[file.name]["checksum"] != file.checksum:
             raise StartError(f"The migration {file.name} of {schema} was changed after it was applied: restore it.")
     return [file for file in files if file.name not in rows]
+
+
+async def _views_with_callers_rights(connection: asyncpg.Connection, schema: str) -> set[str]:
+    return {row["relname"] for row in await connection.fetch(_VIEWS_WITH_CALLERS_RIGHTS, schema)}
 
 
 async def _apply_one_by_one(connection: asyncpg.Connection, schema: str, file: Migration) -> None:
