@@ -13,6 +13,7 @@ from servicekit.db.database import Database
 from servicekit.db.functions import KEPT
 from servicekit.db.pools import open_pool
 from servicekit.db.statements import Statement, Statements
+from tests.support.databases import new_database
 
 NAMES = "select proname from pg_proc where pronamespace = 'functions'::regnamespace order by oid"
 
@@ -47,6 +48,18 @@ async def test_a_statement_of_a_function_sees_those_before_it(pool: Database, tm
     function = adding(tmp_path, 10)
     assert await added(pool, function, 1, 2) == [11, 12]
     assert await added(pool, function, 3) == [11, 12, 13]
+
+
+async def test_statements_have_snapshots_of_their_own_whatever_the_database_sets(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    async with new_database(postgres_url) as url:
+        connection = await asyncpg.connect(url)
+        name = await connection.fetchval("select current_database()")
+        await connection.execute(f"alter database {name} set default_transaction_isolation = 'repeatable read'")
+        await connection.close()
+        async with await open_pool(url, "functions", tmp_path) as pool:
+            assert await pool.fetchval("show transaction_isolation") == "read committed"
 
 
 async def test_a_function_that_fails_writes_nothing(pool: Database, tmp_path: Path) -> None:

@@ -163,7 +163,13 @@ def _options(schema: str, **settings: str) -> dict[str, Any]:
     """Return asyncpg's options for `schema`, with the server's `settings`. Raises StartError for an invalid name."""
     if not _IDENTIFIER.fullmatch(schema):
         raise StartError(f"{schema!r} is not a schema name")
-    common = {"search_path": f"{schema},public", "application_name": f"{APPLICATION}{schema}", "jit": "off"}
+    common = {
+        "search_path": f"{schema},public",
+        "application_name": f"{APPLICATION}{schema}",
+        "jit": "off",
+        # A statement after a lock must see what was committed before the lock was granted (decision 168).
+        "default_transaction_isolation": "read committed",
+    }
     return {
         "timeout": _CONNECT_SECONDS,
         "command_timeout": COMMAND_SECONDS,
