@@ -154,6 +154,9 @@ async def _exclusive(connection: asyncpg.Connection, schema: str) -> AsyncIterat
     try:
         await connection.execute("set statement_timeout = 0; set lock_timeout = 0")
         yield
+    except asyncio.CancelledError:
+        connection.terminate()  # ends the lock, too; a server that does not answer would not release it
+        raise
     finally:
         if not connection.is_closed():
             await connection.execute("reset statement_timeout; reset lock_timeout")
