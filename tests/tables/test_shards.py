@@ -64,7 +64,7 @@ EVERY_SHARD: Final[Mapping[str, Mapping[str, str]]] = {
         "work on rows of any tenant that are due": "due_aggregated_turns unannounced_aggregates unannounced_ratings",
         "retention": "delete_full_buckets",
         "found by id only": "erase_aggregated_verdicts load_records lock_aggregated_verdicts mark_aggregates_announced "
-        "record_revisions save_records",
+        "find_changes save_records",
         "command on the whole store": "count_records scan_records",
         "check across tenants": "only_tenants_of_conversations",
     },
