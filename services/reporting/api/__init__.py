@@ -1,1 +1,1 @@
-"""The HTTP API: its routes, request bodies and the queries that only it needs."""
+"""HTTP API of reporting: routes, request bodies, and queries that only the API needs."""

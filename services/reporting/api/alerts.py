@@ -1,4 +1,4 @@
-"""HTTP routes of alerts: alerts, rules and channels of a project, and a test of a channel."""
+"""HTTP routes for alerts: read a project's alerts, rules and channels, change its rules, test a channel."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RULES, REMOVALS, TESTS = ALERTS + "/rules", ALERTS + "/removals", ALERTS + "/tes
 
 
 class AlertShown(ResponseModel):
-    """Open alert, or one that is over."""
+    """Alert, open or over."""
 
     rule: Annotated[str, Field(description="Name of its rule.", examples=["support-bot-low"])]
     kind: Annotated[str, Field(description="Kind of its rule.", examples=["satisfaction_below"])]
@@ -36,14 +36,14 @@ class AlertShown(ResponseModel):
 
 
 class RuleShown(ResponseModel):
-    """Rule of a project, and the place where it is set."""
+    """Rule of a project, with its source (file or HTTP API)."""
 
     source: Annotated[Source, Field(description="`file`: the operator's file. `here`: the page or this API.")]
     rule: Annotated[ProjectRule, Field(description="The rule.", discriminator="kind")]
 
 
 class ChannelShown(ResponseModel):
-    """Channel that rules of the project may name."""
+    """Channel that the project's rules may name."""
 
     name: Annotated[str, Field(description="Its name in the file.", examples=["support-slack"])]
     type: Annotated[str, Field(description="slack, teams, pagerduty, email or webhook.", examples=["slack"])]
@@ -79,7 +79,7 @@ class ChannelName(BaseModel):
 
 
 class ChangedRule(ResponseModel):
-    """Rule that was stored or removed."""
+    """Name and new state of a rule that was stored or removed."""
 
     name: Annotated[str, Field(description="Its name.", examples=["support-bot-low"])]
     state: Annotated[Literal["stored", "removed"], Field(description="Its state after the request.")]
@@ -101,7 +101,7 @@ def alerts_router(administration: AlertAdministration) -> Routes:
 
     @router.at("GET", ALERTS, summary="Alerts, rules and channels")
     async def alerts(tenant: Name, project: Name) -> ProjectAlertsState:
-        """Get the project's open and last alerts, its rules and the channels that they may name."""
+        """Get the project's open and latest alerts, its rules, and the channels that its rules may name."""
         found = await administration.overview(Project(tenant, project))
         return ProjectAlertsState(
             tenant=tenant,
@@ -129,13 +129,13 @@ def alerts_router(administration: AlertAdministration) -> Routes:
     async def set_rule(
         tenant: Name, project: Name, body: Annotated[ProjectRule, Body(discriminator="kind")], caller: Caller
     ) -> ChangedRule:
-        """Store a rule, in place of one of the same name that was set here."""
+        """Store a rule. It replaces a rule of the same name that was stored by this API or on the page."""
         await administration.set_rule(Project(tenant, project), body, caller.subject)
         return ChangedRule(name=body.name, state="stored")
 
     @router.at("POST", REMOVALS, summary="Remove an alert rule", refuses={404: "No rule of that name was set here."})
     async def remove(tenant: Name, project: Name, body: RuleName, caller: Caller) -> ChangedRule:
-        """Remove a rule that was set here. Its open alerts end within a minute."""
+        """Remove a rule that was stored by this API or on the page. Its open alerts end within a minute."""
         await administration.remove_rule(Project(tenant, project), body.name, caller.subject)
         return ChangedRule(name=body.name, state="removed")
 

@@ -1,4 +1,4 @@
-"""Request bodies of the HTTP API. Sizes are bounded; unknown fields are rejected."""
+"""Request bodies of the HTTP API. Their sizes are bounded, and unknown fields are rejected."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RequestBody(BaseModel):
 
 
 class Paged(RequestBody):
-    """Query with pages: repeat it with the response's `next_cursor` until that is null."""
+    """Paged query: repeat it with the response's `next_cursor` until `next_cursor` is null."""
 
     limit: Limit = 100
     cursor: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = Field(
@@ -91,7 +91,7 @@ class PeriodBody(Paged):
 
 
 class LatestBody(Paged):
-    """Query for changes. Omit `since` and `watermark` first; then send the last response's `watermark`."""
+    """Query for changes. Omit `since` and `watermark` in the first query; then send the last response's `watermark`."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"turn_ids": ["t-7"], "since": "2026-11-20T09:00:00Z"}]})
 
@@ -120,7 +120,7 @@ AnswerAttributes = Annotated[
 
 
 class FilterBody(RequestBody):
-    """Filters, all of which must match; without any, all effective feedback and all replies of the project match."""
+    """Filters, all of which must match. Without filters, all effective feedback and replies of the project match."""
 
     agent_id: Id | None = Field(default=None, description="The agent that answered.")
     agent_version: Label | None = Field(default=None, description="The agent's version.")
@@ -212,7 +212,7 @@ class FilterBody(RequestBody):
 
 
 class SearchBody(FilterBody, Paged):
-    """Search with filters, all of which must match; without any, all effective feedback and all replies match."""
+    """Search with filters, all of which must match. Without filters, all effective feedback and all replies match."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -237,7 +237,7 @@ class MomentFilter(RequestBody):
 class ArtifactsBody(RequestBody):
     """Search for artifacts. `scope` selects which of `conversation_id` and `user_id` is required.
 
-    The other id is an additional filter. Kinds and tags may have the prefix `kind:`, for older callers.
+    The other id is an additional filter. Kinds and tags may have the prefix `kind:`, which older callers send.
     """
 
     model_config = ConfigDict(

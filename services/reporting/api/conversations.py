@@ -1,4 +1,4 @@
-"""Query routes of the reporting HTTP API; each query covers one tenant and project."""
+"""Query routes of the reporting HTTP API. Each query covers one project of one tenant."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def conversations_router(
     access_log: AccessLog | None = None,
     current: asyncpg.Pool | None = None,
 ) -> Routes:
-    """Return the routes that query conversations, turns and their feedback; `access_log` notes who read turns.
+    """Return the routes that query conversations, turns and their feedback. Reads of turns are noted in `access_log`.
 
-    `current` is the pool of reads that must show the latest writes or return watermarks, `pool` if None.
+    Reads that must show the latest writes or return watermarks use the pool `current` (None: `pool`).
     """
     current = current or pool
     router = Routes("reporting", FAILURES)
@@ -50,8 +50,8 @@ def conversations_router(
     async def period(tenant: Name, project: Name, body: PeriodBody) -> ConversationsInPeriod:
         """List conversations with reactions in a time window, newest activity first.
 
-        No conversation is listed twice. A conversation that changes after the first page was read may be missing from
-        the later pages; a repeated query lists it.
+        No conversation is listed twice. A conversation that changes after the first page may be missing from later
+        pages; a new query lists it.
         """
         return await conversations_in_period(
             current,
@@ -69,7 +69,7 @@ def conversations_router(
 
     @router.at("POST", PROJECT + "/feedback/artifacts")
     async def find_artifacts(tenant: Name, project: Name, body: ArtifactsBody) -> Artifacts:
-        """Search the artifacts of a conversation or a person: effective reactions and turn logs."""
+        """Search artifacts (effective reactions and turn logs) of a conversation or a person."""
         return await artifacts(
             pool,
             Project(tenant, project),

@@ -34,7 +34,7 @@ EXPORT = PROJECT + "/exports/{wanted:segment}"
 
 
 class ExportQuestion(FilterBody):
-    """Filters of an export, the same as of a search. By default only people's and reviewers' verdicts are exported."""
+    """Filters of an export, the same as for a search. By default only people's and reviewers' verdicts are exported."""
 
     everyone: bool = Field(
         default=False,
@@ -43,16 +43,16 @@ class ExportQuestion(FilterBody):
     file: FileType = Field(default="jsonl", description="`jsonl`, or `parquet` if the server has pyarrow.")
 
     def filters_for(self, wanted: Format) -> Filters:
-        """Return the filters with the default origins; `detector` exports all machine verdicts, overruled or not."""
+        """Return the filters with default origins; `detector` exports all machine verdicts, even overruled ones."""
         if wanted == "detector":
             return replace(self.filters, origins=("machine",), overruled=True)
         found = self.filters if self.origin or self.everyone else replace(self.filters, origins=("user", "reviewer"))
-        # A reply is not a verdict, so it makes no example of the other formats.
+        # A reply is not a verdict, so the other formats contain no example for it.
         return found if wanted == "events" or found.feedback_type else replace(found, feedback_type="verdict")
 
 
 def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> Routes:
-    """Return the route that streams exports. Without an `access_log` nothing is noted."""
+    """Return the route that streams exports. Each export is recorded in the `access_log`, if there is one."""
     router = Routes("exports", FAILURES)
 
     @router.at(
@@ -72,9 +72,9 @@ def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> R
         """Stream the matching feedback as training examples, newest first, in TRL's conversational columns.
 
         `kto`: prompt, completion, label. `dpo`: prompt, chosen, rejected; pairs come from corrections, and from
-        requests answered first badly, then well. `sft`: prompt, completion, from accepted answers and corrections.
-        `events`: the feedback records themselves. `detector`: machine verdicts with people's verdicts on the same
-        turn. Erased feedback is left out. An unknown project is a 404.
+        requests with a bad first answer and a good later one. `sft`: prompt, completion, from accepted answers and
+        corrections. `events`: the feedback records themselves. `detector`: machine verdicts with people's verdicts on
+        the same turn. Erased feedback is left out. An unknown project gives 404.
         """
         try:
             check_available(question.file)
@@ -88,7 +88,7 @@ def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> R
             await access_log.note(caller.subject, tenant, project, "exported", wanted)
         rows = examples(cases(pool, Project(tenant, project), question.span, question.filters_for(wanted)), wanted)
         stream = as_jsonl(rows) if question.file == "jsonl" else as_parquet(rows, wanted)
-        # Make the first chunk before the response starts, so that an unavailable database gives a 503.
+        # Read the first chunk before the response starts, so that an unavailable database gives a 503.
         first = await anext(stream, b"")
         name = f"{project}-{wanted}.{question.file}"
         return StreamingResponse(

@@ -29,11 +29,11 @@ from reporting.queries.sessions import SessionRatings, session_ratings
 from servicekit import Clock, Routes
 
 SESSIONS = "/conversations/{tenant}/sessions"
-"""Path without a project: only tokens for all of the tenant's projects may use it."""
+"""Path without a project; it requires a token for all of the tenant's projects."""
 
 
 def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
-    """Return the routes for a project's statistics and a tenant's session ratings."""
+    """Return the routes that give a project's statistics and a tenant's session ratings."""
     router = Routes("reporting", FAILURES)
 
     @router.at("GET", PROJECT + "/feedback/summary")
@@ -44,7 +44,7 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
 
     @router.at("GET", PROJECT + "/feedback/agents")
     async def agents(tenant: Name, project: Name, question: Annotated[RankingQuestion, Query()]) -> Ranking:
-        """Rank agents, worst first: by the upper bound of satisfaction of people's verdicts or the machine's."""
+        """Rank agents, worst first, by the upper confidence bound of people's or the machine's satisfaction."""
         span = question.span(clock.now())
         at, filters = Project(tenant, project), question.filters
         return await ranking(
@@ -55,9 +55,9 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
     async def comparison(
         tenant: Name, project: Name, question: Annotated[ComparisonQuestion, Query()]
     ) -> ValueComparison:
-        """Compare two versions, models, strategies or other values side by side, with the interval of the difference.
+        """Compare two versions, models, strategies or other values, with the confidence interval of the difference.
 
-        Intervals are 95 % confidence intervals for verdicts that are clustered by person.
+        All intervals are 95 % confidence intervals that account for clustering of verdicts by person.
         """
         at, span, by = Project(tenant, project), question.span(clock.now()), dimension(question.by)
         return await compare(pool, at, span, question.filters, by, (question.a, question.b))
@@ -71,7 +71,7 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
 
     @router.at("GET", PROJECT + "/feedback/reasons")
     async def why(tenant: Name, project: Name, question: Annotated[PagedQuestion, Query()]) -> Reasons:
-        """Count reasons: people's tags, the machine's rules and correction types."""
+        """Count the reasons of verdicts: people's tags, and the machine's rules and correction types."""
         at, span = Project(tenant, project), question.span(clock.now())
         return await reasons(
             pool, at, span, question.filters, question.limit, cursor=question.cursor, given=question.asked
@@ -79,7 +79,7 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
 
     @router.at("POST", SESSIONS)
     async def sessions(tenant: Name, body: SessionsBody) -> SessionRatings:
-        """Count end-of-session ratings by time and by session length, over all projects of the tenant."""
+        """Count the tenant's end-of-session ratings by time and by session length."""
         return await session_ratings(pool, tenant, body.span(clock.now()), body.bucket)
 
     return router

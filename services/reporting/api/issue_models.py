@@ -1,4 +1,4 @@
-"""Bodies and responses of the HTTP API of issues."""
+"""Request bodies and response models of the HTTP API for issues."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class IssuesQuestion(RequestBody):
 
 
 class IssueBody(RequestBody):
-    """The new state of an issue; omitted fields become empty."""
+    """New state of an issue; omitted fields become empty."""
 
     state: Literal["open", "resolved", "muted"] = Field(
         description="`resolved` becomes `regressed` when rejections return."
@@ -51,7 +51,7 @@ class SplitBody(RequestBody):
 
 
 class TopicShare(ResponseModel):
-    """Share of a topic's answered turns that were rejected, with its 95 % confidence interval (Wilson)."""
+    """Rejection rate of a topic's answered turns, with its 95 % confidence interval (Wilson)."""
 
     turns: Annotated[int, Field(description="Answered turns on the topic, of the newest answers compared.")]
     rejected: Annotated[int, Field(description="Rejected turns of the issue among them.")]
@@ -61,7 +61,7 @@ class TopicShare(ResponseModel):
 
 
 class IssueItem(ResponseModel):
-    """Rejected turns of an agent on one topic."""
+    """An agent's rejected turns on one topic."""
 
     id: Annotated[int, Field(description="Stays the same while the issue grows.")]
     agent_id: Annotated[str, Field(description="The agent.")]
@@ -88,7 +88,7 @@ class IssueList(ResponseModel):
 
 
 class IssueTurnItem(ResponseModel):
-    """Rejected turn of an issue, with the beginnings of its texts (null if unknown)."""
+    """Rejected turn of an issue, with the beginning of each of its texts (null if unknown)."""
 
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
@@ -103,7 +103,7 @@ class IssueTurnItem(ResponseModel):
 
 
 class WellReceivedItem(ResponseModel):
-    """Accepted turn on the topic of an issue, with the beginnings of its texts."""
+    """Accepted turn on the topic of an issue, with the beginning of each of its texts."""
 
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
@@ -114,7 +114,7 @@ class WellReceivedItem(ResponseModel):
 
 
 class ResolutionFigures(ResponseModel):
-    """Shares rejected before and after the resolution."""
+    """Rejection rates before and after the resolution."""
 
     before: Annotated[TopicShare, Field(description="Turns of earlier versions.")]
     after: Annotated[TopicShare, Field(description="Turns of the resolving version and later ones.")]
@@ -146,7 +146,7 @@ def _time(moment: int | None) -> str | None:
 
 
 def item_of(one: Issue) -> IssueItem:
-    """Return an issue as the API shows it."""
+    """Return the API model of an issue."""
     return IssueItem(
         id=one.id,
         agent_id=one.agent_id,
@@ -168,7 +168,7 @@ def item_of(one: Issue) -> IssueItem:
 
 
 def detail_of(page: IssuePage) -> IssueDetail:
-    """Return an issue with its turns as the API shows it."""
+    """Return the API model of an issue with its turns."""
     proof = page.resolution
     return IssueDetail(
         issue=item_of(page.issue),

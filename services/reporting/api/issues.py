@@ -1,4 +1,4 @@
-"""HTTP API of issues: list them, read one with its turns, and change, merge or split it."""
+"""HTTP API for issues: list issues, and read, change, merge or split an issue."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from servicekit import Clock, RequestRefused, Routes, read_body
 
 ISSUES: Final = PROJECT + "/issues"
 ISSUE: Final = ISSUES + "/{issue:segment}"
-# Not the issue's own path: it is that of a query about a conversation called "issues".
+# Do not use the issue's own path: it would match a query about a conversation called "issues".
 CHANGE, MERGE, SPLIT = ISSUE + "/change", ISSUE + "/merge", ISSUE + "/split"
 PAGE: Final = "/dashboard/issue"
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
@@ -44,12 +44,12 @@ _UNKNOWN: Final = {404: "The project has no such issue, or it was merged."}
 
 
 def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Routes:
-    """Return the routes of issues; `writes` stores what people decide."""
+    """Return the issue routes; people's decisions are stored through the pool `writes`."""
     router = Routes("issues", FAILURES)
 
     @router.at("GET", ISSUES)
     async def issues(tenant: Name, project: Name, question: Annotated[IssuesQuestion, Query()]) -> IssueList:
-        """List issues: rejected turns of an agent grouped by topic, most turns first."""
+        """List issues, most turns first. An issue is a group of an agent's rejected turns on one topic."""
         at = Project(tenant, project)
         states = None if question.state is None else [question.state]
         found = await list_issues(reads, at, clock.now(), question.agent_id, states, question.limit)
@@ -61,7 +61,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
     @router.at("GET", ISSUE, refuses=_UNKNOWN)
     async def issue_of(tenant: Name, project: Name, issue: IssuePath) -> IssueDetail:
-        """Get one issue with its turns and, if it was resolved, the share rejected before and after."""
+        """Get an issue with its turns and, if it was resolved, the rejection rates before and after."""
         found = await find_issue(reads, Project(tenant, project), issue, clock.now())
         if found is None:
             raise _unknown(issue)
@@ -69,7 +69,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
     @router.at("POST", CHANGE, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(IssueBody))
     async def change_issue(tenant: Name, project: Name, issue: IssuePath, request: Request) -> IssueId | Response:
-        """Set the state, the resolving version, the assignee and the note of an issue."""
+        """Set an issue's state, resolving version, assignee and note."""
         body = await _read(request, IssueBody, _plain(IssueBody))
         at, wanted = Project(tenant, project), IssueChange(body.state, body.resolved_in, body.assignee, body.note)
         if not await change(writes, at, issue, wanted, clock.now()):
@@ -78,7 +78,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
     @router.at("POST", MERGE, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(MergeBody))
     async def merge_issue(tenant: Name, project: Name, issue: IssuePath, request: Request) -> IssueId | Response:
-        """Move all turns of an issue to another one of the same agent. Later rejections on its topic join that one."""
+        """Move all turns of an issue to another issue of the same agent. Later rejections on its topic also join that one."""
         body = await _read(request, MergeBody, _plain(MergeBody))
         at = Project(tenant, project)
         if not await merge(writes, at, issue, body.into, clock.now()):
@@ -87,7 +87,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
     @router.at("POST", SPLIT, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(SplitBody))
     async def split_issue(tenant: Name, project: Name, issue: IssuePath, request: Request) -> IssueId | Response:
-        """Move turns of an issue to a new issue, and return its id."""
+        """Move some turns of an issue to a new issue. Return the new issue's id."""
         body = await _read(request, SplitBody, _split_form)
         at = Project(tenant, project)
         made = await split(writes, at, issue, [(one.conversation_id, one.turn_id) for one in body.turns], clock.now())
@@ -99,7 +99,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
 
 def _body(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the description of a body that a page may send as a form as well."""
+    """Return the OpenAPI description of a body that may also be sent as a form."""
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
     definitions = schema.pop("$defs", {})
     for name, one in schema.get("properties", {}).items():
@@ -109,7 +109,7 @@ def _body(model: type[BaseModel]) -> dict[str, Any]:
 
 
 async def _read(request: Request, model: type[Body], form: Callable[[bytes], Body]) -> Body:
-    """Read the body: JSON, or the form of our own page. Raises RequestRefused."""
+    """Return the parsed body: JSON, or a form of our own page. Raises RequestRefused."""
     return await read_body(request, {JSON: model.model_validate_json, FORM: form})
 
 
@@ -118,7 +118,7 @@ def _is_form(request: Request) -> bool:
 
 
 def _plain(model: type[Body]) -> Callable[[bytes], Body]:
-    """Return a reader of forms. Empty fields count as missing."""
+    """Return a function that parses a form body. Empty fields count as missing."""
     return lambda raw: model.model_validate({name: value for name, value in _pairs(raw) if value})
 
 
@@ -132,7 +132,7 @@ def _pairs(raw: bytes) -> list[tuple[str, str]]:
 
 
 def _answer(request: Request, at: Project, issue: int) -> IssueId | Response:
-    """Return the id, or redirect a form to the issue's page."""
+    """Return the issue's id; for a form, redirect to the issue's page."""
     if not _is_form(request):
         return IssueId(id=issue)
     return RedirectResponse(f"{PAGE}?at={quote(at.tenant, safe='')}/{quote(at.project, safe='')}&issue={issue}", 303)

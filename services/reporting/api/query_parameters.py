@@ -33,7 +33,7 @@ class WindowQuestion(RequestBody):
         return self
 
     def span(self, now: int) -> TimeSpan:
-        """Return the window in microseconds, at least one microsecond long."""
+        """Return the window, in microseconds since the epoch; it is at least one microsecond long."""
         end = max(now + 1, (self.start or 0) + 1) if self.end is None else self.end
         start = max(0, end - DEFAULT_DAYS * DAY) if self.start is None else self.start
         return TimeSpan(min(start, max(0, end - 1)), end)
@@ -82,7 +82,7 @@ class FilteredQuestion(WindowQuestion):
 
 
 class CalibrationQuestion(FilteredQuestion):
-    """Time window of machine verdicts, with filters."""
+    """Time window and filters of machine verdicts."""
 
     detector: Label | None = Field(default=None, description="Verdicts of this version of the detector alone.")
     decided_by: DecidedBy | None = Field(default=None, description="Verdicts that this part of the detector decided.")
@@ -97,7 +97,7 @@ class SessionsBody(WindowQuestion):
 
 
 class PagedQuestion(FilteredQuestion):
-    """Query with pages; the first page's window applies to all pages."""
+    """Paged query; the first page's window applies to all pages."""
 
     limit: Annotated[int, Field(ge=1, le=1_000, description="Maximum number of items in the response.")] = 200
     cursor: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = Field(
@@ -106,7 +106,7 @@ class PagedQuestion(FilteredQuestion):
 
     @property
     def asked(self) -> tuple[object, ...]:
-        """Return the values that must be equal in all pages of one query."""
+        """Return the parameters that must be equal in the requests for all pages."""
         return self.start, self.end, asdict(self.filters)
 
 

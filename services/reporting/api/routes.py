@@ -1,4 +1,4 @@
-"""Routers and paths of the HTTP API, as the service's page imports them."""
+"""All routers and paths of the HTTP API, for import by `service.py`."""
 
 from reporting.api.alerts import ALERTS, REMOVALS, RULES, TESTS, alerts_router
 from reporting.api.audit.routes import AUDIT, DRAWS, audit_router

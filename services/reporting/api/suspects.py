@@ -1,4 +1,4 @@
-"""HTTP API of suspect verdicts: reviewers decide if a verdict is spam."""
+"""HTTP API for suspect verdicts: reviewers decide whether a verdict is spam."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Feedback = Annotated[UUID, Path(description="The feedback record.", examples=["
 
 
 class SuspicionBody(RequestBody):
-    """Decision on a verdict; it stands against the rules."""
+    """A reviewer's decision on a verdict, which overrides the rules."""
 
     suspect: bool = Field(description="True if the verdict is spam and must not count; false if it counts.")
     whole_person: bool = Field(
@@ -42,7 +42,7 @@ class Decided(ResponseModel):
 
 
 def suspects_router(writes: asyncpg.Pool, clock: Clock) -> Routes:
-    """Return the route of suspect verdicts; `writes` stores the decisions."""
+    """Return the route for decisions on suspect verdicts, which are stored through the pool `writes`."""
     router = Routes("reporting", FAILURES)
     schema = SuspicionBody.model_json_schema()
     described: dict[str, Any] = {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}}
@@ -51,7 +51,7 @@ def suspects_router(writes: asyncpg.Pool, clock: Clock) -> Routes:
     async def decide_suspicion(
         tenant: Name, project: Name, feedback_id: _Feedback, caller: Caller, request: Request
     ) -> Decided | Response:
-        """Decide that a person's verdict is spam, or is not. The figures follow within seconds."""
+        """Decide whether a person's verdict is spam. The figures follow within seconds."""
         readers: Mapping[str, Callable[[bytes], SuspicionBody]] = {JSON: SuspicionBody.model_validate_json, FORM: _form}
         body = await read_body(request, readers)
         decided = await decide(

@@ -1,4 +1,4 @@
-"""HTTP routes for operators of webhooks: delivery state of each endpoint, and replay."""
+"""HTTP routes for webhook operators: read the delivery state of endpoints, and replay deliveries."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class WebhookStatuses(BaseModel):
 
 
 class Replayed(BaseModel):
-    """Number of deliveries that a replay has made due."""
+    """Number of deliveries that a replay made due."""
 
     due: int = Field(description="Events that will be sent now: all dead and waiting ones.", examples=[3])
 
@@ -50,7 +50,7 @@ def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries
 
     @router.at("GET", WEBHOOKS, summary="Delivery state of the webhook endpoints")
     async def webhook_statuses(tenant: Name) -> WebhookStatuses:
-        """Count waiting and dead events for each endpoint of the tenant."""
+        """Get the numbers of waiting and dead events of each of the tenant's endpoints."""
         counts = await deliveries.counts(tenant)
         found = []
         for endpoint in endpoints:

@@ -1,1 +1,1 @@
-"""Queries of the read models; each takes a pool or a connection and returns plain values."""
+"""Queries on the read models. Each query takes a pool or a connection, and returns plain values."""

@@ -1,7 +1,7 @@
 """Response models of the HTTP API. Times are RFC 3339 in UTC, with microseconds.
 
-Items that a response contains by the hundred are dataclasses. They are built from our own rows, so they need no
-validation, which would take three times as long as the rest of the response.
+Items that may occur hundreds of times in a response are dataclasses. They are built from trusted rows, so they are
+not validated: validation would take three times as long as the rest of the response.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ResponseModel(BaseModel):
 
 @dataclass(slots=True)
 class FeedbackItem:
-    """Effective reaction: a verdict that counts on its turn."""
+    """Effective reaction: a verdict that counts for its turn."""
 
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     ts: Annotated[Time, Field(description="Time of the feedback, RFC 3339.")]
@@ -57,7 +57,7 @@ class ReactionMeta:
 
 @dataclass(slots=True)
 class ReactionItem:
-    """Reaction in the form of its artifact."""
+    """Reaction represented as an artifact."""
 
     reaction: Annotated[ReactionValue, Field(description="The reaction itself.")]
     meta: Annotated[ReactionMeta, Field(description="The context of the reaction.")]
@@ -65,9 +65,9 @@ class ReactionItem:
 
 @dataclass(slots=True)
 class UserText:
-    """People's text in a turn; several messages are joined with an empty line.
+    """Text that people wrote in a turn; several messages are joined with an empty line.
 
-    `user_id` is the first message's sender, null after the person's erasure.
+    `user_id` is the first message's sender; it is null after the person's erasure.
     """
 
     message_id: Annotated[str, Field(description="The message.")]
@@ -78,7 +78,7 @@ class UserText:
 
 @dataclass(slots=True)
 class AgentText:
-    """Agent's text in a turn; `message_id` is the id of the agent's last message."""
+    """Text that the agent wrote in a turn; `message_id` is the id of the agent's last message."""
 
     message_id: Annotated[str, Field(description="The message.")]
     agent_id: Annotated[str | None, Field(description="The agent.")]
@@ -119,7 +119,7 @@ def feedback_item(row: asyncpg.Record) -> FeedbackItem:
 
 
 def reaction_item(row: asyncpg.Record, item: FeedbackItem) -> ReactionItem:
-    """Return the reaction `item` in the form of its artifact."""
+    """Return the reaction `item` as an artifact."""
     return ReactionItem(
         ReactionValue(item.turn_id, item.text, item.confidence, item.ts, item.reaction, item.origin),
         ReactionMeta(item.rn, item.turn_id, row["track_id"], row["user_type"]),
@@ -127,5 +127,5 @@ def reaction_item(row: asyncpg.Record, item: FeedbackItem) -> ReactionItem:
 
 
 def joined(rows: list[Any]) -> str:
-    """Join the messages' texts in the given order, with an empty line between them."""
+    """Return the messages' texts joined in the given order, with an empty line between them."""
     return "\n\n".join(row["content"] for row in rows)

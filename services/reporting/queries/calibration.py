@@ -1,4 +1,4 @@
-"""Agreement of machine verdicts with people's feedback on the same turn."""
+"""Agreement between machine verdicts and people's feedback on the same turns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REACTIONS: Final[tuple[Reaction, ...]] = ("ok", "neutral", "not_ok")
 
 
 class Bin(ResponseModel):
-    """Agreement of machine verdicts in one confidence bin with people's verdicts."""
+    """Agreement between the machine verdicts in one confidence bin and people's verdicts."""
 
     low: Annotated[float, Field(description="Lower bound of the confidence, inclusive, 0 to 1.")]
     high: Annotated[float, Field(description="Upper bound, exclusive; the last bin includes 1.")]
@@ -29,7 +29,7 @@ class Bin(ResponseModel):
 
 
 class Threshold(ResponseModel):
-    """Agreement of the machine verdicts with at least a given confidence."""
+    """Agreement between people's verdicts and the machine verdicts at or above a confidence threshold."""
 
     threshold: Annotated[float, Field(description="Minimum confidence, 0 to 1.")]
     verdicts: Annotated[int, Field(description="Machine verdicts at or above the threshold, judged by people or not.")]
@@ -39,7 +39,7 @@ class Threshold(ResponseModel):
 
 
 class OfDetector(ResponseModel):
-    """Number of verdicts that one part of one detector version decided."""
+    """Number of verdicts decided by one part (rules, learned model or language model) of a detector version."""
 
     detector: Annotated[str | None, Field(description="The detector's version; null for verdicts of release 0.1.0.")]
     decided_by: Annotated[DecidedBy | None, Field(description="The deciding part; null for verdicts of release 0.1.0.")]
@@ -47,7 +47,7 @@ class OfDetector(ResponseModel):
 
 
 class Calibration(ResponseModel):
-    """Agreement of machine verdicts, including overruled ones, with people's verdicts.
+    """Agreement between machine verdicts, including overruled ones, and people's verdicts.
 
     Each pair is a machine verdict and a person's effective reaction, or the effective review, on the same turn.
     """
@@ -72,7 +72,7 @@ class Calibration(ResponseModel):
 
 
 class _BinCounts(NamedTuple):
-    """Machine verdicts of one reaction and bin, with people's verdicts on the same turns and the sum of confidences."""
+    """Counts for one machine reaction and confidence bin: people's verdicts on the same turns, and total confidence."""
 
     machine: Reaction
     bin: int
@@ -85,7 +85,7 @@ class _BinCounts(NamedTuple):
 
 
 async def calibration(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN) -> Calibration:
-    """Compare the machine verdicts of a window with people's verdicts, given at any time."""
+    """Return the agreement between a window's machine verdicts and people's verdicts, which may be of any time."""
     source, values = judgements(at, span, filters)
     rows = await pool.fetch(*SQL.count_judgements.filled(source=source)(**values))
     verdicts = {row["bin"]: int(row["total"]) for row in rows if row["kind"] == "verdict"}

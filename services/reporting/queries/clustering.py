@@ -1,8 +1,9 @@
-"""Intervals of shares and their differences from verdicts that are clustered by person. Pure.
+"""Confidence intervals of proportions and their differences, for verdicts that are clustered by person. Pure.
 
-One person's verdicts resemble each other, so 100 verdicts of one person say less than one each of 100 people. The
-effective sample size divides the number of verdicts by the design effect (Kish): the variance of the share between
-people, compared with that of independent verdicts. Wilson's and Newcombe's intervals take it as the sample size.
+One person's verdicts are correlated, so 100 verdicts from one person are less informative than one verdict from each
+of 100 people. The effective sample size is the number of verdicts divided by the design effect (Kish). The design
+effect is the proportion's variance under clustering, divided by its variance for independent verdicts. Wilson's and
+Newcombe's intervals use the effective sample size.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final, NamedTuple
 from contracts.intervals import Interval, difference, wilson
 
 FEWEST_PEOPLE: Final = 10
-"""Minimum people for an estimated design effect; with fewer, all verdicts of a person count as one."""
+"""Minimum number of people for estimating the design effect from the verdicts; below it, only Kish's size is used."""
 _Z: Final = 1.959964
 _ENOUGH_SHARED: Final = 0.8
 
@@ -28,7 +29,7 @@ class PersonVotes(NamedTuple):
 
 
 def effective_size(people: Sequence[PersonVotes]) -> float:
-    """Return the number of independent verdicts that say as much as those of `people`."""
+    """Return the effective sample size: the number of independent verdicts as informative as those of `people`."""
     total = sum(one.verdicts for one in people)
     if total == 0:
         return 0.0
@@ -36,16 +37,16 @@ def effective_size(people: Sequence[PersonVotes]) -> float:
     same = total * total / sum(one.verdicts**2 for one in people)
     if len(people) < FEWEST_PEOPLE or share in (0.0, 1.0):
         return same
-    # The jackknife's variance of the number of ok verdicts: share * (1 - share) * total if they are independent.
+    # The jackknife variance of the number of ok verdicts. For independent verdicts: share * (1 - share) * total.
     spread = sum(((one.ok - share * one.verdicts) / (1 - one.verdicts / total)) ** 2 for one in people)
-    # Few people estimate it badly: Student's t with Kish's number of people instead of the normal distribution.
+    # With few people the variance estimate is imprecise: use Student's t with Kish's number of people, not the normal.
     wider = 1 + (_Z * _Z + 1) / (4 * max(1.0, same - 1))
     return max(1.0, total / (max(1.0, spread / (share * (1 - share) * total)) * wider**2))
 
 
 @dataclass(frozen=True, slots=True)
 class ClusteredShare:
-    """Share of ok among `votes` verdicts, which say as much as `size` independent ones."""
+    """Proportion of ok among `votes` verdicts, with `size` as the effective sample size."""
 
     ok: int
     votes: int
@@ -62,24 +63,27 @@ class ClusteredShare:
 
     @property
     def sure(self) -> Interval:
-        """Return the 95 % confidence interval of the share."""
+        """Return the proportion's 95 % confidence interval."""
         good, size = self._scaled
         return wilson(good, size) if size else Interval(0.0, 1.0)
 
     def minus(self, other: ClusteredShare) -> Interval:
-        """Return the 95 % confidence interval of this share minus the other (Newcombe)."""
+        """Return the 95 % confidence interval of the difference: this proportion minus the other (Newcombe)."""
         return difference(*self._scaled, *other._scaled)
 
 
 class QuestionKind(NamedTuple):
-    """Verdicts of both sides on one kind of question."""
+    """Both sides' verdicts on one kind of question."""
 
     a: ClusteredShare
     b: ClusteredShare
 
 
 class AdjustedDifference(NamedTuple):
-    """Difference b minus a for one mix of questions, its 95 % interval, and the share of verdicts on shared kinds."""
+    """Difference b minus a, adjusted to the same mix of questions, with its 95 % confidence interval.
+
+    `shared` is the proportion of verdicts on kinds of questions that both sides have.
+    """
 
     difference: float
     sure: Interval
@@ -87,9 +91,10 @@ class AdjustedDifference(NamedTuple):
 
 
 def adjusted(strata: Sequence[QuestionKind]) -> AdjustedDifference | None:
-    """Return the difference with each kind of question weighted by its verdicts on both sides (MOVER, Zou and Donner).
+    """Return the difference, with each kind of question weighted by its number of verdicts on both sides.
 
-    None with fewer than two kinds of questions on both sides, or if they have less than 80 % of the verdicts.
+    The interval is by MOVER (Zou and Donner). None if both sides share fewer than two kinds of questions, or if the
+    shared kinds have less than 80 % of the verdicts.
     """
     everything = sum(one.a.votes + one.b.votes for one in strata)
     both = [one for one in strata if one.a.votes and one.b.votes]

@@ -1,4 +1,4 @@
-"""ValueComparison of two values of a dimension: two versions, models, strategies, arms of an experiment."""
+"""Comparison of two values of a dimension: versions, models, strategies or arms of an experiment."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from reporting.queries.votes import Votes
 from reporting.sql import SQL
 
 SAMPLE: Final = 10_000
-"""Maximum number of a side's newest verdicts by which the clustering is measured."""
+"""Maximum number of a side's newest verdicts from which the design effect is estimated."""
 _SCANNED: Final = 20_000
 _SCANNED_ANSWERS: Final = 5_000
-"""Scanned verdicts of a dimension that is read from the answer."""
+"""Maximum number of verdicts scanned if the dimension must be read from each verdict's answer."""
 MOST_TURNS: Final = 5_000
-"""Maximum number of a side's newest answered turns whose feedback is looked up."""
+"""Maximum number of a side's answered turns, newest first, for which feedback is looked up."""
 _OF_ANSWER: Final = ("agent_id", "agent_version", "model")
-"""Filters that narrow answered turns as well."""
+"""Filters that also apply to answered turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,10 @@ async def compare(
     *,
     brief: bool = False,
 ) -> ValueComparison:
-    """Compare two values by the verdicts of a window. Counts are exact; intervals use the newest verdicts.
+    """Return a comparison of two values by a window's verdicts.
 
-    If `brief`, answered turns and the adjustment for the mix of questions are left out.
+    Counts are exact. The clustering of verdicts by person, which widens the intervals, is estimated from the newest
+    verdicts. If `brief`, answered turns and the adjustment for the mix of questions are left out.
     """
     found = {one.value: one for one in await value_votes(pool, at, span, filters, by, values)}
     sides = [
@@ -88,7 +89,7 @@ async def compare(
 async def _side(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, votes: ValueVotes, brief: bool
 ) -> _Side:
-    # The newest rows with the value are found soonest from the last of them on.
+    # Scan backwards from the value's last verdict, so that its newest rows are found first.
     until = TimeSpan(span.start, min(span.end, votes.last_at + DAY) if votes.last_at else span.end)
     people = await _people(pool, at, until, filters, by, votes)
     answered = None if brief else await _answered(pool, at, span, filters, by, votes.value)
@@ -142,9 +143,9 @@ async def _answered(
 async def _strata(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, sides: list[_Side]
 ) -> dict[Origin, list[QuestionKind]]:
-    """Return the verdicts of both sides by intent; those without intent are the last stratum.
+    """Return both sides' verdicts by origin, stratified by intent. The last stratum has the verdicts without an intent.
 
-    Only roll-ups of agent, version and model can be divided by intent.
+    Empty unless the dimension is agent, version or model: only these roll-ups can be divided by intent.
     """
     if not by.rolled:
         return {}
@@ -165,7 +166,7 @@ def _strata_of(origin: Origin, by_intent: dict[str, dict[str, Votes]], sides: li
     counts = [[found.get(side.votes.value, Votes()) for side in sides] for found in by_intent.values()]
     strata = [[(one.ok, one.total) for one in pair] for pair in counts]
     rest = []
-    for at, whole in enumerate(wholes):  # read by another statement, so it may lack verdicts of this moment
+    for at, whole in enumerate(wholes):  # read by another statement, so it may lack the latest verdicts
         total = max(0, whole.votes - sum(pair[at].total for pair in counts))
         rest.append((min(total, max(0, whole.ok - sum(pair[at].ok for pair in counts))), total))
     return [
@@ -176,7 +177,7 @@ def _strata_of(origin: Origin, by_intent: dict[str, dict[str, Votes]], sides: li
 
 
 def _part(ok: int, total: int, whole: ClusteredShare) -> ClusteredShare:
-    """Return the share of a part of the verdicts, clustered as the whole is."""
+    """Return the proportion for a part of the verdicts, with the design effect of the whole."""
     return ClusteredShare(ok, total, total * whole.size / whole.votes if whole.votes else 0.0)
 
 

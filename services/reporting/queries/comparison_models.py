@@ -12,7 +12,7 @@ DifferenceVerdict = Literal["higher", "lower", "unclear"]
 
 
 class ComparedShare(ResponseModel):
-    """Verdicts of people, or of the machine, on one side."""
+    """People's or the machine's verdicts on one side of a comparison."""
 
     ok: Annotated[int, Field(description="Satisfied.")]
     neutral: Annotated[int, Field(description="Neither.")]
@@ -27,7 +27,7 @@ class ComparedShare(ResponseModel):
 
 
 class AnsweredTurns(ResponseModel):
-    """AnsweredTurns turns of the window, and how many of them have feedback by now."""
+    """Number of the window's answered turns, and the number of those that have feedback so far."""
 
     turns: Annotated[int, Field(description="AnsweredTurns turns, at most the 5,000 newest.")]
     complete: Annotated[bool, Field(description="True if these are all answered turns of the window.")]
@@ -50,7 +50,7 @@ class ComparedSide(ResponseModel):
 
 
 class SatisfactionDifference(ResponseModel):
-    """Satisfaction of b minus that of a."""
+    """Difference in satisfaction: b minus a."""
 
     difference: Annotated[float | None, Field(description="-1 to 1; null if a side has no verdicts.")]
     low: Annotated[float, Field(description="Lower bound of the 95 % confidence interval (Newcombe).")]
@@ -69,7 +69,7 @@ class SatisfactionDifference(ResponseModel):
 
 
 class ValueComparison(ResponseModel):
-    """Two values of a dimension side by side. People's verdicts and the machine's are never added up."""
+    """Comparison of two values of a dimension. People's and the machine's verdicts are counted separately."""
 
     tenant: Annotated[str, Field(description="As in the path.")]
     project: Annotated[str, Field(description="As in the path.")]

@@ -21,14 +21,14 @@ Position = TypeVar("Position", bound=Sequence[Any])
 
 
 class BadCursor(RequestRefused):
-    """Malformed cursor, or cursor of a query with another listing, window or filter."""
+    """Error for a cursor that is malformed, or that belongs to another listing, window or filter."""
 
     def __init__(self) -> None:
         super().__init__(400, "cursor: not a cursor of this query")
 
 
 def question(*parts: Any) -> str:
-    """Return a fingerprint of a query's `parts`: 16 hex digits, the same for the same parts."""
+    """Return a fingerprint of a query's `parts`: 16 hex digits, equal for equal parts."""
     return hashlib.sha256(json.dumps(parts, separators=(",", ":"), default=str).encode()).hexdigest()[:16]
 
 
@@ -53,6 +53,6 @@ def decode(text: str, asked: str, shape: TypeAdapter[Position]) -> Position:
 
 
 SnapshotText = Annotated[str, Field(pattern=r"^[0-9A-F.]{1,40}/[0-9]{1,19}:[0-9]{1,19}:[0-9,]{0,5000}$")]
-"""Text form of `snapshots.Snapshot`: a database server and one of its snapshots."""
+"""Text representation of `snapshots.Snapshot`: a database server and one of its snapshots."""
 TIMED: Final = TypeAdapter(tuple[Moment, Id, SnapshotText])
 """Position in results ordered by time, then id, with a snapshot."""

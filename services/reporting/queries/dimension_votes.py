@@ -17,23 +17,26 @@ from reporting.sql import SQL
 
 
 def source_of(by: Dimension, at: Project, span: TimeSpan, filters: Filters) -> CountSource:
-    """Return the source of the window's verdicts that has the dimension's values."""
+    """Return the source of the window's verdicts, whose rows have a value of the dimension."""
     return votes(at, span, filters) if by.rolled else dimensions(at, span, filters)
 
 
 def value_of(by: Dimension) -> str:
-    """Return the SQL expression of the value in a row `e` of `source_of`."""
+    """Return the SQL expression for the dimension's value in a row `e` of `source_of`."""
     return f"e.{by.rolled}" if by.rolled else "e.reason"
 
 
 def narrowed_to(by: Dimension, *, to_values: bool) -> tuple[str, dict[str, Any]]:
-    """Return the condition on rows of `source_of`, and its values without those of `:compared`."""
+    """Return the SQL condition on rows `e` of `source_of`, and its parameters by name.
+
+    If `to_values` is set, the condition has a parameter `:compared`, which the caller must add.
+    """
     of_kind, values = ("true", {}) if by.rolled else ("e.kind = :kind::text", {"kind": by.name})
     return of_kind + (f" and {value_of(by)} = any(:compared::text[])" if to_values else ""), values
 
 
 def feedback_holds(by: Dimension) -> tuple[str, dict[str, Any]]:
-    """Return the condition on a feedback row `e` that it has the value `:value`."""
+    """Return the SQL condition that a feedback row `e` has the value `:value`, and the other parameters by name."""
     column = by.rolled or by.of_feedback
     if column:
         return f"e.{column} = :value::text", {}
@@ -44,7 +47,10 @@ def feedback_holds(by: Dimension) -> tuple[str, dict[str, Any]]:
 
 
 def answer_holds(by: Dimension) -> tuple[str, dict[str, Any]] | None:
-    """Return the condition on an answer `e` that it has the value `:value`; None if answers have no such value."""
+    """Return the SQL condition that an answer `e` has the value `:value`, and the other parameters by name.
+
+    None if answers do not have this dimension.
+    """
     if by.is_attribute:
         return "e.attributes ->> :attribute::text = :value::text", {"attribute": by.name[len(ATTRIBUTES) :]}
     return None if by.of_answer is None else (f"e.{by.of_answer} = :value::text", {})
@@ -52,9 +58,9 @@ def answer_holds(by: Dimension) -> tuple[str, dict[str, Any]] | None:
 
 @dataclass(frozen=True, slots=True)
 class ValueVotes:
-    """Verdicts on answers with one value of a dimension, never added up.
+    """Verdicts on answers with one value of a dimension. People's and the machine's verdicts are counted separately.
 
-    Times are in microseconds, of the hour or day of the first and the last verdict.
+    `first_at` and `last_at` are the start of the first and last verdict's hour or day, in microseconds.
     """
 
     value: str
@@ -75,7 +81,7 @@ async def value_votes(
     by: Dimension,
     values: Sequence[str] | None = None,
 ) -> list[ValueVotes]:
-    """Count the verdicts by value, most verdicts first: of `values`, or of up to 200."""
+    """Return the verdict counts by value, most verdicts first, for `values` or otherwise for at most 200 values."""
     source = source_of(by, at, span, filters)
     narrowed, named = narrowed_to(by, to_values=values is not None)
     if values is not None:
@@ -88,7 +94,7 @@ async def value_votes(
 
 
 async def known_dimensions(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[Dimension]:
-    """Return the dimensions that verdicts in the window may have, those of every agent first."""
+    """Return version, model and agent, then the other dimensions that verdicts in the window have."""
     source = dimensions(at, span, filters)
     kinds = {row["kind"] for row in await pool.fetch(*SQL.count_kinds.filled(source=source.sql)(**source.values))}
     always = [one for one in KNOWN.values() if one.rolled or one.name in kinds]
@@ -98,7 +104,10 @@ async def known_dimensions(pool: asyncpg.Pool, at: Project, span: TimeSpan, filt
 async def filter_choices(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, agent_id: str | None
 ) -> list[tuple[Dimension, list[str]]]:
-    """Return each dimension of the window's verdicts, by whole days, with at most 100 of its values, by name."""
+    """Return the dimensions of the window's verdicts, each with at most 100 of its values, sorted.
+
+    The days at the window's edges may be included as a whole.
+    """
     filters, found = Filters(agent_id=agent_id), dict[str, list[str]]()
     given = {} if agent_id is None else {"agent_id": agent_id}
     statement = SQL.list_choices.filled(**choices_slots(agent_id))
@@ -112,14 +121,14 @@ async def filter_choices(
 
 
 def choices_slots(agent_id: str | None) -> dict[str, str]:
-    """Return SQL for the slots of the list of values."""
+    """Return the SQL fragments for the slots of the statement `list_choices`."""
     of_agent = "" if agent_id is None else " and {row}.agent_id = :agent_id::text"
     stale = SQL.part("stale_rows", view="effective", narrowed=of_agent.format(row="e"))
     return {"stale": SQL.part("dimensions", rows=stale), "of_agent": of_agent.format(row="r")}
 
 
 async def first_verdicts(pool: asyncpg.Pool, at: Project, agent_id: str) -> dict[str, int]:
-    """Return the time of the first verdict on each version of an agent, in microseconds, to the hour."""
+    """Return the hour of the first verdict on each version of an agent, in microseconds, by version."""
     source = votes(at, ALWAYS, Filters(agent_id=agent_id), by_days=False)
     rows = await pool.fetch(*SQL.first_verdicts.filled(source=source.sql)(**source.values))
     return {row["agent_version"]: row["first_at"] for row in rows}

@@ -1,6 +1,6 @@
-"""Dimensions by which verdicts are compared: of the agent, of the answer, of the person, and the answer's attributes.
+"""Dimensions for comparing verdicts: properties of the agent, the answer and the person, and answer attributes.
 
-Agent, version and model are columns of every roll-up; the other dimensions have roll-ups of their own. Pure.
+Agent, version and model are columns of every roll-up. The other dimensions have separate roll-ups. Pure.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Annotated, Final
 from pydantic import StringConstraints
 
 ATTRIBUTES: Final = "attributes."
-"""Prefix of the dimensions that are attributes of the answer."""
+"""Name prefix of dimensions that are answer attributes."""
 DimensionName = Annotated[
     str,
     StringConstraints(
@@ -22,23 +22,23 @@ DimensionName = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """Dimension of verdicts. The columns are None if the table lacks one."""
+    """Dimension of verdicts. A column name is None if the table has no column for the dimension."""
 
     name: str
     label: str
     rolled: str | None = None
-    """Column of every roll-up, and of feedback."""
+    """Column name in the roll-up table and in the feedback table."""
     of_feedback: str | None = None
-    """Column of feedback."""
+    """Column name in the feedback table only."""
     of_answer: str | None = None
-    """Column of messages; None if the dimension is not one of the answer."""
+    """Column name in the message table."""
 
     @property
     def is_attribute(self) -> bool:
         return self.name.startswith(ATTRIBUTES)
 
     def cases(self, value: str) -> dict[str, str]:
-        """Return the parameters of pages that list the feedback with a value."""
+        """Return the URL parameters of pages that list the feedback with this value."""
         return {self.name: value}
 
 
@@ -58,5 +58,5 @@ KNOWN: Final = {
 
 
 def dimension(name: str) -> Dimension:
-    """Return the dimension of a valid name."""
+    """Return the dimension with this name; an unknown name is taken as an answer attribute."""
     return KNOWN.get(name) or Dimension(name, name.removeprefix(ATTRIBUTES).replace("_", " ").capitalize())

@@ -1,4 +1,4 @@
-"""Number of the feedback records that a list shows."""
+"""Total number of feedback records in a list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reporting.queries.selection import Filters, Project, TimeSpan, where
 from reporting.sql import SQL
 
 COUNTED: Final = 1_000
-"""Maximum number of records that are counted one by one."""
+"""Maximum number of records that are counted without roll-ups."""
 
 
 class FoundCount(NamedTuple):
@@ -25,7 +25,10 @@ class FoundCount(NamedTuple):
 
 
 async def count_found(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> FoundCount | None:
-    """Count the matching records, by roll-ups if possible, otherwise up to 1,000; None for a search that scans them."""
+    """Return the number of matching records; None if the filters require a scan.
+
+    Roll-ups give the exact number of verdicts if they cover the filters. Other records are counted up to COUNTED.
+    """
     filters = await looked_up(pool, at, filters)
     if filters.scans:
         return None

@@ -1,4 +1,4 @@
-"""Function words: they say nothing about the topic of a question. Pure."""
+"""Function words (stop words), which do not indicate a question's topic. Pure."""
 
 from __future__ import annotations
 
@@ -34,4 +34,4 @@ _BY_LANGUAGE: Final = {
     ),
 }
 FUNCTION_WORDS: Final = frozenset(word for words in _BY_LANGUAGE.values() for word in words.split())
-"""Words of at least three letters."""
+"""Function words of all languages, each of at least three letters."""

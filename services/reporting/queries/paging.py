@@ -1,4 +1,4 @@
-"""Size limits of a response, and the function that ends a page at them. Pure."""
+"""Size limits of a response, and the function that cuts a page at these limits. Pure."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
 PAGE_BYTES: Final = 2 * 1024 * 1024
-"""Maximum bytes of text in one page; a page always has at least one item."""
+"""Maximum size of one page's text, in bytes; a page always has at least one item."""
 ITEM_BYTES: Final = 1024 * 1024
-"""Maximum bytes of text of one item (a turn or a conversation). An item over the limit is truncated and marked."""
+"""Maximum size of one item's text, in bytes. A larger item (turn or conversation) is truncated and marked."""
 OVERHEAD: Final = 600
-"""Bytes of a feedback record in a response, apart from its text."""
+"""Assumed size of a feedback record in a response without its text, in bytes."""
 
 Row = TypeVar("Row")
 
 
 def page_of(rows: Sequence[Row], sizes: Iterable[int], limit: int) -> tuple[Sequence[Row], bool]:
-    """Return the rows that fit in one page, and True if rows remain.
+    """Return the rows that fit in one page, and a flag that is True if rows remain.
 
-    `rows` should contain one row more than `limit`, if there are that many. `sizes` are the rows' bytes of text, each
-    at most PAGE_BYTES in the response.
+    `rows` should contain one row more than `limit`, if there are that many. `sizes` are the sizes of the rows' texts
+    in the response, in bytes, each at most PAGE_BYTES.
     """
     taken, used = 0, 0
     for whole in sizes:

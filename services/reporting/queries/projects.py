@@ -1,4 +1,4 @@
-"""Queries for the list of projects, a project's agents and its first reaction."""
+"""Queries for the project list, and for a project's agents and first reaction."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ MOST_PROJECTS: Final = 500
 
 
 async def projects(pool: asyncpg.Pool, tenant: str | None = None, names: Sequence[str] | None = None) -> list[Project]:
-    """List at most 500 projects of `tenant` with these `names` (None for any), most recently written first."""
+    """Return at most 500 projects, most recently written first.
+
+    If given, `tenant` and `names` limit the list to this tenant's projects and to projects with these names.
+    """
     rows = await pool.fetch(*SQL.list_projects(tenant=tenant, projects=names, limit=MOST_PROJECTS))
     return [Project(row["tenant"], row["project"]) for row in rows]
 
 
 async def is_known(pool: asyncpg.Pool, at: Project) -> bool:
-    """Return True if the project has any message or feedback record."""
+    """Return True if the project has at least one message or feedback record."""
     known: bool = await pool.fetchval(*SQL.is_known_project(**at._asdict()))
     return known
 
@@ -32,6 +35,6 @@ async def first_reaction(pool: asyncpg.Pool, at: Project) -> int | None:
 
 
 async def agent_ids(pool: asyncpg.Pool, at: Project, most: int = 500) -> list[str]:
-    """List the project's agents with live feedback, sorted by id."""
+    """Return the ids of the project's agents that have live feedback, sorted."""
     rows = await pool.fetch(*SQL.list_agents(**at._asdict(), limit=most))
     return [row["agent_id"] for row in rows]

@@ -1,4 +1,4 @@
-"""Ranking of agents, worst first, by people's verdicts and the machine's, which are never added up."""
+"""Ranking of agents, worst first, by either people's or the machine's verdicts. The two are never added up."""
 
 from __future__ import annotations
 
@@ -19,21 +19,24 @@ from reporting.queries.votes import Votes
 from reporting.sql import SQL
 
 ENOUGH_VOTES: Final = 10
-"""Minimum verdicts of one side, people or the machine, by which an agent is ranked."""
+"""Minimum number of verdicts of one side (people or the machine) for an agent to be ranked by that side."""
 MOST_AGENTS: Final = 1_000
 JudgedBy = Literal["people", "machine"]
 
 
 @dataclass(frozen=True, slots=True)
 class AgentEvidence:
-    """Verdicts on an agent. `machine` includes the reviews that replace the machine's verdicts."""
+    """Verdicts on an agent. `machine` includes the reviews that replace machine verdicts."""
 
     agent_id: str
     people: Votes
     machine: Votes
 
     def judged_by(self, least: int = ENOUGH_VOTES) -> JudgedBy | None:
-        """Return the side that ranks the agent: of those with `least` verdicts, the one with the lower upper bound."""
+        """Return the side that ranks the agent, or None if neither side has at least `least` verdicts.
+
+        If both sides have enough verdicts, it is the side with the lower upper confidence bound of satisfaction.
+        """
         enough: list[JudgedBy] = [side for side in _SIDES if self.of(side).total >= least]
         if not enough:
             return None
@@ -41,7 +44,7 @@ class AgentEvidence:
         return side
 
     def shown(self, least: int = ENOUGH_VOTES) -> JudgedBy:
-        """Return the side that ranks the agent; if neither has enough verdicts, the side with the lower upper bound."""
+        """Return the side that ranks the agent; if there is none, the side with the lower upper confidence bound."""
         side = self.judged_by(least)
         lower: JudgedBy = min(_SIDES, key=self._upper)
         return lower if side is None else side
@@ -53,9 +56,9 @@ class AgentEvidence:
         return self.people if side == "people" else self.machine
 
     def rank(self, least: int = ENOUGH_VOTES) -> Rank:
-        """Return the sort key: the upper bound of the interval of the side that ranks it, lowest first.
+        """Return the sort key: the upper confidence bound of satisfaction on the ranking side, lowest first.
 
-        Agents without enough verdicts of either side follow.
+        Agents without enough verdicts on either side come last.
         """
         counted = self.of(self.shown(least))
         return self.judged_by(least) is None, counted.sure.high, -counted.total, self.agent_id
@@ -66,7 +69,7 @@ _SIDES: Final[tuple[JudgedBy, ...]] = ("people", "machine")
 
 
 class JudgedShare(ResponseModel):
-    """Verdicts of one side, with the 95 % confidence interval of satisfaction (Wilson)."""
+    """Verdicts of one side, with the 95 % confidence interval of their satisfaction (Wilson)."""
 
     ok: Annotated[int, Field(description="Satisfied.")]
     neutral: Annotated[int, Field(description="Neither.")]
@@ -77,7 +80,7 @@ class JudgedShare(ResponseModel):
 
 
 class RankedAgent(Counts):
-    """Verdicts on an agent. `satisfaction`, `low` and `high` are those of the side that ranks it."""
+    """Verdicts on an agent. `satisfaction`, `low` and `high` are the values of the side that ranks the agent."""
 
     agent_id: Annotated[str, Field(description="The agent.")]
     people: Annotated[JudgedShare, Field(description="People's verdicts.")]
@@ -98,7 +101,10 @@ class RankedAgent(Counts):
 
 
 class Ranking(ResponseModel):
-    """Agents with at least `min_votes` verdicts of one side, lowest upper bound first; then the others, likewise."""
+    """Agents by upper confidence bound of satisfaction, lowest first.
+
+    Agents with fewer than `min_votes` verdicts on each side follow the others, in the same order.
+    """
 
     tenant: Annotated[str, Field(description="As in the path.")]
     project: Annotated[str, Field(description="As in the path.")]
@@ -121,9 +127,10 @@ async def ranking(
     cursor: str | None = None,
     given: tuple[object, ...] = (),
 ) -> Ranking:
-    """Rank agents by the upper bound of their satisfaction, lowest first, so that a few votes do not put one first.
+    """Return one page of agents, ranked by the upper confidence bound of their satisfaction, lowest first.
 
-    `given` are the query's parameters, to which the cursor is bound. The first page's window applies to all pages.
+    The upper bound keeps an agent with few verdicts from being ranked worst. `given` are the query's parameters, to
+    which the cursor is bound. The first page's window applies to all pages.
     Raises BadCursor if the cursor belongs to another query.
     """
     asked = question("agents", *at, *given)

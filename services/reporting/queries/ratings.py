@@ -1,4 +1,4 @@
-"""Ratings by scale: those of answers, which are verdicts as well, and those on a project's own scales."""
+"""Ratings by scale: ratings of the answer, which are also verdicts, and ratings on a project's own scales."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ScaleFigures(ResponseModel):
 
 
 async def ratings(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[ScaleFigures]:
-    """Return the ratings of a window by scale, those of the answer first; at most 100 scales."""
+    """Return the number and mean of a window's ratings for at most 100 scales, ratings of the answer first."""
     views = [
         *([filters.view] if filters.has_verdicts else ()),
         *(["live_replies"] if filters.has_non_verdicts else ()),

@@ -18,7 +18,7 @@ from reporting.sql import SQL
 
 
 class Reason(Counts):
-    """Number of effective feedback records with a reason; a record with several tags counts for each."""
+    """Number of effective feedback records with a reason; a record with several tags counts once for each tag."""
 
     reason: Annotated[str, Field(description="The tag, rule or correction type; usable as the search filter `tag`.")]
     kind: Annotated[
@@ -54,9 +54,10 @@ async def reasons(
     cursor: str | None = None,
     given: tuple[object, ...] = (),
 ) -> Reasons:
-    """Count the reasons in a time window; without `rules`, only people's tags and the machine's correction types.
+    """Return one page of the reasons in a time window, with their counts.
 
-    `given` are the query's parameters, to which the cursor is bound. The first page's window applies to all pages.
+    Without `rules`, only people's tags and the machine's correction types are counted. `given` are the query's
+    parameters, to which the cursor is bound. The first page's window applies to all pages.
     Raises BadCursor if the cursor belongs to another query.
     """
     asked = question("reasons", *at, *given)

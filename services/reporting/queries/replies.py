@@ -1,4 +1,4 @@
-"""Number of replies to answers: engagement, counted apart from verdicts and part of no share."""
+"""Count of replies to answers. Replies measure engagement: they are not verdicts and affect no rate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reporting.sql import SQL
 
 
 async def reply_count(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> int:
-    """Count the replies of a window; 0 if the filters select only verdicts."""
+    """Return the number of replies in a window; 0 if the filters select only verdicts."""
     if not filters.has_non_verdicts:
         return 0
     condition, values = where(at, span, replace(filters, feedback_type=None))

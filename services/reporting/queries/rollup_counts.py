@@ -1,7 +1,7 @@
 """Counts of verdicts in a time window, from roll-ups if they are valid, otherwise from the feedback rows.
 
-Both sources give the same numbers. Whole days and hours come from `rollups`. The window's edges, hours in which a step
-begins, and stale hours come from the view. A single statement reads everything, in one snapshot.
+Both sources give the same numbers. Whole days and hours come from `rollups`. The view supplies the window's edges, the
+hours in which a time step begins, and stale hours. A single statement reads everything, in one snapshot.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from reporting.sql import SQL
 
 _ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origins")
 _LONG: Final = 14 * DAY
-"""Minimum length of a window that is counted by days; its sparklines have daily steps."""
+"""Minimum length of a window that is counted by days, in microseconds; its sparklines have daily steps."""
 _Kind = Literal["votes", "reasons", "judgements", "dimensions"]
-"""Fragment that selects single rows."""
+"""Name of the SQL fragment that selects feedback rows."""
 _VIEWS: Final = {"judgements": "effective_or_overruled"}
-"""View of a kind's rows, if it is not the one of the filters."""
+"""Views by kind, for kinds that do not read the filters' view."""
 
 
 class _Grains(NamedTuple):
-    """Grains of the roll-ups to read; if `days` is None, by hours only."""
+    """Grains of the roll-ups to read; only hours are read if `days` is None."""
 
     hours: str
     days: str | None
 
 
 class CountSource(NamedTuple):
-    """Subselect for a `from` clause, and its values by name.
+    """Subselect for a `from` clause, and its parameters by name.
 
     Its columns are `at`, `origin`, `agent_id`, `agent_version`, `model`, the counts `ok`, `neutral` and `not_ok`, and
-    `confidence`, a sum. `at` is the time of the feedback, or the start of its hour or day, in microseconds. Sources of
-    reasons, dimensions and judgements also have `kind` and `reason`.
+    the sum `confidence`. `at` is the time of the feedback, or the start of its hour or day, in microseconds. Sources
+    of reasons, dimensions and judgements also have the columns `kind` and `reason`.
     """
 
     sql: str
@@ -49,7 +49,7 @@ def votes(at: Project, span: TimeSpan, filters: Filters, *, by_days: bool = True
 
 
 def steps(at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]) -> CountSource:
-    """Return the source of the window's verdicts by hours, or by single rows in hours that contain one of `starts`.
+    """Return the source of the window's verdicts by hours; hours that contain one of `starts` are given row by row.
 
     The agent columns are null unless the filters select an agent, a version or a model.
     """
@@ -71,7 +71,7 @@ def judgements(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
     """Return the source of machine verdicts in the window by confidence bin, with people's verdicts on the same turns.
 
     Rows of machine verdicts, including overruled ones, have the `kind` "verdict". Rows of people's verdicts have the
-    machine's verdict as `kind` and the machine's `confidence`. `reason` is the number of the bin.
+    machine's verdict as `kind` and the machine's `confidence`. `reason` is the bin number.
     """
     return _source(at, span, filters, "judgements", _Grains("judgement hour", "judgement day"))
 
@@ -119,7 +119,7 @@ def _source(
 
 
 def is_rolled(filters: Filters) -> bool:
-    """Return True if roll-ups count the verdicts that match these filters."""
+    """Return True if roll-ups can count the verdicts that match these filters."""
     return _may_be_rolled(filters, "votes")
 
 

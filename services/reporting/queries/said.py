@@ -1,4 +1,4 @@
-"""Lookup of searched words in feedback, and in the question and the answer that it is about."""
+"""Index lookup of search words in feedback records, and in their questions and answers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from reporting.queries.words import patterns
 from reporting.sql import SQL
 
 MOST: Final = 3_000
-"""Maximum number of texts that a search collects from an index. Of more frequent words, each page scans records."""
+"""Maximum number of texts that a search collects from an index. If more texts match, each page scans records."""
 
 
 async def looked_up(pool: asyncpg.Pool, at: Project, filters: Filters) -> Filters:
-    """Return `filters` with the records that contain the words instead of the words, unless these are too frequent."""
+    """Return `filters` with `words` replaced by `among`, the ids of the records that contain them.
+
+    Return `filters` unchanged if at least MOST texts contain the words.
+    """
     if filters.words is None:
         return filters
     wanted = patterns(filters.words)

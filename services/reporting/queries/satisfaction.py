@@ -1,4 +1,4 @@
-"""Satisfaction over time, by agent, by version and by origin, and the ranking of agents."""
+"""Satisfaction summary of a time window: by time, agent, agent version and origin."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NamedFigures(Figures):
 
 
 class Summary(ResponseModel):
-    """Satisfaction in a time window. Lists are sorted by most feedback and have at most 1,000 names each."""
+    """Satisfaction in a time window. Each list has at most 1,000 names, those with most feedback first."""
 
     tenant: Annotated[str, Field(description="As in the path.")]
     project: Annotated[str, Field(description="As in the path.")]

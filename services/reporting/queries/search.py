@@ -90,8 +90,8 @@ class FoundFeedback(ResponseModel):
 class FoundFeedbacks(ResponseModel):
     """One page of feedback records, newest first, at most 2 MiB of text.
 
-    With the filter `text`, a page scans at most 10,000 records, and with `words` that more than 3,000 texts contain at
-    most 1,000: it may be empty and still have a `next_cursor`.
+    With the filter `text`, a page scans at most 10,000 records. With `words` that more than 3,000 texts contain, it
+    scans at most 1,000. Therefore a page may be empty and still have a `next_cursor`.
     """
 
     items: Annotated[list[FoundFeedback], Field(description="Feedback records, newest first.")]
@@ -100,9 +100,9 @@ class FoundFeedbacks(ResponseModel):
 
 _POSITION: Final = TypeAdapter(tuple[Moment, UUID])
 SCANNED_LIMIT: Final = 10_000
-"""Maximum number of records that one page scans for a text, which has no index. The cursor continues after the scan."""
+"""Maximum number of records that one page scans for a text, which has no index. The next page continues the scan."""
 _SCANNED_WITH_MESSAGES: Final = 1_000
-"""That number if question and answer of each record are read as well."""
+"""Maximum number of records that one page scans if it also reads each record's question and answer."""
 _CONTAINS: Final = "e.text ilike :pattern or e.correction ilike :pattern"
 _AT_ONCE: Final = 10
 _OLDER: Final = " and e.occurred_at <= :after and (e.occurred_at, e.feedback_id) < (:after, :after_id)"
@@ -122,7 +122,7 @@ async def search(
 async def found(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, limit: int, cursor: str | None = None
 ) -> tuple[Sequence[asyncpg.Record], str | None]:
-    """Return one page of rows, newest first, and the next page's cursor.
+    """Return one page of rows, newest first, and the next page's cursor (None on the last page).
 
     Raises BadCursor if the cursor belongs to another query.
     """
@@ -139,7 +139,7 @@ async def found(
 
 
 async def every(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> AsyncIterator[asyncpg.Record]:
-    """Yield all matching rows, page by page: a slow reader holds no connection, and memory is bounded."""
+    """Yield all matching rows. They are read page by page, so a slow reader holds no connection and little memory."""
     cursor: str | None = None
     while True:
         rows, cursor = await found(pool, at, span, filters, 500, cursor)
@@ -152,7 +152,7 @@ async def every(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filter
 async def neighbours(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, place: Place
 ) -> tuple[asyncpg.Record | None, asyncpg.Record | None]:
-    """Return the next newer and the next older feedback record in the list; None at an end."""
+    """Return the feedback record's newer and older neighbour in the list; None at either end of the list."""
     filters = await looked_up(pool, at, filters)
     newer = await pool.fetchrow(*_statement(at, span, filters, 1, place, newer=True))
     older = await pool.fetchrow(*_statement(at, span, filters, 1, place))
@@ -169,9 +169,10 @@ async def following(
     *,
     newer: bool = False,
 ) -> asyncpg.Record | None:
-    """Return the first record beyond `place` that is not about `turn`, older or newer; None at the end.
+    """Return the first record after `place` in the list that is not about `turn`, or None at the end of the list.
 
-    `turn` is a conversation id and a turn id. Without a place the list begins with the newest record.
+    The list runs from new to old, or from old to new if `newer` is set. Without a `place`, the search begins at the
+    newest record. `turn` is a conversation id and a turn id.
     """
     filters = await looked_up(pool, at, filters)
     while True:
@@ -185,7 +186,7 @@ async def following(
 
 
 async def with_answers(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.Record]) -> list[dict[str, Any]]:
-    """Add to each row the first 280 characters of the `answer` that it is about; None if unknown."""
+    """Return the rows, each with the first 280 characters of its `answer` (None if the answer is unknown)."""
     found_answers = await pool.fetch(*SQL.answers_of_found(**at._asdict(), ids=[row["feedback_id"] for row in rows]))
     answers = {row["feedback_id"]: row["answer"] for row in found_answers}
     return [{**row, "answer": answers.get(row["feedback_id"])} for row in rows]
@@ -251,12 +252,12 @@ def scanned_by(filters: Filters) -> int:
 
 
 def _joined(parts: Sequence[str], order: str, limit: str) -> str:
-    """Return SQL for the first rows of all parts, which are in the same order; `limit` is the name of a value."""
+    """Return SQL for the first rows of all parts in the given order; `limit` is the name of a query parameter."""
     return parts[0] if len(parts) == 1 else f"{' union all '.join(parts)} order by {order} limit :{limit}"
 
 
 def sources_of(filters: Filters) -> dict[FeedbackTable, str]:
-    """Return the tables with records that may match the filters, each with the view of those that are listed."""
+    """Return the tables with records that may match the filters, each with the view of its listed records."""
     found: dict[FeedbackTable, str] = {}
     if filters.has_verdicts:
         found["feedbacks"] = filters.view

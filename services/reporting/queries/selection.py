@@ -1,4 +1,4 @@
-"""Selection of rows: a project, a conversation, a time span, and filters. Pure."""
+"""Row selection by project, conversation, time window and filters. Pure."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ Bucket = Literal["hour", "day", "week"]
 HOUR: Final = 60 * MINUTE
 WIDTHS: Final[dict[Bucket, int]] = {"hour": HOUR, "day": DAY, "week": 7 * DAY}
 SHIFTS: Final[dict[Bucket, int]] = {"hour": 0, "day": 0, "week": 4 * DAY}
-"""Start of the first full bucket, from the epoch: weeks begin on Monday, and the epoch was a Thursday."""
+"""Offset of the first full bucket from the epoch, in microseconds. Weeks begin on Monday; the epoch was a Thursday."""
 FoundType = FeedbackType | Literal["verdict"]
 """Type of feedback to list; `verdict` is every type except `implicit` and `rating`, which are not verdicts."""
 SuspectReason = Literal["burst", "rate", "reviewer"]
-"""Why a verdict is suspect: by a rule, or by a reviewer's decision."""
+"""Reason why a verdict is suspect: a rule (`burst`, `rate`), or a reviewer's decision."""
 GivenBy = Literal["person", "agent"]
-"""Whoever gave a feedback, or wrote what the machine judged: a person, or an agent (user type `agent`)."""
+"""Author of the feedback or of the message that the machine judged: a person, or an agent (user type `agent`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,14 @@ class Filters:
     """Filters of a query; None matches everything.
 
     `reason` is a tag, or a machine verdict's correction type. `text` is part of a text or correction; case is ignored.
-    `given_by` "agent" selects AI critics: agents that judge other agents. `overruled` adds the machine verdicts that
-    reviews have overruled, with the machine's reaction. `strategy`, `thread` and `attributes`, by name, are those of
-    the answer; all attributes must match. `judged` selects machine verdicts, overruled ones as well, on turns with this
-    verdict of a person or reviewer. `issue` selects the verdicts on the turns of an issue.
-    `unreviewed` selects the verdicts on turns without a review. `suspect` selects suspect verdicts, which count
-    nowhere, instead of those that count.
-    `source` is the record's own (`contracts/sources.py`). `words` must all be in the record's text and correction, in
-    the question or in the answer (`queries/said.py`); `among` has the ids of the only records that may match.
+    `given_by` "agent" selects feedback from AI critics: agents that judge other agents. `overruled` adds the machine
+    verdicts that reviews have overruled, with the machine's reaction. `strategy`, `thread` and `attributes` are
+    properties of the answer; all attributes must match. `judged` selects machine verdicts, including overruled ones,
+    on turns with this verdict of a person or reviewer. `issue` selects the verdicts on an issue's turns.
+    `unreviewed` selects the verdicts on turns without a review. `suspect` selects the suspect verdicts, which no
+    figure counts, instead of the other verdicts. `source` is the record's source (`contracts/sources.py`).
+    The record's text and correction, its question or its answer must contain all `words` (`queries/said.py`). If
+    `among` is given, only records with these ids match.
     """
 
     agent_id: str | None = None
@@ -96,7 +96,7 @@ class Filters:
 
     @property
     def of_dimension(self) -> tuple[str, str, str] | None:
-        """Return field, dimension and value if exactly one dimension with own roll-ups is filtered, otherwise None."""
+        """Return (field, dimension, value) if exactly one filtered dimension has its own roll-ups, otherwise None."""
         given = [
             (field, kind, value) for field, kind in _DIMENSIONS.items() if (value := getattr(self, field)) is not None
         ]
@@ -105,14 +105,14 @@ class Filters:
 
     @property
     def view(self) -> str:
-        """Return the database view of the verdicts that match these filters; figures count nothing else."""
+        """Return the name of the database view with the verdicts that these filters select from."""
         if self.suspect:
             return "suspected"
         return "effective_or_overruled" if self.overruled or self.judged else "effective"
 
     @property
     def scans(self) -> bool:
-        """Return True if records must be read to find those that match: there is no index."""
+        """Return True if a query with these filters must scan records, because no index finds the matches."""
         return self.text is not None or self.words is not None
 
     @property
@@ -122,7 +122,10 @@ class Filters:
 
     @property
     def has_non_verdicts(self) -> bool:
-        """Return True if replies or ratings on own scales may match. They have no verdict, reason or detector."""
+        """Return True if replies, or ratings on the project's own scales, may match.
+
+        These records have no verdict, reason or detector.
+        """
         of_verdicts = (
             *(self.reaction, self.reason, self.detector, self.decided_by, self.overruled, self.issue, self.unreviewed),
             *(self.suspect, self.judged),
@@ -140,9 +143,9 @@ _DIMENSIONS: Final = {
     "user_type": "user_type",
     "strategy": "strategy",
 }
-"""Dimensions with own roll-ups by the filter's field."""
+"""Dimensions that have their own roll-ups, by filter field."""
 BINS: Final = 20
-"""Number of confidence bins of equal width for counts of verdicts."""
+"""Number of equal-width confidence bins in which verdicts are counted."""
 _ANSWER: Final = """exists (
         select from (
             select m.strategy, m.attributes, m.thread from messages m
@@ -152,7 +155,7 @@ _ANSWER: Final = """exists (
                      m.occurred_at desc, m.sequence desc, m.message_id
             limit 1
         ) a where {condition})"""
-"""Condition on the answer that a row is about, chosen as by `answer_of_row` in sql/rollups.sql."""
+"""SQL condition on the row's answer, which is chosen as in `answer_of_row` (sql/rollups.sql)."""
 SAID: Final = """((coalesce(e.text, '') || ' ' || coalesce(e.correction, '')) ~* all(:words::text[]) or exists (
         select from messages m
         where m.conversation_id = e.conversation_id and m.tenant = e.tenant and m.project = e.project
@@ -162,7 +165,7 @@ SAID: Final = """((coalesce(e.text, '') || ' ' || coalesce(e.correction, '')) ~*
             where a.conversation_id = m.conversation_id and a.tenant = m.tenant and a.project = m.project
               and a.sender_type = 'agent' and (a.occurred_at, a.sequence) >= (m.occurred_at, m.sequence)
             order by a.occurred_at, a.sequence limit 1))))"""
-"""Condition that all words are in the text of a row, in its question or in its answer."""
+"""SQL condition that a row's text, question or answer contains all words."""
 _CLAUSES: Final = {
     "agent_id": "e.agent_id = :agent_id",
     "agent_version": "e.agent_version = :agent_version",
@@ -204,7 +207,7 @@ _CLAUSES: Final = {
 
 
 def attribute_pairs(attributes: Mapping[str, str] | None) -> tuple[tuple[str, str], ...] | None:
-    """Return attributes as a value of `Filters`: sorted; None without any."""
+    """Return attributes as the sorted pairs that `Filters` expects; None without attributes."""
     return tuple(sorted(attributes.items())) if attributes else None
 
 
@@ -222,19 +225,22 @@ def _as_json(pairs: tuple[tuple[str, str], ...]) -> str:
 
 
 _AS_VALUES: Final[dict[str, Callable[[Any], Any]]] = {"text": substring, "attributes": _as_json, "words": patterns}
-"""Conversions of filters to the values of their clauses."""
+"""Functions that convert a filter's value to the parameter of its SQL clause, by filter field."""
 _CORRECTION: Final = "(e.tags <> '{}' and e.tags @> array[:reason::text] or e.correction_type = :reason::text)"
 _CORRECTIONS: Final = frozenset(get_args(CorrectionType))
 
 
 def where(at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN) -> tuple[str, dict[str, Any]]:
-    """Return the SQL condition on effective reactions `e`, and its values by name."""
+    """Return the SQL condition on effective reactions `e`, and its parameters by name."""
     window, narrowed, values = conditions(at, span, filters)
     return window + narrowed, values
 
 
 def conditions(at: Project, span: TimeSpan, filters: Filters) -> tuple[str, str, dict[str, Any]]:
-    """Return the conditions of `where` in two parts: project and window; filters (empty, or starting with `and`)."""
+    """Return the condition of `where` in two parts, and its parameters by name.
+
+    The first part has the project and the window. The second part has the filters; it is empty or starts with `and`.
+    """
     values: dict[str, Any] = {**at._asdict(), **span._asdict()}
     clauses: list[str] = []
     for name, clause in _CLAUSES.items():

@@ -37,7 +37,7 @@ class RatingsOfLength(Ratings):
 
 
 class SessionRatings(ResponseModel):
-    """Session ratings over all projects of the tenant; a session has no project."""
+    """Session ratings of a tenant. A session belongs to no project."""
 
     tenant: Annotated[str, Field(description="As in the path.")]
     window: Annotated[Window, Field(description="`start` inclusive, `end` exclusive.")]
@@ -50,7 +50,7 @@ class SessionRatings(ResponseModel):
 
 
 async def session_ratings(pool: asyncpg.Pool, tenant: str, span: TimeSpan, bucket: Bucket) -> SessionRatings:
-    """Count the ratings in a time window. Weeks begin on Monday; all buckets are in UTC."""
+    """Return counts of the ratings in a time window. Weeks begin on Monday; all buckets are in UTC."""
     steps = {"shift": SHIFTS[bucket], "width": WIDTHS[bucket], "lengths": list(LENGTHS)}
     rows = await pool.fetch(*SQL.count_sessions(tenant=tenant, **span._asdict(), **steps))
     whole = next(row for row in rows if not row["of_step"] and not row["of_length"])

@@ -1,7 +1,7 @@
-"""Snapshots of reads, so that a later read can return exactly the rows that an earlier read did not show.
+"""Database snapshots of reads. They let a later read return exactly the rows that an earlier read did not show.
 
-A timestamp does not work: the row with the earliest timestamp may be committed last. A PostgreSQL snapshot identifies
-the transactions whose writes it shows, and each row of `feedbacks` has the id of its transaction.
+A timestamp cannot do this, because the row with the earliest timestamp may be committed last. A PostgreSQL snapshot
+identifies the transactions whose writes are visible, and each row of `feedbacks` has its transaction's id.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from reporting.sql import SQL
 class Snapshot(NamedTuple):
     """Snapshot of a database server.
 
-    `server` changes with the database cluster and its timeline, because another server has other transaction ids.
+    `server` identifies the database cluster and its timeline. Transaction ids are comparable only on the same server.
     """
 
     server: str
@@ -28,16 +28,16 @@ class Snapshot(NamedTuple):
 
 
 async def snapshot_of(connection: Connection) -> Snapshot:
-    """Return the current snapshot of this connection's transaction."""
+    """Return the connection's current snapshot."""
     row = await connection.fetchrow(*SQL.current_server())
     assert row is not None
     return Snapshot(row["server"], row["seen"])
 
 
 async def usable_watermark(connection: Connection, text: str, now: Snapshot) -> str | None:
-    """Return the PostgreSQL snapshot in the `text` of an earlier Snapshot.
+    """Return the PostgreSQL snapshot in `text`, the text representation of an earlier Snapshot.
 
-    None if the text does not belong to this server: the database was moved or restored, or the text is forged.
+    None if the text is not from this server, because the database was moved or restored or the text is forged.
     """
     server, _, seen = text.partition("/")
     if server != now.server:

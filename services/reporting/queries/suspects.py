@@ -1,4 +1,4 @@
-"""Number of suspect verdicts, which no other number counts."""
+"""Count of suspect verdicts. All other figures leave these verdicts out."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from reporting.sql import SQL
 
 
 async def suspect_count(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> int:
-    """Count the suspect verdicts of a window that match the filters and would count."""
+    """Return the number of suspect verdicts in a window that match the filters and would otherwise be effective."""
     condition, values = where(at, span, replace(filters, suspect=True))
     return int(await pool.fetchval(*SQL.count_suspects.filled(where=condition)(**values)))

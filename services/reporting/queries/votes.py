@@ -9,7 +9,7 @@ from contracts.intervals import Interval, difference, satisfaction, wilson
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """Numbers of effective reactions by verdict."""
+    """Numbers of effective reactions, by verdict."""
 
     ok: int = 0
     neutral: int = 0

@@ -1,1 +1,1 @@
-"""Audit of the machine's verdicts: a random sample of answers for reviewers, and rates corrected by their reviews."""
+"""Audit of machine verdicts: reviewers judge a random sample of answers, and their reviews correct the rates."""

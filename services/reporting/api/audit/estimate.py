@@ -1,8 +1,8 @@
-"""Rates of people's verdicts estimated from the machine's verdicts and a reviewed random sample. Pure.
+"""Estimators of rates from the machine's verdicts and a reviewed random sample. Pure.
 
-The answers of a window fall into three strata by the machine's verdict on them: rejected, praised, silent. A random
-sample of each stratum is reviewed. A rate is the mean of the strata's reviewed shares, weighted by the strata's sizes.
-With one constant prediction in each stratum this equals the rectified mean of prediction-powered inference
+The machine's verdict divides a window's answers into three strata: rejected, praised, no verdict. A random sample of
+each stratum is reviewed. A rate is the mean of the strata's sample proportions, weighted by the strata's sizes. Because
+the prediction is constant within a stratum, this equals the rectified mean of prediction-powered inference
 (Angelopoulos et al., Science 382, 2023) with the power tuned for each stratum.
 """
 
@@ -18,12 +18,12 @@ from contracts.intervals import Interval, wilson
 Z: Final = 1.959964
 """The z-score of a 95 % confidence interval."""
 _PSEUDO: Final = 0.5
-"""Pseudo-count of each class in the variance of a ratio, so that a class without reviews has a variance."""
+"""Pseudo-count of each class for the variance of a ratio, so that a class without reviews has a positive variance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Answers with one verdict of the machine; `size` counts all of them, the other fields those reviewed at random."""
+    """Answers with the same machine verdict. `size` counts all of them; the other fields count the random reviews."""
 
     size: int
     ok: int = 0
@@ -36,7 +36,7 @@ class Stratum:
 
     @property
     def unseen(self) -> float:
-        """Finite-population correction: the variance of a share shrinks by the part of the stratum not reviewed."""
+        """Return the finite-population correction: the unreviewed fraction of the stratum, a factor of the variance."""
         return max(0.0, 1 - self.reviewed / self.size)
 
     def __add__(self, other: Stratum) -> Stratum:
@@ -47,17 +47,17 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimated rate, 0 to 1, and its 95 % confidence interval."""
+    """Estimated rate, 0 to 1, with its 95 % confidence interval."""
 
     rate: float
     interval: Interval
 
 
 def share(strata: Sequence[Stratum], count: Callable[[Stratum], int]) -> Estimate | None:
-    """Estimate the share of answers with a property; `count` gives the number of a stratum's reviews that have it.
+    """Return the estimated proportion of answers with a property; `count` returns the number of reviews that have it.
 
     The interval combines the strata's Wilson intervals by the square-and-add method (Zou and Donner, Statistics in
-    Medicine 27, 2008). None if a stratum with answers has no review.
+    Medicine 27, 2008). Return None if there are no answers, or if a stratum with answers has no review.
     """
     used = _used(strata)
     if used is None:
@@ -74,9 +74,9 @@ def share(strata: Sequence[Stratum], count: Callable[[Stratum], int]) -> Estimat
 
 
 def satisfaction(strata: Sequence[Stratum]) -> Estimate | None:
-    """Estimate ok / (ok + not_ok) over all answers that people judged, with Fieller's interval.
+    """Return the estimated ok / (ok + not_ok) over all answers that people judged, with Fieller's interval.
 
-    None if a stratum with answers has no review, or if no review says ok or not_ok.
+    Return None if there are no answers, if a stratum with answers has no review, or if no review is ok or not_ok.
     """
     used = _used(strata)
     if used is None or not any(one.ok + one.not_ok for one in used):
@@ -100,7 +100,7 @@ def satisfaction(strata: Sequence[Stratum]) -> Estimate | None:
 
 
 def _fieller(top: float, bottom: float, top_variance: float, bottom_variance: float, covariance: float) -> Interval:
-    """Bound top / bottom: the values r at which top - r * bottom is within Z standard errors of 0."""
+    """Return the interval of top / bottom: all r for which top - r * bottom is within Z standard errors of 0."""
     a = bottom**2 - Z**2 * bottom_variance
     b = top * bottom - Z**2 * covariance
     c = top**2 - Z**2 * top_variance
@@ -111,6 +111,6 @@ def _fieller(top: float, bottom: float, top_variance: float, bottom_variance: fl
 
 
 def _used(strata: Sequence[Stratum]) -> list[Stratum] | None:
-    """Return the strata with answers; None if there are none, or if one of them has no review."""
+    """Return the strata with answers; None if there are no such strata, or if one of them has no review."""
     used = [one for one in strata if one.size]
     return used if used and all(one.reviewed for one in used) else None

@@ -1,4 +1,4 @@
-"""Accuracy of the machine's verdicts on a random sample of answers, and rates corrected by the reviews."""
+"""Figures of the audit: accuracy of machine verdicts on a random sample, and rates corrected by its reviews."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VERDICTS: Final[tuple[Reaction | None, ...]] = ("not_ok", "ok", "neutral", None)
 
 
 class Rate(ResponseModel):
-    """An estimated rate with its 95 % confidence interval, all 0 to 1."""
+    """Estimated rate and its 95 % confidence interval, all 0 to 1."""
 
     rate: Annotated[float, Field(description="The estimate.")]
     low: Annotated[float, Field(description="Lower bound.")]
@@ -26,7 +26,7 @@ class Rate(ResponseModel):
 
 
 class CorrectedRates(ResponseModel):
-    """Rates of one agent or of all agents: from the machine's verdicts alone, and corrected by the reviews."""
+    """Rates of one agent or of all agents, both from machine verdicts alone and corrected by the reviews."""
 
     agent_id: Annotated[str | None, Field(description="Null for all agents.")]
     answers: Annotated[int, Field(description="Answers in the window that a person responded to.")]
@@ -44,7 +44,7 @@ class CorrectedRates(ResponseModel):
 
 
 class Accuracy(ResponseModel):
-    """Accuracy of one kind of the machine's verdicts on the random sample."""
+    """Precision and recall of one machine verdict on the random sample."""
 
     announced: Annotated[int, Field(description="Answers with this verdict of the machine.")]
     reviewed: Annotated[int, Field(description="Of those, drawn at random and reviewed.")]
@@ -72,7 +72,7 @@ class Audit(ResponseModel):
 
 
 def corrected(agent_id: str | None, verdicts: Verdicts) -> CorrectedRates:
-    """Compute the rates of one agent."""
+    """Return the rates of one agent."""
     strata = list(verdicts.values())
     answers = sum(one.size for one in strata)
     ok, not_ok = (verdicts[one].size if one in verdicts else 0 for one in ("ok", "not_ok"))
@@ -88,7 +88,7 @@ def corrected(agent_id: str | None, verdicts: Verdicts) -> CorrectedRates:
 
 
 def accuracy(verdict: Reaction, verdicts: Verdicts) -> Accuracy:
-    """Compute precision and recall of one verdict."""
+    """Return precision and recall of one verdict."""
     one = verdicts.get(verdict, Stratum(0))
     right = getattr(one, verdict)
     whole = share(list(verdicts.values()), lambda each: getattr(each, verdict))
@@ -105,7 +105,7 @@ def accuracy(verdict: Reaction, verdicts: Verdicts) -> Accuracy:
 
 
 def pooled(agents: Iterable[Verdicts]) -> dict[Reaction | None, Stratum]:
-    """Add the strata of several agents."""
+    """Return the sum of several agents' strata, by machine verdict."""
     found: dict[Reaction | None, Stratum] = {}
     for verdicts in agents:
         for verdict, one in verdicts.items():

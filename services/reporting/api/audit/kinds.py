@@ -1,4 +1,4 @@
-"""Share of right verdicts of one kind: from random reviews if there are enough, otherwise the published one."""
+"""Precision of each kind of machine verdict: from random reviews if there are enough, otherwise as published."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from detector.published import PUBLISHED, CheckedVerdicts
 from reporting.queries.answers import ResponseModel
 
 ENOUGH: Final = 50
-"""Reviewed verdicts of a kind from which on they replace the published figure: their interval is then at most 28 points
+"""Minimum number of reviewed verdicts of a kind to replace the published precision: the interval is at most 28 points
 wide."""
 KindCounts = Mapping[tuple[Reaction, DecidedBy | None], CheckedVerdicts]
 
 
 class VerdictKind(ResponseModel):
-    """Share of right verdicts among the checked ones of a kind, with its 95 % confidence interval."""
+    """Precision of one kind of verdict: the proportion that is right, with its 95 % confidence interval."""
 
     reaction: Annotated[Reaction, Field(description="The machine's verdict.")]
     decided_by: Annotated[DecidedBy | None, Field(description="The part that decided; null for all parts together.")]
@@ -34,10 +34,10 @@ class VerdictKind(ResponseModel):
 
 
 def kind_of(reaction: Reaction, decided_by: DecidedBy | None, counts: KindCounts) -> VerdictKind | None:
-    """Return the share of right verdicts of a kind, or None without enough reviews and without a published figure.
+    """Return the precision of a kind of verdict; None if there are too few reviews and no published figure.
 
-    The reviews of the deciding part count if there are ENOUGH, else those of all parts, else the published figure.
-    Nothing is published for verdicts of a language model.
+    It is computed from the deciding part's reviews if there are ENOUGH, otherwise from all parts' reviews if there are
+    ENOUGH, otherwise it is the published figure. None is published for a language model's verdicts.
     """
     of_part = counts.get((reaction, decided_by), CheckedVerdicts(0, 0))
     if of_part.checked >= ENOUGH:
@@ -51,7 +51,7 @@ def kind_of(reaction: Reaction, decided_by: DecidedBy | None, counts: KindCounts
 
 
 def kinds_of(counts: KindCounts) -> list[VerdictKind]:
-    """Return the kinds that the machine announces, each share once."""
+    """Return the precision of all kinds that the machine announces, without duplicates."""
     parts: tuple[DecidedBy, ...] = ("rules", "learned", "llm")
     verdicts: tuple[Reaction, ...] = ("not_ok", "ok")
     found = (kind_of(reaction, part, counts) for reaction in verdicts for part in parts)

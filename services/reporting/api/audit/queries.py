@@ -1,4 +1,4 @@
-"""Draws answers for review, lists those not reviewed yet, and counts reviews by the machine's verdict."""
+"""Queries of the audit: draw answers for review, list unreviewed answers, count reviews by machine verdict."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class PendingReview:
 
 
 async def draw(pool: Connection | asyncpg.Pool, at: Project, span: TimeSpan, count: int, now: int) -> int:
-    """Draw up to `count` answers at random that people responded to, and return their number.
+    """Draw up to `count` random answers that people responded to. Return the number of answers drawn.
 
-    Two thirds are answers on which the machine was silent, the rest is split between rejections and praise. No answer
-    is drawn twice. `now` is in microseconds.
+    Two thirds are answers without a machine verdict; the rest is split between rejections and praise. No answer is
+    drawn twice. `now` is in microseconds.
     """
     announced = max(1, count // 6)
     silent = max(1, count - 2 * announced)
@@ -39,18 +39,18 @@ async def draw(pool: Connection | asyncpg.Pool, at: Project, span: TimeSpan, cou
 
 
 async def pending(pool: asyncpg.Pool, at: Project, after: int, limit: int) -> list[PendingReview]:
-    """List drawn answers without a review: those after position `after` first, then the others, in drawing order."""
+    """Return drawn answers without a review, in drawing order, from position `after` on and then from the start."""
     rows = await pool.fetch(*SQL.list_pending_reviews(**at._asdict(), after=after, limit=limit))
     return [PendingReview(*row) for row in rows]
 
 
 async def pending_count(pool: asyncpg.Pool, at: Project) -> int:
-    """Count the drawn answers without a review."""
+    """Return the number of drawn answers without a review."""
     return int(await pool.fetchval(*SQL.count_pending_reviews(**at._asdict())))
 
 
 async def strata(pool: asyncpg.Pool, at: Project, span: TimeSpan) -> dict[str, dict[Reaction | None, Stratum]]:
-    """Count answers by agent and by the machine's verdict (None: silent), with the reviews of those drawn."""
+    """Return the number of answers and their random reviews, by agent and machine verdict (None for no verdict)."""
     found: dict[str, dict[Reaction | None, Stratum]] = defaultdict(dict)
     for row in await pool.fetch(*SQL.count_strata(**at._asdict(), **span._asdict())):
         found[row["agent_id"]][row["machine"] or None] = Stratum(row["size"], row["ok"], row["neutral"], row["not_ok"])
@@ -60,6 +60,9 @@ async def strata(pool: asyncpg.Pool, at: Project, span: TimeSpan) -> dict[str, d
 async def reviewed_kinds(
     connection: Connection | asyncpg.Pool, at: Project
 ) -> dict[tuple[Reaction, DecidedBy | None], CheckedVerdicts]:
-    """Count the reviewed verdicts among the newest 1,000 draws, and of those the right ones, by verdict and part."""
+    """Return the numbers of reviewed and of right machine verdicts, by verdict and deciding part.
+
+    Only the newest 1,000 drawn answers are counted.
+    """
     rows = await connection.fetch(*SQL.count_reviewed_kinds(**at._asdict()))
     return {(row["reaction"], row["decided_by"]): CheckedVerdicts(row["right"], row["checked"]) for row in rows}

@@ -1,4 +1,4 @@
-"""HTTP API of the audit: draw answers for review, list those pending, and read the rates corrected by the reviews."""
+"""HTTP API of the audit: draw answers for review, list pending answers, read the rates corrected by the reviews."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Drawn(ResponseModel):
 
 
 class PendingItem(ResponseModel):
-    """A drawn answer without a review. Review it as any turn, by `POST .../turns/{turn_id}/reviews`."""
+    """A drawn answer without a review. Review it like any turn, with `POST .../turns/{turn_id}/reviews`."""
 
     position: Annotated[int, Field(description="Position in the queue; `after` continues behind it.")]
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
@@ -58,15 +58,15 @@ class PendingItems(ResponseModel):
 
 
 def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Routes:
-    """Return the routes of the audit; `writes` stores the draws."""
+    """Return the audit routes; draws are stored through the pool `writes`."""
     router = Routes("reporting", FAILURES)
 
     @router.at("GET", AUDIT)
     async def audit(tenant: Name, project: Name, question: Annotated[WindowQuestion, Query()]) -> Audit:
         """Get precision and recall of the machine's verdicts, and each agent's rates corrected by the random reviews.
 
-        Covers the newest 50,000 answers of the window that a person responded to. Only answers drawn at random
-        count as reviewed: a reviewer's own choice of turns would measure that choice.
+        Covers the window's newest 50,000 answers that a person responded to. Only answers drawn at random count as
+        reviewed, because turns that a reviewer chose would bias the figures.
         """
         return await figures(reads, Project(tenant, project), question.span(clock.now()))
 
@@ -93,7 +93,7 @@ def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Rou
         openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": DrawBody.model_json_schema()}}}},
     )
     async def draw_more(tenant: Name, project: Name, request: Request) -> Drawn | Response:
-        """Draw answers at random for review: two thirds of them without a verdict, the rest rejections and praise."""
+        """Draw answers at random for review: two thirds without a machine verdict, the rest rejections and praise."""
         body = await read_body(request, {JSON: DrawBody.model_validate_json, FORM: lambda _: DrawBody()})
         at, now = Project(tenant, project), clock.now()
         drawn = await draw(writes, at, body.span(now), body.count, now)
@@ -105,7 +105,7 @@ def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Rou
 
 
 async def figures(pool: asyncpg.Pool, at: Project, span: TimeSpan) -> Audit:
-    """Read the audit of a window."""
+    """Return the audit of a time window."""
     agents = await strata(pool, at, span)
     whole = pooled(agents.values())
     rates = [corrected(agent_id, verdicts) for agent_id, verdicts in agents.items()]

@@ -1,4 +1,4 @@
-"""Search of artifacts: effective reactions and turn logs."""
+"""Search for artifacts: effective reactions and turn logs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TURN_TAG: Final = "turn:"
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Search criteria. Times are in microseconds; None matches everything."""
+    """Search criteria; None matches everything. Times are in microseconds."""
 
     kinds: Sequence[Kind]
     conversation_id: str | None
@@ -39,9 +39,9 @@ class Search:
 class Artifact(ResponseModel):
     """Artifact of a turn.
 
-    `hosted_uri` is the payload's address in the object store, null if it is not there (yet). A changed artifact gets
-    another `hosted_uri`, and the previous object is deleted. `user_id` is null after the person's erasure. `payload` is
-    null unless `with_payload` was set.
+    `hosted_uri` is the payload's address in the object store, or null while the payload is not stored there. When an
+    artifact changes, its `hosted_uri` changes and the previous object is deleted. `user_id` is null after the person's
+    erasure. `payload` is null unless `with_payload` was set.
     """
 
     id: Annotated[str, Field(description="The artifact's resource name.")]

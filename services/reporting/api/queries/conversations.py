@@ -1,4 +1,4 @@
-"""Query for the conversations with reactions in a time window, newest activity first, in pages."""
+"""Paged query for conversations with reactions in a time window, newest activity first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from reporting.sql import SQL
 
 @dataclass(slots=True)
 class PeriodTurn:
-    """Turn with its reactions in the window; `ts` is the time of the newest one."""
+    """Turn with its reactions in the window; `ts` is the time of the newest reaction."""
 
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     ts: Annotated[Time, Field(description="Time of the newest reaction in the window.")]
@@ -55,10 +55,10 @@ class ConversationsInPeriod(ResponseModel):
 async def conversations_in_period(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, *, include_turns: bool, limit: int, cursor: str | None
 ) -> ConversationsInPeriod:
-    """Return one page of conversations.
+    """Return one page of the conversations with reactions in the window.
 
-    No conversation is listed twice. A conversation that changes after the first page was read may be missing from the
-    later pages; a repeated query lists it. Raises BadCursor if the cursor is of another window, project or database.
+    No conversation is listed twice. A conversation that changes after the first page may be missing from later pages;
+    a new query lists it. Raises BadCursor if the cursor belongs to another window, project or database.
     """
     asked = question("period", *at, *span)
     after = None if cursor is None else decode(cursor, asked, TIMED)
@@ -103,7 +103,10 @@ async def conversations_in_period(
 async def _first_page(
     connection: Connection, now: Snapshot, after: tuple[int, str, str] | None
 ) -> tuple[Snapshot | str, str | None]:
-    """Return the first page's snapshot for the next cursor, and for PostgreSQL (None on the first page)."""
+    """Return the first page's snapshot twice: for the next cursor, and for PostgreSQL (None on the first page).
+
+    Raises BadCursor if the cursor's snapshot is from another database.
+    """
     if after is None:
         return now, None
     seen = await usable_watermark(connection, after[2], now)

@@ -106,8 +106,9 @@ class OwnFeedback(ResponseModel):
 async def latest(connection: Connection, at: ConversationScope, asked: LatestQuestion) -> Latest:
     """Return one page of changed turns.
 
-    Needs no transaction: the watermark's snapshot is older than that of the rows, so a write between the two is shown
-    twice. Raises BadCursor if the cursor belongs to another query, or the watermark to another conversation.
+    Needs no transaction: the watermark's snapshot is taken before the rows are read, so a write in between is returned
+    again by the next query. Raises BadCursor if the cursor belongs to another query, or the watermark to another
+    conversation.
     """
     now = await snapshot_of(connection)
     turns = "*" if asked.turn_ids is None else question(sorted(asked.turn_ids))
@@ -136,9 +137,10 @@ async def latest(connection: Connection, at: ConversationScope, asked: LatestQue
 async def _not_shown_before(
     connection: Connection, watermark: str | None, here: str, turns: str, now: Snapshot
 ) -> str | None:
-    """Return the snapshot in `watermark`; None if all turns must be shown.
+    """Return the PostgreSQL snapshot in `watermark`; None if all turns must be returned.
 
-    All turns must be shown if the watermark is of other turns, or of a database that was moved or restored since.
+    All turns must be returned if there is no watermark, if it is for other turns, or if the database was moved or
+    restored since.
     """
     if watermark is None:
         return None
@@ -167,7 +169,7 @@ def _without_time(row: asyncpg.Record) -> dict[str, Any]:
 
 
 async def own_feedback(connection: Connection, at: ConversationScope, turn_id: str, user_id: str) -> OwnFeedback:
-    """Return the feedback of `user_id` on a turn; an unknown turn gives the same response as one without feedback."""
+    """Return the feedback of `user_id` on a turn. An unknown turn gives the same result as a turn without feedback."""
     slot = person_slot(*at, turn_id, user_id)
     row = await connection.fetchrow(*SQL.own_feedback(slot=slot, **at._asdict()))
     rated = await connection.fetch(*SQL.own_ratings(turn_id=turn_id, user_id=user_id, **at._asdict()))

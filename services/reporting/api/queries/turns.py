@@ -1,4 +1,4 @@
-"""Query for the turns of a conversation with their texts and effective reactions."""
+"""Query for a conversation's turns with their texts and effective reactions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from reporting.sql import SQL
 
 @dataclass(slots=True)
 class TurnLog:
-    """Summary of a turn: metadata of its answer, as far as the platform provided them."""
+    """Metadata of a turn's answer, as far as the platform provided it."""
 
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     ts: Annotated[str, Field(description="Time of the turn's last message.")]
@@ -58,9 +58,9 @@ class TurnWithFeedbacks:
 
 
 class TurnsWithFeedbacks(ResponseModel):
-    """Turns of a conversation with their reactions.
+    """One page of a conversation's turns with their reactions.
 
-    `user_id` is the sender of the first message by a person; null if there is none or the person was erased.
+    `user_id` is the first person who sent a message; it is null if there is no such message or the person was erased.
     """
 
     user_id: Annotated[str | None, Field(description="The sender of the first message by a person.")]
@@ -80,7 +80,7 @@ async def turns_with_feedbacks(
     limit: int = 500,
     cursor: str | None = None,
 ) -> TurnsWithFeedbacks:
-    """Return one page of turns in time order: the known ones of `turn_ids`, or every turn with a reaction if None.
+    """Return one page of turns in time order: the known turns among `turn_ids`, or every turn with a reaction if None.
 
     Only effective reactions at or after `since` (microseconds) are included. Raises BadCursor if the cursor belongs to
     another conversation or other `turn_ids`.
