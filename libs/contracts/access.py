@@ -1,4 +1,4 @@
-"""Description of the holder of a session or key, with which reporting answers the other services."""
+"""Response model that describes the holder of a session or key; reporting returns it to the other services."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from contracts.base import Id, Name
 
 OWN_CALLER: Final = "/access/caller"
-"""Path on which the service that keeps accounts describes the holder of a token to the holder."""
+"""Path of the route that describes the token of its request, in the service that keeps accounts."""
 SET_PASSWORD: Final = "/set-password"  # noqa: S105 # a path
-"""Path of the page on which a person sets a password with a link."""
+"""Path of the page that a password link opens, for setting a password."""
 
 
 class CallerFacts(BaseModel):
-    """Holder of a token: the subject, where the token is valid, and what it allows."""
+    """Holder of a token: the subject, the tenant and projects that the token covers, and its scopes."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -29,5 +29,5 @@ class CallerFacts(BaseModel):
 
 
 def password_link(base: str, secret: str) -> str:
-    """Return the URL of the page that sets a password; `base` is the URL of the service that keeps accounts."""
+    """Return the password link for `secret`; `base` is the URL of the service that keeps accounts."""
     return f"{base.rstrip('/')}{SET_PASSWORD}?link={secret}"

@@ -1,4 +1,4 @@
-"""Minimum confidence of inferred verdicts that become feedback."""
+"""Confidence threshold at which an inferred verdict becomes feedback."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ Reaction = Literal["ok", "not_ok", "neutral"]
 Origin = Literal["user", "machine", "reviewer"]
 FeedbackType = Literal["implicit", "reaction", "explicit", "inferred", "rating"]
 NO_VERDICTS: Final[frozenset[FeedbackType]] = frozenset({"implicit", "rating"})
-"""Types of feedback that are not verdicts: replies, and ratings on a project's own scales."""
+"""Feedback types that are not verdicts: replies, and ratings on a project's own scales."""
 CorrectionType = Literal["explicit", "rephrased", "abandonment"]
 DecidedBy = Literal["rules", "learned", "llm"]
 

@@ -1,4 +1,4 @@
-"""Detection of incompatible schema changes, which reject messages that were valid before. Pure."""
+"""Detection of incompatible schema changes: changes that reject previously valid messages. Pure."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ _WIDER = {
     r"^[^\x00]*[^\x00\s][^\x00]*$": r"^[^\x00]*$",
     r"^[^\x00-\x1f\x7f-\x9f]+$": r"^[^\x00-\x1f\x7f-\x9f]*$",
 }
-"""Patterns, each with a wider one that matches every text that the pattern matches."""
+"""Maps a pattern to a wider pattern, which matches every text that the first one matches."""
 
 
 def facts_of(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Flatten a schema with its references into constraints by path; array elements are `[]`, map values `{}`."""
+    """Return a schema's constraints by property path, with references resolved.
+
+    In a path, `[]` stands for an array's elements and `{}` for a map's values.
+    """
     found: dict[str, dict[str, Any]] = {}
     _collect(schema, schema, "", True, found)
     return found
 
 
 def incompatibilities(before: Facts, after: Facts) -> list[str]:
-    """Return a sentence for each change that rejects messages which were valid before.
+    """Return one sentence for each change that rejects previously valid messages.
 
     An added optional field is compatible, because invalid optional fields of inbound events are dropped
     (`optional_fields.py`).
@@ -60,7 +63,7 @@ def incompatibilities(before: Facts, after: Facts) -> list[str]:
 
 
 def _parent(path: str) -> str:
-    """Return the path of the object that `path` is a property of; empty for the event itself."""
+    """Return the path of the object that contains the property at `path`; the event's own path is empty."""
     return path.rpartition(".")[0].removesuffix("[]").removesuffix("{}")
 
 
@@ -73,7 +76,7 @@ def _is_tighter(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bo
 
 
 def _takes(fact: Mapping[str, Any], choice: str) -> bool:
-    """Return True if a property still accepts a text that was one of its choices."""
+    """Return True if a property with the constraints `fact` accepts `choice`, one of its previous choices."""
     if fact["choices"] is not None:
         return choice in fact["choices"]
     long_enough = fact.get("minLength", 0) <= len(choice) <= fact.get("maxLength", math.inf)

@@ -1,7 +1,7 @@
-"""Choice of the reactions that count on a turn. Pure.
+"""Selection of the reactions that count on a turn. Pure.
 
-The views `effective` of reporting and inference, and of the reference consumer, state the same rule in SQL, and
-`best_first` in reporting's statements the order of `rank`. A test compares all of them with this module.
+The `effective` views of reporting, inference and the reference consumer state the same rule in SQL. The fragment
+`best_first` in reporting's statements states the order of `rank`. A test compares all of them with this module.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contracts.feedback import FeedbackCreated
 from contracts.sources import REVIEW
 
 TurnId = tuple[str, str, str, str]
-"""Tenant, project, conversation and turn."""
+"""Ids of a turn: tenant, project, conversation and turn."""
 
 
 class TurnReaction(NamedTuple):
@@ -34,9 +34,9 @@ class TurnReaction(NamedTuple):
 
     @property
     def competes_in(self) -> Hashable:
-        """Identifies the records of which one counts: a person's on a turn, or a turn's reviews.
+        """Key shared by the records of which only one counts: one person's records on a turn, or a turn's reviews.
 
-        A machine's record competes with no other.
+        The key of a machine's record is unique, so the record always counts unless it is cleared.
         """
         if self.origin == "machine":
             return self.feedback_id
@@ -46,8 +46,8 @@ class TurnReaction(NamedTuple):
     def is_candidate(self) -> bool:
         """True if the record has a reaction, or is a person's explicit feedback.
 
-        A person who retracts explicit feedback has no reaction any more. A removed emoji or a retracted review makes
-        the one before it count.
+        Retracted explicit feedback still competes, so the person's earlier reactions on the turn do not count. Removed
+        emoji and retracted reviews do not compete, so the previous reaction counts again.
         """
         return self.reaction is not None or (self.origin == "user" and self.feedback_type == "explicit")
 
@@ -58,14 +58,14 @@ class TurnReaction(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, int, UUID]:
-        """Sort key of competing records: the greatest stands. It is the newest candidate, if there is one."""
+        """Sort key of competing records. The record with the greatest key counts: the newest candidate, if any."""
         return self.is_candidate, *self.place
 
 
 def reaction_to_turn(event: FeedbackCreated) -> TurnReaction | None:
-    """Return the record that `event` announces; None if it is no verdict.
+    """Return the record that `event` announces; None if it is not a verdict.
 
-    Reviews that 0.1.0 announced have the origin `user`.
+    Release 0.1.0 announced reviews with the origin `user`; they are recognised by their source.
     """
     if event.feedback_type in NO_VERDICTS:
         return None
@@ -81,7 +81,7 @@ def reaction_to_turn(event: FeedbackCreated) -> TurnReaction | None:
 
 
 def effective(reactions: Iterable[TurnReaction]) -> list[TurnReaction]:
-    """Return the reactions that count, at most one per feedback id given, in no particular order."""
+    """Return the reactions that count, in no particular order. `reactions` has at most one item per feedback id."""
     first: dict[Hashable, TurnReaction] = {}
     for one in reactions:
         held = first.get(one.competes_in)
@@ -91,7 +91,7 @@ def effective(reactions: Iterable[TurnReaction]) -> list[TurnReaction]:
 
 
 def status_of_turns(reactions: Iterable[TurnReaction]) -> dict[TurnId, TurnReaction]:
-    """Return the reaction that gives each turn its status: the latest effective one of a person, else its review."""
+    """Return the reaction that determines each turn's status: a person's latest effective reaction, else the review."""
     chosen: dict[TurnId, TurnReaction] = {}
     people_last = sorted(effective(reactions), key=lambda one: (one.origin == "user", one.place))
     for one in people_last:

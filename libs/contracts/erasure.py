@@ -25,7 +25,7 @@ from contracts.posts import PostCommented, PostPublished, PostReacted
 from contracts.topics import ERASURE_CONFIRMED
 
 ERASURE_MARGIN: Final = 5 * MINUTE
-"""Time after an erasure, in microseconds, within which changes are covered too.
+"""Period after an erasure in which changes are also erased, in microseconds.
 
 The log accepts events whose occurredAt is at most this far ahead of the log time. So every event that was in the log
 before the erasure has a time before `erased_at + ERASURE_MARGIN`.
@@ -45,7 +45,7 @@ ErasedAt = Mapping[Person, int]
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """Entry of an erasure ledger; `erased_at` is in microseconds. The last erasure of a person counts."""
+    """Entry of an erasure ledger; `erased_at` is in microseconds. A person's latest erasure counts."""
 
     person: Person
     request_id: str
@@ -58,7 +58,7 @@ def erasure_of(event: FeedbackErasureRequested, log_time: int) -> Erasure:
 
 
 def latest(erasures: Iterable[Erasure]) -> dict[Person, Erasure]:
-    """Return the last erasure of each person; the greatest request id breaks ties."""
+    """Return each person's latest erasure; the greatest request id breaks ties."""
     found: dict[Person, Erasure] = {}
     for erasure in erasures:
         held = found.get(erasure.person)
@@ -86,7 +86,10 @@ def author_of(event: Envelope | None) -> Person | None:
 
 
 def said_at(event: Envelope) -> int:
-    """Return the time, in microseconds, at which the author of an event said what it is about."""
+    """Return the time of the person's statement that an event reports, in microseconds.
+
+    A `FeedbackResolved` event reports the person's last rejection.
+    """
     return event.rejected_at if isinstance(event, FeedbackResolved) else event.occurred_at
 
 
@@ -116,7 +119,7 @@ _AUTHORS: Final[Mapping[type, Callable[[Any], Person | None]]] = {
 
 
 def confirmation(erasure: Erasure, service: FeedbackKeeper, removed: int) -> FeedbackErasureConfirmed:
-    """Return the event that confirms an erasure by `service`, with the same event id for every repetition."""
+    """Return the event that confirms an erasure by `service`. A repeated confirmation has the same event id."""
     return FeedbackErasureConfirmed(
         event_id=str(derived_id(ERASURE_CONFIRMED.name, erasure.person.tenant, erasure.request_id, service)),
         occurred_at=erasure.erased_at,

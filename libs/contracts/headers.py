@@ -1,4 +1,4 @@
-"""Headers of records: the origin of a derived record, and the revision that a tombstone ends. Pure."""
+"""Record headers: the origin of a derived record, and the last revision that a tombstone deletes. Pure."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LOG_TIME: Final = "agent-feedback-log-time"
 """Header of a replayed dead letter and of records derived from it: the log time of its first record, in
 microseconds."""
 REVISION: Final = "revision"
-"""Header of a tombstone: the revision that it ends."""
+"""Header of a tombstone: the last revision that it deletes."""
 _REVISION_DIGITS: Final = 18
-"""Maximum digits of a revision: milliseconds have 13, and 18 digits still fit into 64 bits."""
+"""Maximum number of digits of a revision: milliseconds have 13, and 18 digits still fit into 64 bits."""
 
 
 def header(headers: Headers, name: str) -> str | None:
@@ -34,7 +34,7 @@ def header(headers: Headers, name: str) -> str | None:
 
 
 def well_formed_trace(traceparent: str | None) -> str | None:
-    """Return a W3C trace context as it is, or None if it is malformed."""
+    """Return a W3C trace context unchanged, or None if it is missing or malformed."""
     return traceparent if traceparent is not None and _TRACEPARENT.fullmatch(traceparent) else None
 
 
@@ -44,7 +44,7 @@ def trace_of(headers: Headers) -> str | None:
 
 
 def revision_named(headers: Headers) -> int | None:
-    """Return the revision that a tombstone's headers name, or None if it is missing or invalid."""
+    """Return the revision in a tombstone's headers, or None if it is missing or invalid."""
     named = header(headers, REVISION) or ""
     return int(named) if named.isdecimal() and len(named) <= _REVISION_DIGITS else None
 
@@ -52,9 +52,9 @@ def revision_named(headers: Headers) -> int | None:
 def derived_headers(
     cause: str | None = None, log_time: int | None = None, traceparent: str | None = None
 ) -> list[tuple[str, bytes]]:
-    """Return the headers of a derived record, without those that are None.
+    """Return the headers of a derived record; values that are None are omitted.
 
-    `cause` has the coordinates of the chat record, `log_time` (microseconds) the first log time of the words in it.
+    `cause` contains the coordinates of the chat record. `log_time` (microseconds) is the first log time of its text.
     """
     named = ((CAUSE, cause), (LOG_TIME, None if log_time is None else str(log_time)), (TRACEPARENT, traceparent))
     return [(name, value.encode()) for name, value in named if value]

@@ -1,4 +1,4 @@
-"""Names of the fields that identify things, whose values redaction leaves as they are."""
+"""Names of identifier fields, whose values are never redacted."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ _NAMES: Final = (
     *("track_id", "bundle_id", "trace_id", "agent_version", "model", "reviews"),
 )
 IDENTIFIERS: Final = frozenset((*_NAMES, *map(to_camel, _NAMES)))
-"""Names on the wire and in request bodies. Two events belong together if these values are equal, so a mask in them
-would relate events wrongly."""
+"""Identifier names on the wire and in request bodies. Events are related by equal identifiers, so masked identifiers
+would relate unrelated events."""

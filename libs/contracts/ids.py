@@ -13,7 +13,7 @@ NAMESPACE = UUID("6f0c1a52-3f43-5d0e-9a38-9d6b1f1f7c55")
 """Namespace of all uuid5 ids that are derived from a JSON array."""
 _FREE = (1 << 128) - 1 & ~(0xF << 76) & ~(0x3 << 62)
 _VERSION_5 = 0x5 << 76 | 0x2 << 62
-"""The version and variant bits of RFC 9562; the other bits are free."""
+"""Version and variant bits of a UUID of version 5 (RFC 9562); all other bits are from the hash."""
 
 
 def canonical(*parts: str | int) -> str:
@@ -22,7 +22,7 @@ def canonical(*parts: str | int) -> str:
 
 
 def uuid5(namespace: UUID, name: str) -> UUID:
-    """Return the same UUID as `uuid.uuid5`, in two thirds of its time."""
+    """Return the same UUID as the function `uuid.uuid5`, in two thirds of the time."""
     digest = sha1(namespace.bytes + name.encode(), usedforsecurity=False).digest()
     return UUID(int=int.from_bytes(digest[:16]) & _FREE | _VERSION_5)
 
@@ -41,7 +41,7 @@ def feedback_id(
 
 
 def revision_event_id(feedback_id: UUID, revision: int) -> str:
-    """Return the event id of a revision of a feedback record, the same for every announcement."""
+    """Return the event id of a feedback record's revision, the same for every announcement."""
     return str(uuid5(feedback_id, str(revision)))
 
 

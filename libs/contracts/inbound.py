@@ -60,9 +60,9 @@ def _nothing(_: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Or:
-    """Alternative spellings of a field, tried only if its own type rejects the value.
+    """Validator for alternative spellings of a field, used only if the field's own type rejects the value.
 
-    The usual spelling is validated by compiled code alone.
+    So the usual spelling is validated by pydantic's compiled code only.
     """
 
     others: tuple[CoreSchema, ...]
@@ -76,7 +76,7 @@ class _Or:
 
 
 SPELLING: Final = "spelling"
-"""Type of the validation error for a value that fits none of a field's spellings; its message omits the value."""
+"""Validation error type for a value that matches none of a field's spellings; the message omits the value."""
 _INTEGER: Final = core_schema.no_info_after_validator_function(_digits(ID_LIMIT), core_schema.int_schema(strict=True))
 _EMPTY: Final = core_schema.no_info_after_validator_function(_nothing, core_schema.literal_schema([""]))
 _BLANK: Final = core_schema.no_info_after_validator_function(
@@ -114,7 +114,7 @@ OptionalId = Annotated[
 ]
 """A `ProducerId` or None; an empty text becomes None."""
 PART_LIMIT: Final = ID_LIMIT - len(COMMENT_PREFIX)
-"""Maximum length of a post's or comment's id, which leaves room for its prefix."""
+"""Maximum length of a post's or comment's id, in characters: the id limit minus the prefix's length."""
 _Part = Annotated[str, StringConstraints(min_length=1, max_length=PART_LIMIT, pattern=ID_PATTERN)]
 _PART_INTEGER: Final = core_schema.no_info_after_validator_function(
     _digits(PART_LIMIT), core_schema.int_schema(strict=True)
@@ -125,7 +125,7 @@ _PART_SCHEMA: Final = [
     {"type": "integer"},
 ]
 PartId = Annotated[_Part, _Or((_PART_INTEGER,), _A_PART), WithJsonSchema({"anyOf": _PART_SCHEMA})]
-"""A `ProducerId` that is the greater part of a message's id."""
+"""A `ProducerId` of a post or comment; a prefix is added to it to make a message id."""
 OptionalPartId = Annotated[
     _Part | None, _Or((_PART_INTEGER,), _A_PART), WithJsonSchema({"anyOf": [*_PART_SCHEMA, {"type": "null"}]})
 ]
@@ -142,4 +142,4 @@ MessageContent = Annotated[
     _Or((_BLANK,), f"must be a text of at most {CONTENT_LIMIT:,} characters without NUL"),
     WithJsonSchema({"type": "string", "maxLength": CONTENT_LIMIT, "pattern": r"^[^\x00]*$"}),
 ]
-"""A message's text without NUL. Text of white space only becomes empty."""
+"""A message's text, without NUL characters. A text of only white space becomes empty."""

@@ -19,7 +19,7 @@ _LOOSE = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d{1,12})?)? ?(?
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CLOCK = tuple(f"{hour:02}:{minute:02}:" for hour in range(24) for minute in range(60))
 LAST = 253_402_300_799_999_999
-"""9999-12-31T23:59:59.999999Z, the maximum of `datetime`."""
+"""Latest valid time, 9999-12-31T23:59:59.999999Z, which is the maximum of `datetime`."""
 
 
 def parse_instant(text: str) -> int:

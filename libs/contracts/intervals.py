@@ -1,4 +1,4 @@
-"""Confidence intervals of shares and mean rewards: Wilson's, which is valid for few rows too. Pure."""
+"""Wilson confidence intervals for proportions and mean rewards, valid for small samples too. Pure."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Interval(NamedTuple):
 
 
 def wilson(good: float, votes: float) -> Interval:
-    """Return the 95 % confidence interval of the share of good votes; 0 to 1 without votes.
+    """Return the 95 % confidence interval of the proportion of good votes; 0 to 1 if there are no votes.
 
-    `good` is the sum of the votes, each 0 to 1. `votes` may be an effective sample size, with `good` in proportion.
+    `good` is the sum of the votes, each 0 to 1. `votes` may be an effective sample size if `good` is scaled to it.
     """
     if votes == 0:
         return Interval(0.0, 1.0)
@@ -29,14 +29,15 @@ def wilson(good: float, votes: float) -> Interval:
 
 
 def satisfaction(good: int, votes: int) -> float | None:
-    """Return the share of good votes, 0 to 1; None without votes."""
+    """Return the proportion of good votes, 0 to 1; None if there are no votes."""
     return good / votes if votes else None
 
 
 def difference(good: float, votes: float, good_before: float, votes_before: float) -> Interval:
-    """Return the 95 % confidence interval of the change of the share (Newcombe's hybrid of two Wilson intervals).
+    """Return the 95 % confidence interval of the difference of two proportions, the later minus the earlier.
 
-    The bounds are between -1 and 1; the interval is the whole range if either side has no votes.
+    This is Newcombe's hybrid of two Wilson intervals. Bounds are between -1 and 1. If either period has no votes, the
+    interval is the whole range.
     """
     if votes == 0 or votes_before == 0:
         return Interval(-1.0, 1.0)
@@ -52,8 +53,8 @@ def difference(good: float, votes: float, good_before: float, votes_before: floa
 def mean_reward(rewards: Sequence[float]) -> tuple[float, Interval]:
     """Return the mean of one or more rewards of -1 to 1, and its 95 % confidence interval.
 
-    Scaled to 0..1, values of mean p have a variance of at most p(1-p) (Bhatia and Davis, 2000). Wilson's interval
-    assumes that variance, so the interval is never too narrow for lack of different values.
+    Rewards scaled to 0..1 with mean p have a variance of at most p(1-p) (Bhatia and Davis, 2000). Wilson's interval
+    assumes this maximum, so it is not too narrow even if all rewards are equal.
     """
     total, count = fsum(rewards), len(rewards)
     low, high = wilson((total + count) / 2, count)

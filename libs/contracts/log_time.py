@@ -1,4 +1,4 @@
-"""Checks of events' times by the log's clock; judgements, erasures and session ratings get their times from it. Pure.
+"""Checks event times against the log's clock, which also sets the times of judgements, erasures and ratings. Pure.
 
 The clocks of processes differ, so they must not decide which of two judgements is newer or what an erasure covers.
 """
@@ -42,7 +42,10 @@ def at_log_time(event: E, log_time: int, offset: int, judged_at: int | None = No
 def _judgement(
     event: FeedbackExplicitReceived, log_time: int, offset: int, judged_at: int | None
 ) -> dict[str, int] | None:
-    """Time a judgement by the log; for equal times, the judgement with the later record wins."""
+    """Return the log-based time and sequence of a judgement; at equal times, the judgement later in the log counts.
+
+    Return None if the judgement keeps its own time.
+    """
     if not event.timed_by_log:
         return None
     latest = log_time if judged_at is None else min(log_time, judged_at)

@@ -1,4 +1,4 @@
-"""MurmurHash2 (32 bits, Kafka's seed), with which Kafka's Java client maps keys to partitions."""
+"""MurmurHash2 (32 bits, Kafka's seed), the hash with which Kafka's Java client maps keys to partitions."""
 
 from __future__ import annotations
 

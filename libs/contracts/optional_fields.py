@@ -1,7 +1,7 @@
-"""Selection of the optional fields of inbound events that are dropped if invalid, so that the event is accepted.
+"""Selection of the optional fields that are dropped from an inbound event if invalid, so that the event is accepted.
 
-Unknown fields are ignored. When a model gains a field, events of producers that use the name differently must still be
-accepted.
+Events have always been allowed unknown fields, which are ignored. A producer may therefore already use the name of a
+later optional field for something else, and its events must still be accepted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names in the paths of the HTTP routes: what each of them means, and an example."""
+"""Path parameters of the HTTP routes, each with its meaning and an example value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 
 class PathName(NamedTuple):
-    """Meaning of a name in a path, with an example of its value."""
+    """Meaning and example value of a path parameter."""
 
     description: str
     example: str
@@ -27,4 +27,4 @@ PATH_NAMES: Final[Mapping[str, PathName]] = MappingProxyType(
         "wanted": PathName("kto, dpo, sft, events or detector.", "kto"),
     }
 )
-"""Meaning by name. `servicekit.web.routes` gives it to the parameters of handlers."""
+"""Meaning and example by parameter name. `servicekit.web.routes` adds them to the handlers' parameters."""

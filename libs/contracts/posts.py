@@ -1,8 +1,8 @@
 """Events of forums and other services with posts: posts, comments, reactions, and their translation to chat events.
 
-A post and its comments are a conversation of their own. The message id of a post, and the id of its conversation, is
-`post:` followed by the post's id; that of a comment is `comment:` followed by the comment's id. So a post and a comment
-with equal ids are two messages, and no chat has either.
+A post and its comments form one conversation. The post's message id and the conversation id are both `post:` followed
+by the post's id. A comment's message id is `comment:` followed by the comment's id. So a post and a comment with equal
+ids are distinct messages, and neither collides with a chat message.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ About = ChatMessageReplyIngested | ChatMessageReactionIngested
 
 
 def about_in(event: Any) -> About | None:
-    """Return `event` as a reply or a reaction; None for a message or a post."""
+    """Return `event` as a reply or reaction event; None if it is a message or a post."""
     if isinstance(event, ChatMessageReplyIngested | ChatMessageReactionIngested):
         return event
     if isinstance(event, PostCommented):

@@ -39,14 +39,17 @@ class ExchangeFields(Model):
 
 
 def thread_of(message_id: str, thread_id: str | None) -> str | None:
-    """Return the thread that contains a message; None for the channel, which also contains a thread's root message."""
+    """Return the thread that contains a message, or None if the channel itself does.
+
+    A thread's root message belongs to the channel.
+    """
     return None if thread_id == message_id else thread_id
 
 
 def question_named(reply_to: str | None, thread: str | None) -> str | None:
-    """Return the question that an answer names by its reply.
+    """Return the message id of the question that an answer replies to; None if it names no question.
 
-    Return None for a reply to a thread's root, which names only the thread.
+    In a thread, a reply to the thread's root message names only the thread.
     """
     return None if thread is not None and reply_to == thread else reply_to
 
@@ -68,7 +71,7 @@ class Provenance:
 
     @property
     def as_json(self) -> str | None:
-        """The values as an index stores them; None without any."""
+        """All values as JSON, as stored in an index; None if no value is set."""
         return None if self == NO_PROVENANCE else json.dumps(self.fields())
 
     @classmethod
@@ -83,6 +86,6 @@ _NOTHING = _VALUES(NO_PROVENANCE)
 
 
 def provenance_of(event: ProvenanceFields) -> Provenance:
-    """Return the provenance in `event`; one shared empty value if it has none."""
+    """Return the provenance of `event`; the shared value NO_PROVENANCE if it has none."""
     values = _VALUES(event)
     return NO_PROVENANCE if values == _NOTHING else Provenance(*values)

@@ -16,12 +16,12 @@ REVIEW: Final = "review"
 """Source of reviews: explicit feedback of the origin `reviewer`, which replaces the machine's verdicts on its turn."""
 
 POST_PREFIX: Final = "post:"
-"""Start of a post's message id, and of the conversation id that the post shares with its comments.
+"""Prefix of a post's message id, and of the conversation id that the post shares with its comments.
 
-Chat events whose conversation id begins with it are rejected, so no chat shares a conversation with a post.
+Chat events whose conversation id has this prefix are rejected, so a chat never shares a conversation with a post.
 """
 COMMENT_PREFIX: Final = "comment:"
-"""Start of a comment's message id."""
+"""Prefix of a comment's message id."""
 
 
 def source_of(conversation_id: str) -> str:

@@ -42,7 +42,7 @@ OPTIONAL: frozenset[Consumer] = frozenset({"feedback_aggregates", "webhooks"})
 DAY_MS = 86_400_000
 FOREVER = -1
 DEAD_LETTER_PARTITIONS = 1
-"""Partitions of each topic's dead letters."""
+"""Number of partitions of each dead-letter topic."""
 
 
 def _by_conversation(event: Any) -> str:
@@ -61,9 +61,9 @@ def _by_session(event: FeedbackSessionCreated) -> str:
 class Topic:
     """Kafka topic with its event model, settings, producer and consumers.
 
-    `key` returns an event's record key. A `retention_ms` of -1 means no limit. `compacted` keeps the last record of
-    each key. `consumers` are consumer groups; only the first one writes dead letters for records that cannot be
-    parsed, so that each bad record makes one dead letter.
+    `key` returns an event's record key. A `retention_ms` of -1 means no limit. A `compacted` topic keeps the last
+    record of each key. `consumers` are consumer groups. Only the first group writes dead letters for records that
+    cannot be parsed, so that there is one dead letter per malformed record.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Topic:
         return f"{self.name}.dlq"
 
     def partition(self, key: str) -> int:
-        """Return the partition of `key` if the topic has `partitions`; a cluster may have another number."""
+        """Return the partition of `key`, provided that the cluster's topic has `partitions` partitions."""
         return partition_of(key, self.partitions)
 
 
@@ -245,9 +245,9 @@ TOPICS: tuple[Topic, ...] = (
 BY_NAME = MappingProxyType({topic.name: topic for topic in TOPICS})
 CHAT_TOPICS = (CHAT_MESSAGE, CHAT_REPLY, CHAT_REACTION)
 IN_LOG_ORDER = MappingProxyType({topic.name: rank for rank, topic in enumerate(CHAT_TOPICS)})
-"""Topics whose events refer to each other, with their ranks: an event is about one of the same or a lower rank.
+"""Rank by topic, for topics whose events refer to each other: an event refers to events of the same or a lower rank.
 
-A group reads their partitions of one number in the order of the log's times (`servicekit/log/ordered_fetch.py`).
+A group reads equally numbered partitions of these topics in log time order (`servicekit/log/ordered_fetch.py`).
 """
 POST_TOPICS = (POST_PUBLISHED, POST_COMMENTED, POST_REACTED)
 INBOUND_TOPICS = CHAT_TOPICS + POST_TOPICS

@@ -1,4 +1,4 @@
-"""Words for the types of JSON Schemas, in generated pages."""
+"""Short English descriptions of JSON Schema types, for generated pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _BOUNDS = (("minimum", "from"), ("maximum", "to"))
 
 
 def type_of(field: dict[str, Any]) -> str:
-    """Describe a JSON Schema's type in a few words: "text or null", "integer, from 1" or "`ok`, `not_ok`"."""
+    """Return a short description of a JSON Schema's type: "text or null", "integer, from 1" or "`ok`, `not_ok`"."""
     if "anyOf" in field:
         return " or ".join(type_of(branch) for branch in field["anyOf"])
     if "$ref" in field:

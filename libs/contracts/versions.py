@@ -1,8 +1,8 @@
 """Order of a message's versions, and the message's position: rules shared by all message indexes. Pure.
 
-The same message may arrive several times: delivered again, edited, or both as a message and as a reply event. The
-greatest version by `version_of` supplies the content. The earliest version supplies the position (`place_of`), so that
-an edited question does not move behind its answer. Neither depends on the order of arrival.
+The same message may arrive several times: redelivered, edited, or as both a message event and a reply event. The
+greatest version by `version_of` determines the content. The earliest version determines the position (`place_of`), so
+that an edited question does not move behind its answer. Neither depends on the order of arrival.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COPY: Final = b"\x00"
 """Version of a message that is known only from a copy; every event's version is greater."""
 _REPLY, _MESSAGE = b"\x01", b"\x02"
 FROM_MESSAGES: Final = _MESSAGE
-"""Less than every version from a message event, and greater than every version from a reply event."""
+"""Bound between versions: less than those from message events, and greater than those from reply events."""
 _ENVELOPE: Final = frozenset({"event_id", "occurred_at", "sequence", "tenant", "project", "version"})
 _SAID: Final = tuple(name for name in ChatMessageIngested.model_fields if name not in _ENVELOPE)
 _VALUES: Final = attrgetter(*_SAID)
@@ -58,9 +58,9 @@ def message_in(event: MessageEvent) -> ChatMessageIngested:
 def version_of(event: MessageEvent) -> bytes:
     """Return 25 bytes that order the versions of one message; the greatest version counts.
 
-    Versions from reply events are less than all others, because replies have fewer fields. Next, the later
-    (occurredAt, sequence) is greater; a missing sequence is less than 0. Ties are broken by a hash of the content, so
-    that all indexes choose the same version. Versions with the same content and time are equal.
+    Versions from reply events are less than all others, because replies have fewer fields. Among versions from the same
+    kind of event, the later (occurredAt, sequence) is greater; a missing sequence is less than 0. A content hash breaks
+    ties, so that all indexes choose the same version. Versions with the same content and time are equal.
     """
     rank = _REPLY if isinstance(event, ChatMessageReplyIngested) else _MESSAGE
     occurred_at, sequence = place_of(event)

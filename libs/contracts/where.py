@@ -7,13 +7,13 @@ from typing import Final
 from pydantic import BaseModel, Field
 
 WHERE: Final = "/conversations/{tenant}/{project}/where/"
-"""Path of the routes, up to the name of a service's part: `chat`, `feedback`, `inference` or `reports`."""
+"""Path prefix of the routes. A service's name for its route follows: `chat`, `feedback`, `inference` or `reports`."""
 FOUND_LIMIT: Final = 200
-"""Maximum number of records in a response, and of ids in a request's parameter."""
+"""Maximum number of records in a response, and of ids in one query parameter."""
 
 
 class CountedIn(BaseModel):
-    """The figures of the reports that count a feedback record."""
+    """The report figures that count a feedback record."""
 
     figures: list[str] = Field(
         description="`summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if"
