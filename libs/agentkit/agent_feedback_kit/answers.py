@@ -1,4 +1,4 @@
-"""Types of the service's JSON responses. Times are RFC 3339 strings in UTC; objects may have additional fields."""
+"""Types of the service's JSON responses. Times are RFC 3339 strings in UTC. Objects may have additional fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ExportKind = Literal["kto", "dpo", "sft", "events", "detector"]
 
 
 class AcceptedFeedbackJson(TypedDict):
-    """Response to a judgement that the log has accepted. All judgements of a person on a turn have the same id."""
+    """Response to a judgement that the log has accepted. One person's judgements on a turn all have the same id."""
 
     feedback_id: str
     ts: str
@@ -32,9 +32,9 @@ class OwnRatingJson(TypedDict):
 
 
 class OwnFeedbackJson(TypedDict):
-    """The caller's own feedback on a turn. All fields from `reaction` on are null or empty if there is none.
+    """The caller's own feedback on a turn. Without feedback, all fields from `reaction` on are null or empty.
 
-    `rating` is the rating behind `reaction`, `ratings` those on the project's own scales.
+    `rating` is the rating from which `reaction` was derived. `ratings` are the ratings on the project's own scales.
     """
 
     conversation_id: str
@@ -62,7 +62,7 @@ class RefusedLineJson(TypedDict):
 
 
 class IngestedJson(TypedDict):
-    """Number of events written to the log, and the rejected ones (the first 1,000 of each 50,000 are named)."""
+    """Number of events written to the log, and the rejected events (at most 1,000 are listed for each 50,000 sent)."""
 
     accepted: int
     refused: list[RefusedLineJson]
@@ -79,7 +79,7 @@ class MemoryStatusJson(TypedDict):
 
 
 class FeedbackResultJson(TypedDict):
-    """Verdict of a message on the answer before it."""
+    """Verdict that a message expresses on the previous answer."""
 
     feedback_type: Status
     confidence: float
@@ -91,7 +91,7 @@ class FeedbackResultJson(TypedDict):
 
 
 class TargetJson(TypedDict):
-    """The agent message that a verdict is about; score 0 to 1."""
+    """The agent message that a verdict is about. `score` is 0 to 1."""
 
     turn_id: str
     message_id: str
@@ -100,9 +100,9 @@ class TargetJson(TypedDict):
 
 
 class PreviousAnswer(TypedDict):
-    """The agent's last answer, for `detect`, which then does not wait until the platform has indexed it.
+    """The agent's last answer, passed to `detect` so that the call need not wait until the platform has indexed it.
 
-    `turn_id` is by default the message's id; `question` is the text that was answered.
+    `turn_id` is the message's id by default. `question` is the text of the question that was answered.
     """
 
     message_id: str
@@ -130,7 +130,7 @@ class LatestItemJson(TypedDict):
 
 
 class LatestJson(TypedDict):
-    """One item per turn, oldest change first. Send the last page's `watermark` with the next query."""
+    """Latest reactions, one item per turn, oldest change first. Pass the last page's `watermark` to the next query."""
 
     conversation_id: str
     items: list[LatestItemJson]
@@ -152,11 +152,11 @@ class Strategy(TypedDict):
 
 
 class DetectedJson(TypedDict):
-    """Verdict of a message, and a section for the planner's prompt.
+    """Verdict that a message expresses, and a section for the planner's prompt.
 
-    `planner_markdown` is null if there is nothing to report.
-    `answer_not_seen`: the latest messages may not have been indexed when the message was judged. `strategies` have
-    positive feedback on similar questions; empty unless requested.
+    `planner_markdown` is null if there is nothing to report. `answer_not_seen` is true if the latest messages may not
+    have been indexed when the message was judged. `strategies` have positive feedback on similar questions; the list is
+    empty unless requested.
     """
 
     feedback: FeedbackResultJson
@@ -169,13 +169,13 @@ class DetectedJson(TypedDict):
 
 
 class Strategies(TypedDict):
-    """Strategies that were not rejected: accepted ones before neutral ones, then by quality."""
+    """Strategies that were not rejected: accepted ones first, then neutral ones; each group is sorted by quality."""
 
     items: list[Strategy]
 
 
 class CountsJson(TypedDict):
-    """Numbers of effective reactions: total = user + machine + reviewer = ok + not_ok + neutral."""
+    """Counts of effective reactions: total = user + machine + reviewer = ok + not_ok + neutral."""
 
     total: int
     user: int
@@ -234,7 +234,7 @@ class SearchPage(TypedDict):
 
 
 class FilterArguments(TypedDict, total=False):
-    """Filters of a search or an export; all given filters must match. Times are RFC 3339 strings."""
+    """Filters for a search or an export; all given filters must match. Times are RFC 3339 strings."""
 
     agent_id: str
     agent_version: str

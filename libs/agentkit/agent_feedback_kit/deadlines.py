@@ -1,4 +1,4 @@
-"""Deadline that is kept even if the work does not end when it is cancelled."""
+"""Deadline that holds even if the awaited work does not end when it is cancelled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 _abandoned: set[asyncio.Future[Any]] = set()
-"""Abandoned work that has not ended yet: an unreferenced task may be garbage-collected before it ends."""
+"""References to abandoned, unfinished tasks, because asyncio may garbage-collect an unreferenced task."""
 
 
 async def within(seconds: float | None, work: Awaitable[T]) -> T:

@@ -1,4 +1,4 @@
-"""Exceptions of calls to agent-feedback; `AgentFeedbackError` is their base class."""
+"""Exceptions raised by calls to agent-feedback, with the base class `AgentFeedbackError`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class AgentFeedbackError(Exception):
 
 
 class Unreachable(AgentFeedbackError):
-    """No response: no connection, a broken one, or a timeout. The call may or may not have taken effect."""
+    """No response: connection refused or broken, or a timeout. The call may or may not have taken effect."""
 
 
 class UnexpectedAnswer(AgentFeedbackError):
@@ -16,7 +16,7 @@ class UnexpectedAnswer(AgentFeedbackError):
 
 
 class Refused(AgentFeedbackError):
-    """Error response of the service. `status` is the HTTP status, `detail` the response's sentence."""
+    """Error response of the service. `status` is the HTTP status, `detail` is the error message in the response."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(f"{status}: {detail}")
@@ -25,7 +25,7 @@ class Refused(AgentFeedbackError):
 
 
 class Unauthenticated(Refused):
-    """401: no token, or one that is not valid."""
+    """401: the token is missing or invalid."""
 
 
 class Forbidden(Refused):
@@ -33,7 +33,7 @@ class Forbidden(Refused):
 
 
 class NotFound(Refused):
-    """404: the turn does not exist, or the URL has no such route."""
+    """404: the turn does not exist, or no route matches the URL."""
 
 
 class InvalidRequest(Refused):
@@ -64,7 +64,7 @@ _BY_STATUS: dict[int, type[Refused]] = {
 
 
 def refused(status: int, detail: str, retry_after: float | None = None) -> Refused:
-    """Return the exception for a response with that status."""
+    """Return the exception for an error response with the HTTP status `status`."""
     if status in (429, 503):
         return Busy(status, detail, retry_after)
     return _BY_STATUS.get(status, ServerFault if status >= 500 else Refused)(status, detail)

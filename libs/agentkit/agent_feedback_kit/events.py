@@ -24,7 +24,7 @@ ValidationOutcome = Literal["APPROVE", "REVISE", "RETRY", "FAIL"]
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """Place of a message. All events of one conversation share a record key, which keeps them in order."""
+    """Conversation that a message belongs to. All its events share a record key, which keeps them in order."""
 
     tenant: str
     project: str
@@ -75,7 +75,7 @@ def message(
 ) -> ChatEvent:
     """Build the event of a message, by an agent if `agent_id` is given. An edit has the same id and a later time.
 
-    `attachments`: `{"type": "image", "url": "https://…"}`, at most 50. A message without text has the content "".
+    `attachments` has at most 50 items such as `{"type": "image", "url": "https://…"}`. Without text, `content` is "".
     """
     return _event(
         channel,
@@ -164,13 +164,13 @@ def reaction(
 
 
 class Ingests(Protocol):
-    """Protocol of AsyncClient for sending payloads."""
+    """Client that sends event payloads, such as `AsyncClient`."""
 
     def ingest(self, events: list[Mapping[str, Any]], /) -> Awaitable[Any]: ...
 
 
 class KafkaSends(Protocol):
-    """Protocol of aiokafka's producer."""
+    """Kafka producer with the interface of aiokafka's."""
 
     def send_and_wait(self, topic: str, value: bytes, key: bytes) -> Awaitable[Any]: ...
 
@@ -181,7 +181,10 @@ async def publish_over_http(client: Ingests, *events: ChatEvent) -> Any:
 
 
 async def publish_to_kafka(producer: KafkaSends, *events: ChatEvent) -> None:
-    """Send events with aiokafka, in order, each acknowledged. Other producers take the same three values."""
+    """Send events with aiokafka in order, and wait for each acknowledgement.
+
+    With another producer, send the same three values: topic, key and value.
+    """
     for event in events:
         await producer.send_and_wait(event.topic, event.value, event.key)
 

@@ -1,4 +1,4 @@
-"""JSON encoding that every parser accepts."""
+"""JSON encoding that every JSON parser accepts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ def json_bytes(value: Any) -> bytes:
 
 
 def replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, as at the end of a truncated text, with U+FFFD: UTF-8 cannot encode them."""
+    """Return `text` with lone surrogates replaced by U+FFFD, because UTF-8 cannot encode them.
+
+    A text that was truncated within a surrogate pair ends in a lone surrogate.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:

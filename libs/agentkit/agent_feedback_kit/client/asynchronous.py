@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class _AsyncMethod(Generic[P, T]):
-    """Method of `AsyncClient` that sends the call returned by `build` and returns the response."""
+    """Method of `AsyncClient` that sends the `Call` returned by `build` and returns the parsed response."""
 
     def __init__(self, build: Callable[Concatenate[ProjectPlace, P], Call[T]]) -> None:
         self._build = build

@@ -1,8 +1,8 @@
 """Requests of each call and the parsing of their responses, independent of the transport.
 
-A `Call` is a value: the requests to send in order, and the function that combines their responses. Every call may be
-sent twice: a judgement replaces itself, an event has an id, a session's end has an idempotency key, and all others only
-read.
+A `Call` is a value: the requests in sending order, and the function that combines their responses. All calls are
+idempotent and may be retried. A repeated judgement replaces itself, an event has an id, the end of a session has an
+idempotency key, and all other calls only read.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """Requests in the order of sending, and the function that parses their responses (one JSON value per request)."""
+    """Requests in sending order, and the function that parses their responses (one JSON value per request)."""
 
     requests: Sequence[Request]
     read: Callable[[Sequence[Any]], T]
@@ -67,13 +67,13 @@ class Call(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ProjectPlace:
-    """Tenant and project of a client."""
+    """Tenant and project that a client's calls concern."""
 
     tenant: str
     project: str
 
     def path(self, *parts: str) -> str:
-        """Return the path `/conversations/{tenant}/{project}/...` with each part quoted, including slashes."""
+        """Return the path `/conversations/{tenant}/{project}/...` with each part percent-encoded, slashes too."""
         return "/conversations/" + "/".join(map(_quoted, (self.tenant, self.project, *parts)))
 
 
@@ -91,7 +91,8 @@ def submit_feedback(
 ) -> Call[AcceptedFeedbackJson]:
     """Judge a turn: `ok`, `not_ok` or `neutral`; None retracts the judgement. A later judgement replaces it.
 
-    `ts` is an RFC 3339 time, by default now. `user_id` judges in another person's name (scope `on_behalf`).
+    `ts` is an RFC 3339 time, by default the current time. `user_id` judges on behalf of that person (scope
+    `on_behalf`).
     """
     body = _given(text=text, tags=list(tags) or None, correction=correction, ts=ts, user_id=user_id)
     path = place.path(conversation_id, "turns", turn_id, "feedback")
@@ -111,8 +112,9 @@ def submit_rating(
 ) -> Call[AcceptedFeedbackJson]:
     """Rate an answer; None retracts the rating.
 
-    With a number of points as `scale`, the rating is from 1 to that number, and a judgement like that of
-    `submit_feedback`. With the name of one of the project's own scales, such as `polite`, it counts in no share.
+    If `scale` is a number of points, the rating is from 1 to that number, and counts as a judgement like in
+    `submit_feedback`. If `scale` is the name of one of the project's own scales, such as `polite`, the rating does not
+    count in satisfaction rates.
     """
     body = {"rating": rating, "scale": scale} | _given(text=text, ts=ts, user_id=user_id)
     return _one("POST", place.path(conversation_id, "turns", turn_id, "feedback"), body, AcceptedFeedbackJson)
@@ -172,7 +174,7 @@ def end_session(
     idempotency_key: str | None = None,
     source: Source | None = None,
 ) -> Call[EndedSessionJson]:
-    """End a session, with or without a rating. The response does not tell if the rating was stored.
+    """End a session, with or without a rating. The response does not say if the rating was stored.
 
     `source` is the interface in which the rating was given, `api_end` by default.
     """
@@ -207,15 +209,18 @@ def detect(
     intent: str | None = None,
     agent_id: str | None = None,
 ) -> Call[DetectedJson]:
-    """Return the verdict of a new message on the answers before it. Publishes nothing.
+    """Return the verdict that a new message expresses on the previous answers. Publishes nothing.
 
-    `user_id` is the writer, by default the token's person. `reply_to_message_id` is the message that it replies to,
-    `thread_id` its thread; with several participants, they determine the answer that is judged. With `previous`, the
-    last answer, the platform judges immediately. Otherwise it waits until the log is indexed, up to two seconds or
-    `wait_seconds` if that is less.
+    `user_id` is the writer, by default the token's person. `reply_to_message_id` is the message that the new one
+    replies to, and `thread_id` is its thread. In conversations with several participants, both determine the answer
+    that is judged.
 
-    `strategies` is the maximum number of strategies to list (0 by default). They have positive feedback on similar
-    questions, and are those of `agent_id` (by default the last answer's agent) and, if given, of one `intent`.
+    If `previous`, the last answer, is given, the platform judges immediately. Otherwise it first waits until the log is
+    indexed, for at most two seconds, or for `wait_seconds` if that is less.
+
+    `strategies` is the maximum number of strategies in the response (0 by default). They have positive feedback on
+    similar questions. They are limited to the agent `agent_id` (by default the last answer's agent) and to `intent`, if
+    given.
     """
     place_in = _given(reply_to_message_id=reply_to_message_id, thread_id=thread_id, previous=_within_limits(previous))
     said = _given(text=text, turn_id=turn_id, message_id=message_id, user_id=user_id, ts=ts, look_back=look_back)
@@ -225,7 +230,7 @@ def detect(
 
 
 def _within_limits(previous: PreviousAnswer | None) -> dict[str, Any] | None:
-    """Return the answer with its texts truncated to the platform's limit; longer ones would be rejected."""
+    """Return the answer with its texts truncated to the platform's limit, because it rejects longer texts."""
     if previous is None:
         return None
     texts = ("content", "question")
@@ -260,7 +265,7 @@ def search_strategies(
     agent_id: str | None = None,
     limit: int = 10,
 ) -> Call[Strategies]:
-    """Search for successful strategies: for questions similar to `text`, of one intent, person or agent."""
+    """Search for successful strategies. Optional filters: questions similar to `text`, one intent, person or agent."""
     body = _given(text=text, intent=intent, user_id=user_id, agent_id=agent_id, limit=limit)
     return _one("POST", place.path("strategies", "search"), body, Strategies)
 
@@ -321,14 +326,17 @@ def _one(
     *,
     query: Mapping[str, str] | None = None,
 ) -> Call[T]:
-    """Return a call of one request whose response is a JSON object of the type `answer`."""
+    """Return a call with one request, whose response must be a JSON object of the type `answer`."""
     asked = {name: replace_surrogates(value) for name, value in (query or {}).items()}
     request = Request(method, path, None if body is None else json_bytes(body), query=asked)
     return Call([request], lambda answers: _checked(answers[0], answer, request))
 
 
 def _checked(value: Any, expected: type[T], request: Request) -> T:
-    """Return the response if it matches its type. Raises UnexpectedAnswer with the field's name, never its value."""
+    """Return the response `value` if it matches the type `expected`; otherwise raise UnexpectedAnswer.
+
+    The error contains the invalid field's name, never its value.
+    """
     if (place := first_mismatch(value, expected)) is not None:
         call = f"{request.method} /{request.path.split('/')[1]}"
         raise UnexpectedAnswer(f"the response to {call} is not one of this API (see {place})")
@@ -336,7 +344,7 @@ def _checked(value: Any, expected: type[T], request: Request) -> T:
 
 
 def _ingested(requests: Sequence[Request], answers: Sequence[Any]) -> IngestedJson:
-    """Merge the responses of all requests, with line numbers over all of them."""
+    """Return the merged responses of all requests, with line numbers counted over all requests."""
     accepted = refused_total = before = 0
     refused: list[RefusedLineJson] = []
     for request, value in zip(requests, answers, strict=True):

@@ -18,7 +18,8 @@ _DETAIL_LIMIT = 500
 class Retries:
     """Retry policy: at most `tries` attempts, with delays that double from `first_wait` to `longest_wait` seconds.
 
-    Delays have jitter. A `Retry-After` of the service replaces the delay. No delay exceeds the call's timeout.
+    Delays have jitter. A `Retry-After` header in the response replaces the delay. A call is not retried if the delay
+    would exceed the call's timeout.
     """
 
     tries: int = 4
@@ -26,7 +27,10 @@ class Retries:
     longest_wait: float = 2.0
 
     def wait(self, tried: int, error: AgentFeedbackError, left: float) -> float | None:
-        """Return the delay in seconds after `tried` failed attempts; None to stop, with `left` seconds remaining."""
+        """Return the delay in seconds before the next attempt, after `tried` failed attempts; None to stop retrying.
+
+        `left` is the remaining time of the call, in seconds.
+        """
         if tried >= self.tries or not _passing(error):
             return None
         backoff = min(self.longest_wait, self.first_wait * 2 ** (tried - 1)) * random.uniform(0.5, 1.0)
@@ -40,7 +44,10 @@ def _passing(error: AgentFeedbackError) -> bool:
 
 
 def read_json(status: int, headers: Mapping[str, str], body: bytes) -> Any:
-    """Parse a response. Raises the exception of its status, and UnexpectedAnswer if the body is not JSON."""
+    """Return the JSON body of a successful response.
+
+    Raises the exception for any other status, and UnexpectedAnswer if the body is not JSON.
+    """
     if not 200 <= status < 300:
         raise refusal_of(status, headers, body)
     try:

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class _Method(Generic[P, T]):
-    """Method of `Client` that sends the call returned by `build` and returns the response."""
+    """Method of `Client` that sends the `Call` returned by `build` and returns the parsed response."""
 
     def __init__(self, build: Callable[Concatenate[ProjectPlace, P], Call[T]]) -> None:
         self._build = build

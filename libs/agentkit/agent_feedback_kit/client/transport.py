@@ -13,9 +13,9 @@ from agent_feedback_kit.client.retrying import Retries
 from agent_feedback_kit.errors import Unreachable
 
 Token = str | Callable[[], str]
-"""Token, or a function that returns the current one (people's own tokens expire within minutes)."""
+"""Token, or a function that returns the current token (people's own tokens expire within minutes)."""
 ANSWER_LIMIT = 64 * 1024 * 1024
-"""Maximum bytes of a response that is read into memory."""
+"""Maximum size of a response that is read into memory, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class ClientSettings:
     retries: Retries
 
     def request(self, http: httpx.Client | httpx.AsyncClient, request: Request, left: float) -> httpx.Request:
-        """Build the httpx request, with a limit of `left` seconds for each of its phases."""
+        """Return the httpx request. Each phase of the request (connect, send, receive) may take `left` seconds."""
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token if isinstance(self.token, str) else self.token()}"
@@ -48,7 +48,7 @@ class ClientSettings:
 def settings_of(
     url: str, token: Token | None, tenant: str, project: str, timeout: float, retries: Retries | None
 ) -> ClientSettings:
-    """Return a client's settings. Raises ValueError for an invalid URL, or one with user or query."""
+    """Return a client's settings. Raises ValueError if the URL is invalid, or has a user name or a query."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
         raise ValueError("the URL must be like https://feedback.example/path, without user, query and fragment")
@@ -58,5 +58,5 @@ def settings_of(
 
 
 def unreachable(error: Exception) -> Unreachable:
-    """Describe a transport error by its class name: its text may contain the address or a secret."""
+    """Return an exception that names only the transport error's class, as its text may contain the URL or a secret."""
     return Unreachable(f"no answer ({type(error).__name__})")

@@ -10,9 +10,9 @@ _LARGEST = 1e300
 
 
 def first_mismatch(value: Any, expected: Any, at: str = "") -> str | None:
-    """Return the first place where a JSON value violates the type, as a dotted path; None if it matches.
+    """Return the dotted path of the first mismatch between a JSON value and a type; None if the value matches.
 
-    Unknown fields and unlisted values of a `Literal` are accepted, because a later platform may add both.
+    Unknown fields and unlisted `Literal` values are accepted, because a later platform version may add both.
     """
     if is_typeddict(expected):
         if not isinstance(value, dict):
@@ -49,7 +49,7 @@ def _is(value: Any, expected: Any) -> bool:
 
 @cache
 def _fields(expected: Any) -> tuple[tuple[str, Any, bool], ...]:
-    """Return the fields of a TypedDict: name, type, and True if required."""
+    """Return name, type and requiredness (True if required) of each field of a TypedDict."""
     hints = get_type_hints(expected, include_extras=True)
     return tuple(
         (name, get_args(hint)[0] if get_origin(hint) is NotRequired else hint, get_origin(hint) is not NotRequired)

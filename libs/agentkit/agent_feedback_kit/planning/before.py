@@ -1,4 +1,4 @@
-"""Request for everything that a planner needs, within a time budget and without exceptions."""
+"""Request for a planner's context, within a time budget; errors never reach the caller."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ BUDGET_SECONDS: Final = 0.05
 STRATEGIES: Final = 5
 """Number of strategies to request."""
 WAITING_SHARE: Final = 0.5
-"""Share of the budget in which the platform may wait for its index; the rest is for its response."""
+"""Fraction of the budget for which the platform may wait for its index; the rest is for its response."""
 
 
 class NewMessage(TypedDict, total=False):
-    """Known facts of the message that the agent is about to answer.
+    """Known facts about the message that the agent is about to answer.
 
-    `previous` is the answer before it; pass it, because the platform may not have indexed it yet. `agent_id` is the
-    answering agent (by default that of the last answer), `intent` the presumed intent. Both filter the strategies.
+    `previous` is the previous answer; pass it, because the platform may not have indexed it yet. `agent_id` is the
+    answering agent (by default the last answer's agent), and `intent` is the presumed intent. Both filter the
+    strategies.
     """
 
     user_id: str | None
@@ -41,14 +42,14 @@ class NewMessage(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Response of the platform. If `detected` is None, `missing` is the reason: an exception's name, or `slow`."""
+    """Planner context from the platform. Without `detected`, `missing` has the reason: an exception name or `slow`."""
 
     detected: DetectedJson | None
     missing: str | None = None
 
     @property
     def markdown(self) -> str | None:
-        """The section for the planner's prompt, None if there is nothing to report. It quotes people's texts."""
+        """Section for the planner's prompt, which quotes people's texts; None if there is nothing to report."""
         return self.detected["planner_markdown"] if self.detected else None
 
     @property
@@ -58,7 +59,10 @@ class Planning:
 
     @property
     def answer_not_seen(self) -> bool:
-        """True if the latest answer may not have been indexed when the message was judged: pass it as `previous`."""
+        """True if the latest answer may not have been indexed when the message was judged.
+
+        To avoid this, pass the answer as `previous`.
+        """
         return self.detected is not None and self.detected.get("answer_not_seen", False)
 
 
@@ -70,10 +74,10 @@ async def before_planning(
     budget: float = BUDGET_SECONDS,
     **message: Unpack[NewMessage],
 ) -> Planning:
-    """Request the verdict of the message `text` on the last answer, and successful strategies for similar questions.
+    """Return the verdict that the message `text` expresses on the last answer, and strategies for similar questions.
 
-    Sends one request and takes `budget` seconds at most. Never raises: if the service is slow, wrong or unreachable,
-    the result is empty and the log has a WARNING.
+    Sends one request and takes at most `budget` seconds. Never raises: if the service is slow, unreachable or returns
+    an error, the result is empty and a WARNING is logged.
     """
     try:
         call = _question(client.place, conversation_id, text, message, budget)
@@ -91,7 +95,10 @@ def before_planning_blocking(
     budget: float = BUDGET_SECONDS,
     **message: Unpack[NewMessage],
 ) -> Planning:
-    """Run `before_planning` in a thread, for programs without asyncio. It has the same budget and never raises."""
+    """Return the result of `before_planning` with a blocking `client`, for programs without asyncio.
+
+    The call runs in a thread, has the same budget and never raises.
+    """
     try:
         call = _question(client.place, conversation_id, text, message, budget)
         thread = ThreadPoolExecutor(1, thread_name_prefix="before_planning")

@@ -1,1 +1,1 @@
-"""Session ratings: the question at the end of a session, the record (without text), and its storage backends."""
+"""Session ratings: the question at the end of a session, the stored record (without text), and storage backends."""

@@ -1,4 +1,4 @@
-"""Storage of session ratings: the protocol, and the backends for memory and for discarding."""
+"""Storage of session ratings: the protocol, a backend in memory, and a backend that discards ratings."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class SessionFeedbackBackend(Protocol):
 
     @property
     def name(self) -> str:
-        """`postgres`, `sqlite`, `memory` or `null`."""
+        """Name of the backend: `postgres`, `sqlite`, `memory` or `null`."""
         ...
 
     async def arecord(self, record: SessionFeedbackRecord, *, tenant: str = DEFAULT_TENANT) -> SessionFeedbackRecord:
-        """Store a rating and return the stored one, which is an earlier one if that has the same idempotency key.
+        """Store a rating, unless one with the same idempotency key exists. Return the stored rating.
 
         Storing a record with the same id again changes nothing.
         """
@@ -39,7 +39,7 @@ class SessionFeedbackBackend(Protocol):
         ...
 
     async def apurge_before(self, moment: datetime, *, tenant: str | None = None) -> int:
-        """Delete the ratings recorded before `moment` (of all tenants if `tenant` is None). Return their number."""
+        """Delete the ratings recorded before `moment`, and return their number. `tenant` None means all tenants."""
         ...
 
     async def aclose(self) -> None:
@@ -48,11 +48,11 @@ class SessionFeedbackBackend(Protocol):
 
 
 MEMORY_LIMIT = 10_000
-"""Maximum number of a tenant's ratings in memory; above it the oldest is dropped."""
+"""Maximum number of ratings in memory per tenant; beyond it, the oldest rating is dropped."""
 
 
 class MemoryBackend:
-    """Backend that stores ratings until the process ends; the only one for incognito sessions."""
+    """Backend that stores ratings until the process ends; the only backend for incognito sessions."""
 
     name = "memory"
 

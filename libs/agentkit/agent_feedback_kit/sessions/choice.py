@@ -1,4 +1,4 @@
-"""Choice of the backend for a session's rating, by its memory mode and the environment."""
+"""Selection of the storage backend for a session's rating, by memory mode and environment."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from agent_feedback_kit.sessions.record import MemoryMode
 from agent_feedback_kit.sessions.sqlite import SqliteBackend
 
 SETTINGS = ("AGENT_FEEDBACK_PERSISTENCE_BACKEND", "OPENCOUCH_PERSISTENCE_BACKEND")
-"""Names of the setting, current and former; the first one that is set counts."""
+"""Current and former names of the environment variable; the first one that is set counts."""
 DATABASE_URL = "AGENT_FEEDBACK_DATABASE_URL"
 _CONNECT_SECONDS = 2.0
 INCOGNITO = MemoryBackend()
-"""Storage of incognito sessions' ratings, one per process."""
+"""Backend for the ratings of incognito sessions, one per process."""
 
 
 def backend_name(mode: MemoryMode, environ: Mapping[str, str] = os.environ) -> Literal["postgres", "sqlite", "memory"]:

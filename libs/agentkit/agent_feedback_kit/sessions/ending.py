@@ -1,4 +1,4 @@
-"""Steps at `/end` and `/exit`: question, rating, summary, farewell. None of them raises."""
+"""Steps of the commands `/end` and `/exit`: question, rating, summary, farewell. None of the steps raises."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANSWERS: Final[dict[str, Label]] = {
 _ASKED_AT_MOST = 3
 SUMMARY_SECONDS: Final = 30.0
 Ask = Callable[[str], Awaitable[str]]
-"""Function that shows a question and returns the typed line; raises EOFError or KeyboardInterrupt without one."""
+"""Function that shows a question and returns the typed line. Raises EOFError or KeyboardInterrupt if none is typed."""
 Say = Callable[[str], None]
 Record = Callable[[Label, Source], Awaitable[object]]
 Summarise = Callable[[], Awaitable[None]]
@@ -34,7 +34,7 @@ Summarise = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """Outcome of a session's end. `label` is None if nothing was recorded; `saved` is False if declined."""
+    """Outcome of a session's end. `label` is None if no rating was given; `saved` is False if saving was declined."""
 
     label: Label | None
     saved: bool
@@ -46,7 +46,10 @@ def label_of(answer: str) -> Label | None:
 
 
 async def ask_for_rating(ask: Ask) -> Label | None:
-    """Ask until the answer is valid, at most three times. Return None for Enter, Ctrl-C, end of input or no answer."""
+    """Ask for a rating until the answer is valid, at most three times. Return its label.
+
+    Return None after Enter, Ctrl-C, end of input, or three invalid answers.
+    """
     for _ in range(_ASKED_AT_MOST):
         answer = await _answered(ask, PROMPT)
         if answer is None or not answer.strip():
@@ -65,7 +68,7 @@ async def end_session(
     summarise: Summarise | None = None,
     summary_seconds: float = SUMMARY_SECONDS,
 ) -> Ended:
-    """Ask, record, summarise, say farewell, in that order.
+    """Ask for a rating, record it, summarise, and say farewell. Return the outcome.
 
     `/exit` first asks whether to save; no (or Ctrl-C, or end of input) skips rating and summary. Failures of `record`
     and `summarise` are logged as WARNING and otherwise ignored; the summary may take `summary_seconds`.

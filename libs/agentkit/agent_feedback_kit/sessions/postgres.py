@@ -1,4 +1,4 @@
-"""Backend that stores ratings in PostgreSQL, through a pool of asyncpg (the extra `postgres`)."""
+"""Backend that stores ratings in PostgreSQL through an asyncpg pool (package extra `postgres`)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ select count(*) from gone
 
 
 class Pool(Protocol):
-    """Part of `asyncpg.Pool` that is used."""
+    """The methods of `asyncpg.Pool` that the backend uses."""
 
     async def fetch(self, query: str, *args: Any) -> list[Any]: ...
     async def fetchrow(self, query: str, *args: Any) -> Any: ...
@@ -63,7 +63,7 @@ class Pool(Protocol):
 
 
 class PostgresBackend:
-    """`SessionFeedbackBackend` on the table `session_feedback` of the pool's database. Raises the errors of asyncpg."""
+    """`SessionFeedbackBackend` on the table `session_feedback` of the pool's database. Raises asyncpg's exceptions."""
 
     name = "postgres"
 
@@ -107,7 +107,7 @@ class PostgresBackend:
 
 
 def record_of(row: Any) -> SessionFeedbackRecord:
-    """Return the record of a row with the columns FIELDS."""
+    """Return the record in a row that has the columns FIELDS."""
     return SessionFeedbackRecord(
         row["session_id_opaque"],
         row["label"],

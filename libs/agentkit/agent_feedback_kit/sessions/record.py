@@ -26,7 +26,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class MemoryMode(Enum):
-    """Storage that a session permits: this machine, several machines, or this process only."""
+    """Storage that a session permits: on this machine, on several machines, or only in this process."""
 
     LOCAL = "local"
     SYNCED = "synced"
@@ -43,9 +43,10 @@ class InvalidRecord(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SessionFeedbackRecord:
-    """One rating. `recorded_at` is UTC with six digits and `Z`; `session_id_opaque` the thread id's SHA-256 in hex.
+    """One session rating. Raises InvalidRecord if a field is invalid.
 
-    `idempotency_key`, if given, is unique within a tenant. Raises InvalidRecord.
+    `recorded_at` is in UTC, with six fractional digits and `Z`. `session_id_opaque` is the thread id's SHA-256 in
+    hexadecimal. `idempotency_key`, if given, is unique within a tenant.
     """
 
     session_id_opaque: str
@@ -75,22 +76,22 @@ class SessionFeedbackRecord:
 
 
 def opaque(thread_id: str) -> str:
-    """Return the SHA-256 of a thread id in hex, which identifies a session without revealing the thread id."""
+    """Return the SHA-256 of a thread id, in hexadecimal; it identifies a session without revealing the thread id."""
     return sha256(thread_id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def format_time(moment: datetime) -> str:
-    """Format a time in UTC with six digits and `Z`; such strings sort like the times."""
+    """Return a time as a UTC string with six fractional digits and `Z`; these strings sort chronologically."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
 
 
 def parse_time(text: str) -> datetime:
-    """Parse a time from `format_time`. Raises ValueError for other texts."""
+    """Return the time in a string written by `format_time`. Raises ValueError for other strings."""
     return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
 
 
 def checked_tenant(tenant: str) -> str:
-    """Return `tenant`. Raises InvalidRecord if it is not a valid tenant name."""
+    """Return `tenant` if it is a valid tenant name; otherwise raise InvalidRecord."""
     if not _TENANT.fullmatch(tenant):
         raise InvalidRecord("tenant")
     return tenant

@@ -1,4 +1,4 @@
-"""Recording of a session rating that logs failures instead of raising, so that the session can end."""
+"""Records a session rating. Failures are logged instead of raised, so that the session can always end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_feedback_kit.sessions.record import DEFAULT_TENANT, MemoryMode, Sessi
 
 log = logging.getLogger("agent_feedback_kit.sessions")
 SECONDS = 2.0
-"""Maximum time to store a rating at the end of a session, in seconds."""
+"""Default deadline for storing a rating at the end of a session, in seconds."""
 TurnCount = int | Callable[[], Awaitable[int]]
 """Number of turns, or a function that returns it."""
 Opens = Callable[[MemoryMode], Awaitable[SessionFeedbackBackend]]
@@ -36,10 +36,10 @@ async def record_session_feedback(
     backend: SessionFeedbackBackend | Opens = open_backend,
     seconds: float = SECONDS,
 ) -> SessionFeedbackRecord | None:
-    """Store a session's rating; return the stored record, or None after a failure or more than `seconds`. Never raises.
+    """Store a session's rating and return the stored record; None after a failure or a timeout of `seconds`.
 
-    Failures are logged as WARNING with the exception's class only: its text may contain the person, the session or an
-    address. An incognito record has no user and is stored in memory only.
+    Never raises. A failure is logged as a WARNING with only the exception's class, because its text may identify the
+    person, the session or an address. An incognito record has no user and is stored in memory only.
     """
     incognito = mode is MemoryMode.INCOGNITO
 

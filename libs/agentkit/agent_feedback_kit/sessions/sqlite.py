@@ -21,7 +21,7 @@ from agent_feedback_kit.sessions.record import (
 T = TypeVar("T")
 DEFAULT_PATH = Path(".store/session_feedback.sqlite3")
 LOCK_SECONDS = 2.0
-"""Maximum wait for another process's write, in seconds."""
+"""Maximum time to wait for another process's lock, in seconds."""
 _SCHEMA = """
 create table if not exists session_feedback (
     tenant text not null check (length(tenant) between 1 and 64),
@@ -48,9 +48,9 @@ _FIELDS = (
 
 
 class SqliteBackend:
-    """See `SessionFeedbackBackend`. Each call opens the file in a thread; no file stays open between calls.
+    """`SessionFeedbackBackend` in a SQLite file. Each call opens the file in a thread and closes it again.
 
-    A missing file and its folder are created, readable by their owner only. Raises OSError and sqlite3.Error.
+    A missing file and its folder are created, readable only by their owner. Raises OSError and sqlite3.Error.
     """
 
     name = "sqlite"

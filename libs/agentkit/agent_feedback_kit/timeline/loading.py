@@ -12,7 +12,7 @@ from agent_feedback_kit.timeline.refresh import refresh
 
 log = logging.getLogger("agent_feedback_kit.timeline")
 SECONDS = 0.5
-"""Maximum time of a load, in seconds."""
+"""Default deadline for loading feedback, in seconds."""
 
 
 async def refresh_on_load(
@@ -35,7 +35,7 @@ async def refresh_on_load(
 async def _said(
     client: AsyncClient, conversation_id: str, watermark: str | None
 ) -> tuple[list[LatestItemJson], str | None]:
-    """Return the items of all pages, and the watermark."""
+    """Return the items of all result pages, and the last page's watermark."""
     items: list[LatestItemJson] = []
     cursor: str | None = None
     while True:

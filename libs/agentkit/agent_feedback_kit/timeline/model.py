@@ -1,4 +1,4 @@
-"""A timeline as values: turns with their blocks, and the position up to which feedback is merged."""
+"""Immutable model of a timeline: turns with their blocks, and the time up to which feedback has been merged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agent_feedback_kit.answers import LatestItemJson, Origin, Reaction
 
 FEEDBACK_BLOCK: Final = "turn.feedback"
 Cache = Literal["hot", "cold"]
-"""`hot` if the model's prompt cache still contains the timeline as it was sent, which must then not change; else
+"""State of the model's prompt cache. `hot`: the cache contains the timeline as sent, so it must not change. Otherwise
 `cold`."""
 
 
@@ -46,9 +46,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Timeline. `last_known_feedback_ts` is the latest merged recording time, `watermark` the one for the next query.
+    """An agent's timeline.
 
-    `mid_turn`: the agent is answering at this moment, so nothing is refreshed.
+    `last_known_feedback_ts` is the latest recording time among merged feedback. `watermark` is the watermark for the
+    next query. `mid_turn` is True while the agent is answering; nothing is refreshed then.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -59,12 +60,12 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """Timeline after a refresh, and the text that tells the agent about feedback; None without feedback."""
+    """Timeline after a refresh, and the text that informs the agent of new feedback; None if there is none."""
 
     timeline: Timeline
     announcement: str | None
 
 
 def path_of(item: LatestItemJson) -> str:
-    """Return the path of a feedback's block: `ar:<turn_id>.feedback.<feedback_id>`."""
+    """Return the path of a feedback record's block: `ar:<turn_id>.feedback.<feedback_id>`."""
     return f"ar:{item['turn_id']}.feedback.{item['feedback_id']}"

@@ -1,7 +1,7 @@
 """Parser for the text of reaction artifacts, in current and older formats. Pure.
 
-The current format is JSON. Older formats are the `repr` of a Python dict, optionally below a header line. Texts of turn
-logs, an even older format, contain no reaction and are ignored.
+The current format is JSON. Older formats are the `repr` of a Python dict, optionally after a header line. The oldest
+format is the text of a turn log; it contains no reaction and is ignored.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def read_reaction(text: str) -> dict[str, Any] | None:
 
 
 def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItemJson | None:
-    """Convert an artifact's text and its payload's `meta` (`rn`, `turn_id`) to a timeline item.
+    """Return a timeline item for an artifact's text and its payload's `meta` (`rn`, `turn_id`).
 
-    Return None without a reaction.
-    `rn` ends with the feedback's id. The artifact's time is used as the recording time; the person is unknown.
+    Return None if the text contains no reaction, or a field is missing. The feedback id is the last part of `rn`. The
+    artifact's time is used as the recording time. The person is unknown.
     """
     reaction = read_reaction(text)
     rn = meta.get("rn")
@@ -66,7 +66,7 @@ def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItemJson | Non
 
 
 def _in_utc(value: object) -> str | None:
-    """Convert a time to the format of `format_time`, because times are compared as texts."""
+    """Return a time in the format of `format_time`, because times are compared as strings."""
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
         return format_time(moment) if moment and moment.tzinfo else None

@@ -32,9 +32,10 @@ def refresh(
 ) -> Refreshed:
     """Return the timeline with the new feedback of `latest`, and its announcement. A turn in progress stays unchanged.
 
-    `latest` has one item per turn, as in the service's response. With `watermark`, the response's, it contains only
-    changes since the timeline's watermark; without one it may contain all feedback. If a turn is not in the timeline,
-    its feedback is skipped and the watermark stays, so that the feedback is returned again.
+    `latest` has one item per turn, as in the service's response. `watermark` is the watermark of that response. If it
+    is given, `latest` contains only changes since the timeline's watermark; otherwise `latest` may contain all
+    feedback. Feedback on a turn that is not in the timeline is skipped. The watermark then does not advance, so that
+    the service returns this feedback again.
     """
     if timeline.mid_turn:
         return Refreshed(timeline, None)
@@ -58,9 +59,9 @@ def refresh(
 
 
 def announcement(items: Sequence[LatestItemJson], note: str = "") -> str | None:
-    """Return the lines that inform an agent of feedback, each person's text cut to 500 characters on one line.
+    """Return the lines that inform an agent of feedback; None if there is none.
 
-    `note` is a separate line below them.
+    Each person's text is put on one line and truncated to 500 characters. `note` is added as the last line.
     """
     if not items:
         return None
