@@ -1,4 +1,4 @@
-"""HTTP routes of inference: metadata of a turn, strategies that worked, and verdicts on new messages."""
+"""HTTP routes of inference: turn metadata, successful strategies, and verdicts on new messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROJECT = "/conversations/{tenant}/{project}"
 CONVERSATION = PROJECT + "/{conversation_id:segment}"
 JSON = "application/json"
 UNNAMED = "new message"
-"""Id of a message without one."""
+"""Message name for a message with neither a message id nor a turn id."""
 
 READ = {
     401: "No valid access token.",
@@ -82,7 +82,7 @@ def inference_router(
         refuses=READ | {404: "That turn is unknown."},
     )
     async def metadata(tenant: Name, project: Name, conversation_id: Id, turn_id: Id) -> TurnMetadata:
-        """Return a turn's metadata with the feedback of the machine and of people."""
+        """Return a turn's metadata, including the machine's verdict and people's feedback."""
         turn = await turns.find(TurnKey(tenant, project, conversation_id, turn_id))
         if turn is None:
             raise RequestRefused(404, "That turn is unknown.")
@@ -112,9 +112,9 @@ def inference_router(
         conversation_id: Id,
         caller: Caller,
     ) -> Detected:
-        """Judge a new message on the answers before it, and advise the planner of the next answer.
+        """Judge whether a new message accepts or rejects an earlier answer, and advise the planner of the next answer.
 
-        With `strategies` the response also lists strategies that worked for similar questions.
+        With `strategies`, the response also lists strategies that worked for similar questions.
         """
         place = f"{tenant}/{project}"
         body = await read_body(request, {JSON: lambda sent: NewMessage.model_validate_json(redact(sent, place))})

@@ -36,15 +36,15 @@ class FoundTarget(BaseModel):
     recency: float
     """Recency of that turn, 0 to 1."""
     turns_back: int
-    """Distance in turns; 1 is the last answer."""
+    """Distance in turns; 1 is the latest answer."""
     rule: TargetRule
-    """The rule that found it: the message's reply, the latest answer to its writer in its thread or in the channel, or
-    words that only an older answer has.
+    """The rule that selected the message: it is the one replied to, or the latest answer to the writer in the thread or
+    in the channel, or only an older answer contains the message's words.
     """
 
 
 class FoundCandidate(FoundTarget):
-    """A turn of the person that the message may be about. The score is computed as for a target."""
+    """A turn of the person that the message may be about. Its score has the same formula as a target's."""
 
     conversation_id: str
     """The conversation, also called thread."""
@@ -55,14 +55,14 @@ class FoundCandidate(FoundTarget):
 
 
 class FeedbackResult(BaseModel):
-    """Verdict of the message on the answer before it."""
+    """Verdict that a message gives on an earlier answer."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     feedback_type: Feedback
     """rejected, accepted or neutral."""
     confidence: float
-    """The detector's own estimate, 0 to 1, that its verdict is right; docs/evaluation.md has the measured shares."""
+    """Estimated probability, 0 to 1, that the verdict is right; docs/evaluation.md has the measured rates."""
     correction_type: CorrectionType | None
     """Type of a rejection: explicit, rephrased or abandonment; null otherwise."""
     user_said: str
@@ -70,21 +70,21 @@ class FeedbackResult(BaseModel):
     reaction: Reaction | None
     """The verdict as a reaction; null if the message is not feedback."""
     gate: GateCall
-    """The gate's reading of the message."""
+    """The gate's classification of the message."""
     decided_by: DecidedBy
-    """The decider: rules, the learned layer, or a language model."""
+    """The component that decided: the rules, the learned layer, or a language model."""
     reasons: list[str]
-    """Descriptions of the message in words, for the names in `rules`."""
+    """Descriptions of the matching patterns and rules, in words."""
     rules: list[str]
     """Names of the matching patterns and rules."""
     encoder: str | None
-    """The sentence encoder that judges likely rejections again; null if only word vectors were used."""
+    """The sentence encoder used for re-judging likely rejections; null if only word vectors were used."""
     scores: dict[str, float]
-    """The learned layer's probabilities and other numbers behind the verdict, by name."""
+    """Numbers behind the verdict, such as the learned layer's probabilities, by name."""
     new_topic: bool
-    """True if the message starts a new topic, which sets the turn's status and is never announced."""
+    """True if the message starts a new topic. A new topic sets the turn's status and is never announced."""
     would_be_announced: bool
-    """True if the verdict is announced once the chat publishes the message."""
+    """True if this verdict will be announced when the chat publishes the message."""
 
     @classmethod
     def of(cls, verdict: Verdict) -> FeedbackResult:
@@ -106,7 +106,7 @@ class FeedbackResult(BaseModel):
 
 
 class KnownTurn(BaseModel):
-    """Facts about a turn; null if no event has given them."""
+    """Known facts about a turn; a field is null if no event contained it."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -115,7 +115,7 @@ class KnownTurn(BaseModel):
     turn_id: str
     """The turn: a person's question and the agent's answer to it."""
     ts: str | None
-    """Time of its last message."""
+    """Time of the turn's earliest known message."""
     user_id: str | None
     """The person."""
     agent_id: str | None
@@ -133,16 +133,16 @@ class KnownTurn(BaseModel):
     feedback_confidence: float
     """Confidence of the verdict, 0 to 1."""
     satisfaction: float
-    """The platform's own check and the person's feedback in one number, -1 to 1."""
+    """Combined score of the platform's own check and the person's feedback, -1 to 1."""
     ranking_score: float
-    """Combined quality and feedback, -0.4 to 0.8: quality_score * 0.6 + weight * 0.4."""
+    """Combined score of quality and feedback, -0.4 to 0.8: quality_score * 0.6 + weight * 0.4."""
 
 
 class FoundStrategy(KnownTurn):
-    """A turn to learn from."""
+    """A turn whose strategy the planner may reuse."""
 
     similarity: float | None
-    """Similarity of its question to the text, 0 to 1; null without a text."""
+    """Similarity between the turn's question and the searched text, 0 to 1; null if no text was given."""
 
     @classmethod
     def of(cls, turn: Turn) -> FoundStrategy:
@@ -154,24 +154,24 @@ class FoundStrategies(BaseModel):
 
 
 class Detected(BaseModel):
-    """Verdict of a message, the turn that it concerns, and the text for the planner of the next answer."""
+    """Verdict on a message, the turn that the verdict is about, and the planner's prompt section."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     feedback: FeedbackResult
-    """Verdict of the message."""
+    """The verdict that the message gives."""
     target: FoundTarget | None
     """The agent message that the verdict is about."""
     candidates: list[FoundCandidate]
     """The turns that the message may be about, most probable first."""
     rejections_in_a_row: int
-    """Number of last answers that were rejected one after the other."""
+    """Number of consecutive rejected answers, counted back from the latest answer."""
     planner_markdown: str | None
     """A section for the planner's prompt; null if the last answer has no feedback and no strategy is listed."""
     answer_not_seen: bool
-    """True if the latest messages may be missing: they were not all indexed in time, and `previous` was not given."""
+    """True if the latest messages may be missing: indexing was not complete in time, and `previous` was not given."""
     strategies: list[FoundStrategy]
-    """Strategies that worked for such questions, best first; empty unless requested."""
+    """Strategies that worked for similar questions, best first; empty unless requested."""
 
     @classmethod
     def of(cls, found: Detection, worked: Sequence[Turn] = (), *, answer_not_seen: bool = False) -> Detected:
@@ -197,11 +197,11 @@ class UserFeedback(BaseModel):
     detected_at: str | None
     """Time of that feedback; null without feedback."""
     detected_in_turn: str | None
-    """The turn whose message gave the feedback; null if the person reacted to the turn itself."""
+    """The turn of the message that gave the feedback; null if the person reacted to the turn itself."""
     correction_type: str | None
     """explicit_correction, rephrased_query or abandonment; null unless the turn was rejected."""
     confidence: float
-    """Confidence that the person meant it, 0 to 1."""
+    """Confidence of the feedback, 0 to 1."""
     user_said: str | None
     """Text of the message with the feedback."""
 
@@ -218,28 +218,28 @@ class UserFeedback(BaseModel):
 
 
 class TurnMetadata(KnownTurn):
-    """The metadata.json of a turn. Fields are null if only feedback on the turn is known."""
+    """A turn's metadata.json. Fields are null if only feedback on the turn is known."""
 
     agent_message_id: str | None
     """The agent's message in that turn."""
     rejection_detected_in: str | None
-    """The turn whose message rejected this one; null if no message did."""
+    """The turn of the message that rejected this turn; null if no message rejected it."""
     correction_type: str | None
     """Kind of rejection; null unless the turn was rejected."""
     user_said: str | None
     """Text of the message with the feedback."""
     tags: list[str]
-    """Reasons that the person chose."""
+    """Reason tags that the person chose."""
     correction: str | None
     """The correct answer, in the person's words."""
     judged_by_user: bool
-    """True if the status is a person's own judgement instead of a verdict on a message."""
+    """True if the status is a person's explicit judgement, not a verdict on a message."""
     track_id: str | None
     """The platform's track that the answer belongs to."""
     bundle_id: str | None
-    """The platform's bundle that produced the answer."""
+    """The platform's bundle that the answer belongs to."""
     session_id: str
-    """The conversation."""
+    """The conversation's id."""
     timestamp: str | None
     """The same as `ts`."""
     user_feedback: UserFeedback

@@ -1,4 +1,4 @@
-"""Judgement of a new message for a caller that waits. Stores only answers of the language model."""
+"""Judgement of a new message while the caller waits. Stores nothing except the language model's answers."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ LookBack = Literal["conversation", "user"]
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """Result of `detect`. `advice` is about the turn that the message judges, else the latest; None without an answer.
+    """Result of `detect`.
 
-    `candidates` are the person's turns, in any conversation, that the message may be about, best first. They are empty
-    if the message is not feedback, or if only its conversation was searched.
+    `advice` is about the judged turn, otherwise about the latest turn; None if there is no answer. `candidates` are the
+    person's turns, in any conversation, that the message may be about, best first. They are empty if the message is not
+    feedback, or if only its conversation was searched.
     """
 
     verdict: Verdict
@@ -52,11 +53,11 @@ async def detect(
     *,
     names_writer: bool = True,
 ) -> Detection:
-    """Return the verdict on a message as if it were in its conversation at its time. Later messages do not count.
+    """Return the verdict on a message as if it stood in its conversation at its time. Later messages are ignored.
 
-    The verdict depends on the conversation alone, so it equals the one that would be announced. Looking back over all
-    turns of the person adds candidates; if the conversation has no answer, the best candidate is used as the answer.
-    `previous` is the last answer if the index does not have it yet.
+    The verdict depends only on the conversation, so it equals the verdict that would be announced. `look_back="user"`
+    also searches all of the person's turns for candidates. If the conversation has no answer, the best candidate serves
+    as the answer. `previous` is the last answer, for a caller whose answer may not be indexed yet.
     """
     place = (message.at, message.message_id)
     thread = message.thread_id or ""
@@ -90,9 +91,10 @@ async def detect(
 
 
 def _by_a_participant(message: Message, before: Sequence[Message]) -> Message:
-    """Return the message as its sender's if they wrote in `before`, otherwise as the last person's who did.
+    """Return the message with a participant as its sender.
 
-    An agent runtime asks under its own name, which no participant has.
+    A sender who wrote in `before` is kept. Otherwise, the last person who wrote in `before` becomes the sender, because
+    an agent runtime sends requests under its own name.
     """
     people = [one.sender_id for one in before if one.role == "human"]
     return message if not people or message.sender_id in people else replace(message, sender_id=people[-1])

@@ -1,4 +1,4 @@
-"""Detectors that judge in the consumer group. Warns the operator if they differ."""
+"""Versions of the detectors that judge in the consumer group. Warns the operator if they differ."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RECENT_MINUTES: Final = 5
 
 
 class DetectorGroup:
-    """Record of this process's detector, and of the others that have judged recently.
+    """Registration of this process's detector, and the versions of all detectors that have judged recently.
 
     `judged` returns the number of messages that this process has judged.
     """
@@ -28,7 +28,7 @@ class DetectorGroup:
         self.versions: Sequence[str] = ()
 
     async def check(self) -> None:
-        """Record this detector if it has judged since the last call, then read which detectors have judged recently."""
+        """Record this detector if it has judged since the last call, then read the recently used versions."""
         judged = self._judged()
         if judged != self._noted:
             await self._pool.execute(*SQL.note_detector(version=self._version))

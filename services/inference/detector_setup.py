@@ -1,4 +1,4 @@
-"""Opening of the detector, the language model gate and the judging, for the service and for `rejudge`."""
+"""Set-up of the detector, the language model gate and the judging, for the service and for `rejudge`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from servicekit import Clock, Producer, StartError
 
 
 async def open_detector(settings: InferenceSettings, say: Callable[[str], None]) -> Detector:
-    """Return the detector that the settings name. Raises StartError if its sentence encoder is missing."""
+    """Return the configured detector. Raises StartError if its sentence encoder is missing."""
     try:
         encoder = await asyncio.to_thread(sentence_encoder, settings.sentence_encoder, say)
     except ModelMissing as error:
@@ -47,7 +47,10 @@ async def open_judging(
     clock: Clock,
     resources: AsyncExitStack,
 ) -> Judging:
-    """Return a judge of the messages in `pool`'s index for use outside of the service, with its gate if configured."""
+    """Return a judge for the messages in `pool`'s index, with the gate if configured.
+
+    For use outside of the service.
+    """
     endpoint = open_endpoint(settings, resources)
     gate = gate_of(settings, endpoint, PostgresGateAnswers(pool), detector, clock) if endpoint else None
     turns = await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
@@ -55,7 +58,7 @@ async def open_judging(
 
 
 def open_endpoint(settings: InferenceSettings, resources: AsyncExitStack) -> LlmEndpoint | None:
-    """Open the connections to the language model; None if the settings name none."""
+    """Open the connections to the language model. Return None if the settings contain no URL for it."""
     if not settings.gate_url:
         return None
     endpoint = LlmEndpoint(settings.gate_url, settings.gate_key.get_secret_value(), 2 * settings.gate_at_once)
@@ -66,6 +69,6 @@ def open_endpoint(settings: InferenceSettings, resources: AsyncExitStack) -> Llm
 def gate_of(
     settings: InferenceSettings, endpoint: LlmEndpoint, answers: GateAnswers, detector: Detector, clock: Clock
 ) -> LlmGate:
-    """Return the gate that asks `endpoint` and keeps its answers in `answers`."""
+    """Return a gate that asks `endpoint` and stores the answers in `answers`."""
     asking = Asking(endpoint, clock, seconds=settings.gate_seconds, at_once=settings.gate_at_once)
     return LlmGate(asking, answers, detector, model=settings.gate_model, seconds=settings.gate_batch_seconds)

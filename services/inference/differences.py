@@ -1,4 +1,4 @@
-"""Differences between the stored verdict of a message and a new one. Pure."""
+"""Differences between a message's stored verdict and its new verdict. Pure."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ from detector.model import Verdict
 from inference.store import MessageKey
 
 Difference = Literal["unchanged", "withdrawn", "added", "reversed", "moved"]
-"""`withdrawn`: the message no longer gives feedback; `added`: it gives feedback only with the other detector;
-`reversed`: accepted became rejected or vice versa; `moved`: the same verdict on another turn."""
+"""Kind of change: `withdrawn`: the message no longer gives feedback; `added`: only the new verdict is feedback;
+`reversed`: accepted became rejected or vice versa; `moved`: the verdict is the same, but on another turn.
+"""
 SHOWN: Final = 20
 
 
 class AnnouncedVerdict(NamedTuple):
-    """An announced verdict: `rejected` or `accepted`, and the turn that it is about."""
+    """An announced verdict: `rejected` or `accepted`, and the id of the judged turn."""
 
     feedback: str
     turn_id: str
 
     @classmethod
     def of(cls, verdict: Verdict) -> AnnouncedVerdict | None:
-        """Return the verdict as announced; None if it is not announced."""
+        """Return the announced form of a verdict; None if it is not announced."""
         target = verdict.target if verdict.emitted else None
         return cls(verdict.feedback, target.turn_id) if target else None
 
 
 def difference(before: AnnouncedVerdict | None, after: AnnouncedVerdict | None) -> Difference:
-    """Return how `after` differs from `before`."""
+    """Return the kind of change from `before` to `after`."""
     if before == after:
         return "unchanged"
     if before is None or after is None:
@@ -39,7 +40,7 @@ def difference(before: AnnouncedVerdict | None, after: AnnouncedVerdict | None) 
 
 
 class Example(NamedTuple):
-    """Message whose verdict changes. `text` may be shown on the operator's own terminal only."""
+    """Message with its verdicts before and after. Show `text` only on the operator's own terminal."""
 
     key: MessageKey
     before: AnnouncedVerdict | None
@@ -49,7 +50,7 @@ class Example(NamedTuple):
 
 @dataclass
 class Differences:
-    """Number of messages by difference, with up to twenty examples of each."""
+    """Number of messages for each kind of change, with up to twenty examples of each kind."""
 
     counts: Counter[str] = field(default_factory=Counter)
     kept: dict[str, list[Example]] = field(default_factory=dict)
@@ -59,7 +60,7 @@ class Differences:
         return self.counts.total()
 
     def add(self, example: Example) -> None:
-        """Count a message."""
+        """Count a message under its kind of change."""
         kind = difference(example.before, example.after)
         self.counts[kind] += 1
         kept = self.kept.setdefault(kind, [])
@@ -67,6 +68,6 @@ class Differences:
             kept.append(example)
 
     def examples(self) -> Sequence[tuple[str, Example]]:
-        """Return at most twenty changed messages, of each difference in turn."""
+        """Return at most twenty changed messages, alternating between the kinds of change."""
         rows = [(n, kind, one) for kind, kept in sorted(self.kept.items()) for n, one in enumerate(kept)]
         return [(kind, one) for _, kind, one in sorted(rows, key=lambda row: row[:2])[:SHOWN]]

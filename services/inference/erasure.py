@@ -24,7 +24,10 @@ class InferenceErasures:
         self._pseudonym_of = pseudonym_of
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Empty these people's messages and questions, and delete their reactions. Returns the rows changed."""
+        """Erase these people's messages and questions, and delete their reactions.
+
+        Returns the number of changed rows.
+        """
         changed = 0
         for person, at in sorted(erased.items()):
             covered = {**person._asdict(), "until": at + ERASURE_MARGIN, "limit": _AT_ONCE}

@@ -25,8 +25,8 @@ from servicekit import Handler, Outcome, Producer, Received
 class ConversationHandler(Handler):
     """Handler of the consumer group `inference`.
 
-    It writes the index first and judges from it, so any order of arrival, and any restart, gives the same verdicts. A
-    redelivered batch is judged again, because its verdicts may not have been published.
+    It writes messages to the index before it judges them, so neither the order of arrival nor a restart changes the
+    verdicts. A redelivered batch is judged again, because its verdicts may not have been published.
     """
 
     def __init__(

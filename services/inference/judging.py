@@ -25,38 +25,41 @@ from servicekit import Message as Record
 from servicekit import Producer, stage
 
 BLOCKED_SECONDS = 0.25
-"""Maximum time that judging blocks the event loop, in seconds. If heartbeats are delayed beyond the session timeout,
-the consumer loses its partitions and its commit, and the same batch is delivered again without end."""
+"""Maximum time that judging blocks the event loop, in seconds.
+
+If heartbeats are delayed beyond the session timeout, the consumer loses its partitions and its commit. The same
+batch would then be redelivered forever.
+"""
 FIRST_PIECE, LARGEST_PIECE = 16, 256
-"""Number of messages judged at once: initially, and at most. Larger pieces are hardly faster."""
+"""Initial and maximum number of messages judged at once. Larger pieces are hardly faster."""
 ReadRanges = Callable[[], Awaitable[Sequence[MessageRange]]]
 
 
 class JudgedMessages(NamedTuple):
-    """Messages read from the index, with their verdicts and the questions behind the judged answers."""
+    """Messages read from the index, with their verdicts and the questions of the judged answers."""
 
     pairs: Sequence[tuple[Placed, Verdict]]
     questions: Sequence[Facts]
     messages: Mapping[MessageKey, IndexedMessage]
     asked: Mapping[tuple[MessageKey, str], str]
-    """Question behind the target of each announced verdict, by message and target."""
+    """Message id of the question answered by each announced verdict's target, by judged message and target."""
 
     def answer_to(self, placed: Placed, verdict: Verdict) -> IndexedMessage | None:
-        """Return the answer that a verdict concerns, if it was read."""
+        """Return the answer that a verdict is about; None if there is none, or if it was not read from the index."""
         if verdict.target is None:
             return None
         return self.messages.get(MessageKey(*placed.indexed.conversation, verdict.target.message_id))
 
     def question_of(self, placed: Placed, verdict: Verdict) -> str | None:
-        """Return the id of the question behind the answer that an announced verdict concerns."""
+        """Return the id of the question behind the answer that an announced verdict is about; None if unknown."""
         return self.asked.get((placed.indexed.key, verdict.target.message_id)) if verdict.target else None
 
 
 class Judging:
     """Judge with one detector, and with a language model if `gate` is given.
 
-    An announcement is noted before the verdict is stored, and the notes are read afterwards. So if two processes judge
-    one message, the later one sees the other's verdict or note.
+    Announcements are noted before the verdicts are stored, and the notes are read afterwards. If two processes judge
+    one message, the later process therefore sees the other's verdict or note.
     """
 
     def __init__(
@@ -78,9 +81,9 @@ class Judging:
         self._gate = gate
 
     async def judge(self, read: ReadRanges) -> JudgedMessages:
-        """Judge the dependent human messages of the ranges that `read` returns, and note what will be announced.
+        """Judge the dependent human messages in the ranges that `read` returns, and note the planned announcements.
 
-        Reads and judges again if a message arrived meanwhile.
+        If a message arrives meanwhile, both steps are repeated.
         """
         while True:
             ranges = await read()
@@ -94,7 +97,7 @@ class Judging:
                 return JudgedMessages(pairs, questions, messages, _questions_behind(ranges, targets))
 
     async def verdicts(self, ranges: Sequence[MessageRange]) -> list[tuple[Placed, Verdict]]:
-        """Judge the dependent human messages. Writes only answers of the language model."""
+        """Return verdicts on the dependent human messages. Writes nothing except the language model's answers."""
         judged = [pair for span in ranges for pair in to_judge(span)]
         verdicts = await self._judge([neighbourhood for _, neighbourhood in judged])
         if self._gate is not None:
@@ -112,7 +115,7 @@ class Judging:
         facts: Collection[Facts] = (),
         headers: Callable[[IndexedMessage], Headers] = lambda _: (),
     ) -> None:
-        """Store the verdicts and `facts` in the index of turns, then publish announcements and retractions."""
+        """Store the verdicts and `facts` in the turn index, then publish announcements and retractions."""
         self.judged += len(judged.pairs)
         held = await self._turns.take(joined([*facts, *judged.questions]), judged.pairs, self.version)
         await self._producer.send(list(self._records(judged, held, headers)))
@@ -139,7 +142,7 @@ class Judging:
                 yield Record(INFERRED_RECEIVED.name, INFERRED_RECEIVED.key(event), value, headers(placed.indexed))
 
     async def _judge(self, neighbourhoods: Sequence[Neighbourhood]) -> list[Verdict]:
-        """Judge in pieces sized by the machine's speed, so that heartbeats are sent between them."""
+        """Judge in pieces whose size depends on the machine's speed, so that heartbeats can be sent between pieces."""
         verdicts: list[Verdict] = []
         while len(verdicts) < len(neighbourhoods):
             began, piece = monotonic(), neighbourhoods[len(verdicts) : len(verdicts) + self._piece]
@@ -154,7 +157,7 @@ class Judging:
 
 
 def next_piece(judged: int, seconds: float) -> int:
-    """Return the number of messages to judge at once after `judged` took `seconds`: at most twice as many."""
+    """Return the size of the next piece after `judged` messages took `seconds`; at most twice `judged`."""
     fitting = judged * BLOCKED_SECONDS / max(seconds, BLOCKED_SECONDS / 2)
     return min(LARGEST_PIECE, max(1, int(fitting)))
 
@@ -166,7 +169,7 @@ def _emission(placed: Placed, target: Target) -> Emission:
 def _questions_behind(
     ranges: Sequence[MessageRange], targets: Mapping[MessageKey, str]
 ) -> dict[tuple[MessageKey, str], str]:
-    """Return the question that each target of a message answers, as the detector saw it."""
+    """Return the id of the question behind each target, by message and target, as the detector saw it."""
     found: dict[tuple[MessageKey, str], str] = {}
     judged = (pair for span in ranges for pair in to_judge(span)) if targets else ()
     for placed, neighbourhood in judged:
@@ -183,10 +186,11 @@ def _questions_behind(
 def _upheld(
     placed: Placed, verdict: Verdict, version: str, held: PreviousVerdict | None
 ) -> tuple[Placed, Verdict, str]:
-    """Return the event to announce: the verdict, or the retraction of a preceding silent one.
+    """Return the event's input: this verdict, or the silent verdict that takes precedence over it.
 
-    A detector that finds nothing publishes nothing. If its verdict takes precedence, the announcement of another
-    detector must be retracted in its name; otherwise only the lower verdict would be in the log.
+    A detector that finds no feedback publishes nothing. If its verdict takes precedence, another detector's
+    announcement must be retracted under its version. Otherwise only the verdict of lower precedence would be in the
+    log.
     """
     if held is None:
         return placed, verdict, version

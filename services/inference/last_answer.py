@@ -1,4 +1,4 @@
-"""The last answer as given by the caller of `detect`, before the log delivers it. Pure."""
+"""The last answer, passed by the caller of `detect` before the log delivers it. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from inference.store import ConversationKey
 from inference.turns.rules import Turn, TurnKey
 
 SOME_AGENT = "agent"
-"""Agent of an answer without one."""
+"""Agent id of an answer without an agent."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastAnswer:
-    """Last answer and its question. `turn_id` None: the answer is a turn of its own. `question` None: nobody asked."""
+    """Last answer and its question.
+
+    If `turn_id` is None, the answer is its own turn. If `question` is None, the answer has no question.
+    """
 
     message_id: str
     content: str
@@ -29,7 +32,7 @@ class LastAnswer:
         return self.turn_id or self.message_id
 
     def added_to(self, before: Sequence[Message], message: Message) -> tuple[Message, ...]:
-        """Return `before` with the missing parts of the exchange added right before `message`."""
+        """Return `before` with the answer and its question appended, unless they are already there."""
         if any(one.message_id == self.message_id for one in before):
             return tuple(before)
         agent = self.agent_id or SOME_AGENT
@@ -44,7 +47,7 @@ class LastAnswer:
         return (*before, asked, answer)
 
     def first_of(self, latest: Sequence[Turn], where: ConversationKey, message: Message) -> list[Turn]:
-        """Return `latest` (newest first) with the answer's turn added if it is missing."""
+        """Return `latest` (newest first), with the answer's turn prepended if it is missing."""
         key = TurnKey(*where, self.turn)
         if any(one.key == key or one.agent_message_id == self.message_id for one in latest):
             return list(latest)

@@ -1,4 +1,4 @@
-"""Messages of a conversation that depend on an added or changed one: their neighbourhood contains it. Pure."""
+"""Messages whose neighbourhood contains an added or changed message. Pure."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from inference.store import Place, Placed, Scope
 class MessageRange:
     """Messages of a scope in order, and the indexes of those that depend on an added or changed message.
 
-    The complete neighbourhood of each dependent message is included; elsewhere messages may be missing.
+    The neighbourhood of each dependent message is complete; elsewhere, messages may be missing.
     """
 
     rows: Sequence[Placed]
     dependent: Sequence[int]
 
     def before(self, number: int) -> Sequence[Placed]:
-        """Return the neighbourhood of the dependent message `number`."""
+        """Return the neighbourhood of the dependent message at index `number`."""
         return self.rows[max(0, number - NEIGHBOURHOOD) : number]
 
 
 def message_ranges(scopes: Iterable[Sequence[Placed]], places: Iterable[Place]) -> list[MessageRange]:
-    """Return the rows whose neighbourhood contains one of `places`; `scopes` has each scope's ordered rows.
+    """Return the rows whose neighbourhood contains one of `places`. `scopes` has the ordered rows of each scope.
 
     A message depends on itself and on the `NEIGHBOURHOOD` messages before it.
     """

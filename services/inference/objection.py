@@ -1,4 +1,4 @@
-"""Extraction of the objection from a message that rejects an answer. Pure."""
+"""Extraction of the objection in a message that rejects an answer. Pure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _CLAUSE_END: Final = re.compile(r"(?<=[.!?:;,…])\s+|\s+[-–—]\s+|\n+|(?<=[�
 
 
 def objection(said: str) -> str:
-    """Return `said` on one line, from the first clause that names something.
+    """Return `said` on one line, starting at the first clause that names something.
 
-    "No, that's wrong: I meant the museum." gives "I meant the museum."; a message that names nothing is returned whole.
+    "No, that's wrong: I meant the museum." gives "I meant the museum." If no clause names anything, all of `said` is
+    returned.
     """
     whole = prepare(said)
     language = own_language(whole.text, whole.words) or "en"

@@ -1,4 +1,4 @@
-"""Parts of inference: the resources that its page connects (`service.py`)."""
+"""Resources of inference, which `service.py` connects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 @dataclass(frozen=True, slots=True)
 class InferenceParts:
-    """Open resources of inference. `reads` is the pool of HTTP reads; `gate` is None without a language model."""
+    """Open resources of inference.
+
+    `reads` is the connection pool for HTTP reads; `gate` is None without a language model.
+    """
 
     settings: InferenceSettings
     service: Service
@@ -64,7 +67,7 @@ class InferenceParts:
 
 
 async def open_parts(settings: InferenceSettings, service: Service) -> InferenceParts:
-    """Open the parts for `service`: its database, the detector and the language model. Raises StartError."""
+    """Open the resources of `service`: database, detector and language model. Raises StartError."""
     context = service.context
     # Opened first, so it is closed last: a question that our own stop interrupts must not be stored as unanswered.
     endpoint = open_endpoint(settings, service.resources)

@@ -1,4 +1,4 @@
-"""Markdown section about the last answers for the planner of the next one. Pure."""
+"""Markdown section about the latest answers, for the planner of the next answer. Pure."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from inference.objection import objection
 from inference.turns.rules import Turn
 
 QUOTE: Final = 500
-"""Maximum length of a quoted message."""
+"""Maximum length of a quoted message, in characters."""
 GIST: Final = 120
-"""Maximum length of a quoted question, answer or objection."""
+"""Maximum length of a quoted question or answer, in characters. A quoted objection may be twice as long."""
 RECENT: Final = 5
-"""Number of turns in the conversation's context."""
+"""Maximum number of turns in the section "Conversation Context"."""
 CAREFUL_FROM: Final = 2
-"""Number of consecutive rejections from which the planner is asked for more care."""
+"""Minimum number of consecutive rejections for the instruction to be more careful."""
 ACCEPTED_FROM: Final = 0.6
-"""Minimum confidence of a turn that is called accepted. A new topic has 0.5."""
+"""Minimum confidence at which a turn counts as accepted. A new topic has the confidence 0.5."""
 _OUTCOMES: Final[Mapping[str, str]] = {
     "REVISE": "the validation asked for a revision",
     "RETRY": "the validation asked for another try",
@@ -45,7 +45,7 @@ _PLAIN: Final = re.compile(r"[\w.:/@-]{1,100}", re.ASCII)
 class Advice:
     """Input of the planner's section.
 
-    `rejections` counts the latest turns that were rejected one after the other; `recent` are the conversation's latest
+    `rejections` is the number of consecutive rejected turns up to the latest; `recent` has the conversation's latest
     turns, newest first.
     """
 
@@ -57,7 +57,7 @@ class Advice:
 def render(advice: Advice | None, worked: Sequence[Turn] = (), *, may_lack_latest: bool = False) -> str | None:
     """Return the section "2. Gathered Context", or None if there is neither feedback on the turn nor a strategy.
 
-    `may_lack_latest`: the section says that the latest messages may be missing.
+    If `may_lack_latest` is True, the section warns that the latest messages may be missing.
     """
     parts = [] if advice is None or _status(advice.turn) == "neutral" else _previous(advice, may_lack_latest)
     if worked:
@@ -139,7 +139,7 @@ def _line(turn: Turn) -> str:
 
 
 def _preferences(advice: Advice) -> Iterable[str]:
-    """Yield the person's corrections and acceptances in earlier turns, oldest first, except for the advised turn."""
+    """Yield the person's rejections and acceptances of recent turns, oldest first, except for the advised turn."""
     for turn in reversed(advice.recent):
         if turn.key == advice.turn.key or turn.user_id != (advice.turn.user_id or turn.user_id):
             continue
@@ -162,11 +162,14 @@ def _said(turn: Turn) -> str:
 
 
 def _quoted(words: str, limit: int) -> str:
-    """Return the beginning of a text as a quotation on one line. Its content cannot end the quotation."""
+    """Return a text's beginning as a quotation on one line. The text cannot close the quotation."""
     line = " ".join(words.split()).replace('"', "'")
     return f'"{line if len(line) <= limit else line[:limit].rstrip() + " …"}"'
 
 
 def _name(name: str) -> str:
-    """Return an id or a strategy, formatted as code unless it consists of letters, digits and `_.:/@-`."""
+    """Return an id or a strategy.
+
+    It is formatted as code if it has characters other than letters, digits and `_.:/@-`.
+    """
     return name if _PLAIN.fullmatch(name) else f"`{' '.join(name.split()).replace('`', chr(39))}`"

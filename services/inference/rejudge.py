@@ -1,4 +1,4 @@
-"""Judgement of stored messages with the current detector, in a new epoch or as a report of the changes."""
+"""Re-judging of stored messages with the current detector, as a new epoch or as a dry run."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from inference.rejudgements import BEGINNING, Rejudgement, Rejudgements, ToJudge
 from inference.store import IndexedMessage, MessageKey, Place, Placed
 
 BATCH: Final = 200
-"""Messages judged, announced and recorded together. Stopping loses at most one batch."""
+"""Number of messages judged, announced and recorded together. An interruption repeats at most one batch."""
 
 
 async def what_would_change(
     rejudgements: Rejudgements, judging: Judging, since: int, progress: Callable[[int], None] = lambda _: None
 ) -> Differences:
-    """Compare the stored verdicts of messages from `since` on with the detector's. Announces nothing."""
+    """Compare the stored verdicts on messages since `since` (microseconds) with the detector's new verdicts.
+
+    Announces nothing. Returns the differences.
+    """
     found, position = Differences(), BEGINNING
     while page := await rejudgements.page(since, position, BATCH):
         _count(found, page, await judging.verdicts(await _ranges(judging, page)))
@@ -36,9 +39,9 @@ async def rejudge(
     run: Rejudgement,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Differences:
-    """Judge the rest of `run` and publish every announcement and retraction in its epoch.
+    """Judge the remaining messages of `run`, and publish all announcements and retractions in its epoch.
 
-    A batch is done when the log has acknowledged it; repeating it gives the same events.
+    A batch is done when the log has acknowledged it. A repeated batch gives the same events. Returns the differences.
     """
     found, position = Differences(Counter(run.counts)), run.position
     while page := await rejudgements.page(run.since, position, BATCH):

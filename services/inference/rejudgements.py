@@ -1,4 +1,4 @@
-"""Runs of `rejudge` in PostgreSQL: epoch, progress and messages."""
+"""Runs of `rejudge` in PostgreSQL: their epochs, their progress, and the messages to judge."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from inference.store import ConversationKey, MessageKey, Place
 from servicekit import StartError
 
 Position = tuple[str, str, str, int, str]
-"""Position after the last judged message: conversation id, tenant, project, microseconds, message id."""
+"""Sort key of the last judged message: conversation id, tenant, project, time in microseconds, message id."""
 _POSITION: Final = ("conversation_id", "tenant", "project", "at", "message_id")
 BEGINNING: Final[Position] = ("", "", "", -(2**63), "")
 
 
 @dataclass(frozen=True, slots=True)
 class ToJudge:
-    """Message to judge again, and its announced verdict. `stored_at` is in microseconds."""
+    """Message to judge again, with its announced verdict or None. `stored_at` is in microseconds."""
 
     place: Place
     before: AnnouncedVerdict | None
@@ -41,7 +41,7 @@ class ToJudge:
 
 @dataclass(frozen=True, slots=True)
 class Rejudgement:
-    """Unfinished run over messages from `since` on (microseconds), by one detector."""
+    """Unfinished run of one detector over the messages since `since` (microseconds)."""
 
     epoch: int
     since: int
@@ -51,18 +51,18 @@ class Rejudgement:
 
 
 class Rejudgements:
-    """Table `rejudgements`. The connection is reserved for the lock."""
+    """Access to the table `rejudgements`. Its connection holds the run lock, so nothing else may use it."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
     async def lock(self) -> None:
-        """Hold the lock on runs while the connection lives. Raises StartError if another run has it."""
+        """Acquire the run lock, held while the connection is open. Raises StartError if another run holds it."""
         if not await self._connection.fetchval(*SQL.lock_rejudgements()):
             raise StartError("Another `rejudge` runs on this database: wait until it ends, or stop it.")
 
     async def unfinished(self) -> Rejudgement | None:
-        """Return the latest run, or None if it is complete."""
+        """Return the latest run if it is unfinished, otherwise None."""
         row = await self._connection.fetchrow(*SQL.latest_rejudgement())
         if row is None or row["finished_at"] is not None:
             return None
@@ -70,12 +70,12 @@ class Rejudgements:
         return Rejudgement(row["epoch"], row["since"], row["detector"], position, json.loads(row["counts"]))
 
     async def begin(self, since: int, detector: str) -> Rejudgement:
-        """Raise the epoch and commit. Verdicts of messages read later have the new epoch."""
+        """Increment the epoch, commit, and return the new run. Verdicts on messages read later have the new epoch."""
         epoch = await self._connection.fetchval(*SQL.begin_rejudgement(since=since, detector=detector))
         return Rejudgement(epoch, since, detector, BEGINNING, {})
 
     async def page(self, since: int, after: Position, limit: int) -> Sequence[ToJudge]:
-        """Return the next human messages from `since` on, grouped by conversation."""
+        """Return the next human messages since `since`, at most `limit`, ordered by conversation."""
         position = dict(zip(_POSITION, after, strict=True))
         statement = SQL.page_to_judge(since=since, **position, limit=limit)
         return [_to_judge(row) for row in await self._connection.fetch(*statement)]
@@ -89,7 +89,7 @@ class Rejudgements:
         await self._connection.execute(*SQL.finish_rejudgement(epoch=epoch))
 
     async def total(self, since: int) -> int:
-        """Return the number of human messages from `since` on."""
+        """Return the number of human messages since `since` (microseconds)."""
         return int(await self._connection.fetchval(*SQL.count_to_judge(since=since)))
 
     async def other_detectors(self, version: str) -> Sequence[str]:

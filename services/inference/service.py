@@ -1,4 +1,4 @@
-"""Inference's page: what it reads, serves, does on a schedule, keeps and erases."""
+"""Definition of the inference service: topics, routes, schedules, retention and erasure."""
 
 from __future__ import annotations
 
@@ -61,4 +61,4 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
     erases="texts and ids of messages, questions with their vectors, and reactions",
     erase=lambda parts: parts.erasures.erase,
 )
-"""Inference as it is started, alone or with the other services."""
+"""The service definition, for a process of its own or shared with the other services."""

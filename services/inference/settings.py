@@ -1,4 +1,4 @@
-"""Inference's settings, from the environment with the prefix INFERENCE_."""
+"""Settings of inference, from environment variables with the prefix INFERENCE_."""
 
 from __future__ import annotations
 
@@ -22,18 +22,16 @@ class InferenceSettings(ReadSettings):
     """Settings of inference. `broker` is host:port[,host:port], `database_url` a PostgreSQL URL.
 
     `sentence_encoder`: see `encoders.sentence_encoder`. All processes of a group need the same one.
-
-    `target_precision`: announced verdicts should be right this often; a kind that surely is not is held back.
-
+    `target_precision` is the required precision of announced verdicts. Kinds of verdicts that are clearly below it are
+    held back.
     `gate_url` is the base URL of an OpenAI-compatible endpoint (up to /v1) with the model `gate_model`; empty: no gate.
-    It is asked about messages that no rule decides. `gate_seconds` is the deadline of a question, `gate_batch_seconds`
-    that of a batch; by default it is shorter than the time that a rebalance waits for a batch.
+    It is asked about messages that no rule decides. `gate_seconds` is a question's deadline. `gate_batch_seconds` is a
+    batch's deadline; its default is below the time that a rebalance waits for a batch.
+    `index_seconds` is the maximum time that `detect` waits for the index.
 
-    `index_seconds` limits how long `detect` waits for the index.
-
-    Retention in days after the conversation's last message was stored (0: no limit): `conversation_days` for its texts,
-    `turn_days` for turns and verdicts. `gate_answer_days` after the answer, for answers of the language model;
-    `journal_days` after the outcome, for events without effect (`where`).
+    Retention periods are in days; 0 means no limit. After the conversation's last message was stored,
+    `conversation_days` applies to texts, `turn_days` to turns and verdicts. `gate_answer_days` applies to the language
+    model's answers, after the answer; `journal_days` to events without effect (`where`), after the outcome.
     """
 
     model_config = SettingsConfigDict(env_prefix="INFERENCE_")

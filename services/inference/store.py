@@ -1,4 +1,4 @@
-"""Port of inference's conversation index."""
+"""Port of the conversation index."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.model import Message
 
 PLACES_KEPT: Final = 16
-"""Maximum number of former positions kept per message, latest first."""
+"""Maximum number of former positions stored per message, latest first."""
 
 
 class ConversationKey(NamedTuple):
@@ -32,7 +32,7 @@ class MessageKey(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexedMessage:
-    """Message of a conversation: the content of its greatest version, at the time of its earliest one.
+    """Message of a conversation, with the content of its greatest version and the time of its earliest version.
 
     `stood_at` and `stood_in` have its former times and threads, latest first. `user_type` is the person's role in the
     platform's terms.
@@ -48,7 +48,7 @@ class IndexedMessage:
 
     @cached_property
     def thread(self) -> str:
-        """Thread of the message; empty for the channel."""
+        """Id of the message's thread; empty for the channel."""
         return self.message.thread_id or ""
 
     @cached_property
@@ -61,9 +61,10 @@ class IndexedMessage:
         return self.message, self.provenance, self.user_type
 
     def merged(self, other: IndexedMessage) -> IndexedMessage:
-        """Return the message merged with another version; the same object if nothing changes.
+        """Return the merge of this version with another version; the same object if nothing changes.
 
-        Events may omit reply and thread, so a value given by any version is kept; of two the greater.
+        Events may omit reply and thread, so a value from any version is kept. If two versions differ, the greater value
+        wins.
         """
         at = min(self.message.at, other.message.at)
         thread = max(self.thread, other.thread)
@@ -87,7 +88,7 @@ class Placed:
     """Message as read from the index.
 
     `evaluation` is the number of message versions in its conversation; `epoch` is the epoch of new verdicts.
-    `emitted_turn_id` and `emitted_agent_id` are those of its last announced verdict, None if there was none.
+    `emitted_turn_id` and `emitted_agent_id` belong to its last announced verdict; None if it never had one.
     """
 
     indexed: IndexedMessage
@@ -102,7 +103,7 @@ class Placed:
 
 
 class VerdictStamp(NamedTuple):
-    """Sort key of the verdicts on one message; the highest counts. `judged_by` is the detector's `precedence`."""
+    """Sort key of the verdicts on a message; the highest one wins. `judged_by` is the detector's `precedence`."""
 
     epoch: int
     judged_by: str
@@ -110,12 +111,12 @@ class VerdictStamp(NamedTuple):
 
     @classmethod
     def of(cls, placed: Placed, version: str) -> VerdictStamp:
-        """Return the stamp of a verdict by a detector of this version on a message as read."""
+        """Return the stamp of a verdict on `placed` by a detector of this version."""
         return cls(placed.epoch, precedence(version), placed.evaluation)
 
 
 class Place(NamedTuple):
-    """Position of a message in a thread of a conversation; an empty `thread` is the channel."""
+    """Position of a message in a conversation's thread; an empty `thread` means the channel."""
 
     conversation: ConversationKey
     at: int
@@ -124,12 +125,12 @@ class Place(NamedTuple):
 
     @property
     def scope(self) -> Scope:
-        """Thread of the position, or the channel."""
+        """The position's thread, or the channel."""
         return Scope(self.conversation, self.thread)
 
 
 class Scope(NamedTuple):
-    """Thread with its root message, or the channel without its threads."""
+    """A thread including its root message, or the channel excluding its threads."""
 
     conversation: ConversationKey
     thread: str
@@ -137,7 +138,7 @@ class Scope(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Emission:
-    """Planned announcement of a verdict on a message of `sender_id`, for one turn."""
+    """Planned announcement of a verdict on a message of `sender_id`, about one turn."""
 
     key: MessageKey
     sender_id: str
@@ -147,23 +148,24 @@ class Emission:
 
 class ConversationStore(Protocol):
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
-        """Merge messages, at most one per key, into the index (see `IndexedMessage.merged`) and commit.
+        """Merge messages into the index (see `IndexedMessage.merged`), at most one per key, and commit.
 
         Returns the keys of added or changed messages.
         """
         ...
 
     async def places(self, keys: Collection[MessageKey]) -> Sequence[Place]:
-        """Return the current and former positions of the known `keys`. Later messages may depend on them.
+        """Return the current and former positions of the stored messages among `keys`.
 
-        The root message of a thread has a position in the thread, too.
+        Later messages may depend on them.
+        A thread's root message also has a position in the thread.
         """
         ...
 
     async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
-        """Return for each scope the messages at these places, with `reach` messages before and after each.
+        """Return, for each scope, the messages at these places and the `reach` messages before and after each place.
 
-        Messages are sorted by (at, message_id) and unique. Messages between distant places are missing. A thread
+        Messages are unique and sorted by (at, message_id). Messages between distant places are missing. A thread
         includes its root message.
         """
         ...
@@ -171,10 +173,10 @@ class ConversationStore(Protocol):
     async def emitting(self, emissions: Collection[Emission]) -> None:
         """Note announcements before they are published, so that a later judgement knows what to retract.
 
-        Skips messages whose sender has changed, because an erasure has replaced the id.
+        Messages whose sender id has changed are skipped, because an erasure has replaced the id.
         """
         ...
 
     async def outdated(self, looked_at: Collection[Placed]) -> bool:
-        """Return True if any of these messages has a newer evaluation than the one read."""
+        """Return True if the evaluation of any of these messages has increased since the message was read."""
         ...

@@ -1,4 +1,4 @@
-"""Index of conversations in PostgreSQL, with one statement per step and batch."""
+"""Conversation index in PostgreSQL, with one statement per step and batch."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _ATTRIBUTES: Final = (
     | {name: f"message.{name}" for name in _OF_MESSAGE}
     | {"about": "provenance.as_json"}
 )
-"""Attributes of an indexed message that are not named like the column."""
+"""Attribute paths of an indexed message, for columns whose names differ from the attributes."""
 
 
 class PostgresConversationStore:
-    """See `store.Store`. The pool's connections see the table `messages`."""
+    """See `store.ConversationStore`. Needs the table `messages` on the pool's search path."""
 
     def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
         self._pool = pool

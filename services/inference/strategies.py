@@ -11,7 +11,7 @@ from inference.turns.rules import Turn
 from inference.turns.store import StrategyFilter, TurnSearch
 
 SEARCHED_TURNS: Final = 50
-"""Number of turns searched for different strategies."""
+"""Number of turns among which distinct strategies are searched."""
 
 
 async def strategies_that_worked(
@@ -24,12 +24,11 @@ async def strategies_that_worked(
     intent: str | None = None,
     agent_id: str | None = None,
 ) -> Sequence[Turn]:
-    """Return turns of at most `limit` strategies that worked for similar questions, best first.
+    """Return one turn for each of at most `limit` strategies that worked for similar questions, best first.
 
-    The compared question is that of the turn that `text` rejects, otherwise `text`. A rejected turn's own strategy is
-    excluded.
-
-    `agent_id` None: strategies of the agent that `found` is about, or of all agents without one.
+    If `text` rejects a turn, that turn's question is compared and its strategy is excluded. Otherwise `text` is
+    compared. If `agent_id` is None, the strategies are those of the agent that `found` is about, or of all agents if
+    there is none.
     """
     if limit < 1:
         return ()

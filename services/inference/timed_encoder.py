@@ -1,4 +1,4 @@
-"""Sentence encoder whose calls are measured as the stage `encoder`."""
+"""Sentence encoder that measures its calls as the stage `encoder`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from servicekit import stage
 
 
 class TimedEmbedder:
-    """Embedder with the vectors of `inner`."""
+    """Embedder that returns `inner`'s vectors."""
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
@@ -23,7 +23,7 @@ class TimedEmbedder:
 
 
 class TimedEncoder(TimedEmbedder):
-    """Sentence encoder with the vectors of `inner`, and its early layers."""
+    """Sentence encoder that returns `inner`'s vectors, with `inner`'s early layers if it has them."""
 
     def __init__(self, inner: SentenceEncoder) -> None:
         super().__init__(inner)

@@ -1,4 +1,4 @@
-"""Look-up of the verdicts on messages, announced or not."""
+"""Look-up of the stored verdicts on messages, announced or not."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Optional language model that judges messages which no rule decides."""
+"""Optional language model for messages that no rule decides."""

@@ -1,4 +1,4 @@
-"""Answers of a language model about a message: their schema, parsing, and verdict. Pure."""
+"""Schema, parsing and verdict of a language model's answer about a message. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class WrongAnswer(ValueError):
 
 
 class LlmAnswer(BaseModel):
-    """Answer of the model. `confidence` is in [0, 1]. `about` is the number, from 1, of the judged answer, or None."""
+    """Answer of the model. `confidence` is in [0, 1]. `about` is the judged answer's number, from 1, or None."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", hide_input_in_errors=True)
 
@@ -37,7 +37,10 @@ SCHEMA: Final[dict[str, Any]] = LlmAnswer.model_json_schema()
 
 
 def answer_in(completion: bytes, numbered: int) -> LlmAnswer:
-    """Return the answer in the body of a chat completion about `numbered` answers. Raises WrongAnswer if invalid."""
+    """Return the answer in a chat completion's body, for a request that numbered `numbered` answers.
+
+    Raises WrongAnswer if it is invalid.
+    """
     try:
         content = from_json(completion)
     except (ValueError, RecursionError):
@@ -62,14 +65,14 @@ def read_answer(content: str) -> LlmAnswer:
 
 
 def judges_answer(answer: LlmAnswer) -> bool:
-    """Return True if the message accepts or rejects an answer."""
+    """Return True if the model says that the message accepts or rejects an answer."""
     return answer.is_feedback and answer.reaction != "neutral"
 
 
 def apply_answer(verdict: Verdict, answer: LlmAnswer, target: Target | None) -> Verdict:
-    """Return the verdict of the model's answer, which replaces `verdict`, that of rules and learned layer.
+    """Return the verdict given by the model's answer, which replaces `verdict` by the rules and the learned layer.
 
-    If both find no feedback and `verdict` is a new topic, its status is kept.
+    If both find no feedback and `verdict` is a new topic, `verdict` is returned, with its status.
     """
     if not judges_answer(answer) and verdict.status_only:
         return verdict

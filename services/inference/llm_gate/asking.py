@@ -1,4 +1,4 @@
-"""Concurrent questions to an endpoint, with a deadline and a circuit breaker."""
+"""Concurrent requests to an endpoint, with deadlines and a circuit breaker."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ from inference.llm_gate.store import Digest
 from servicekit import CircuitBreaker, Clock
 
 Reason = Literal["slow", "broken", "wrong", "open", "late"]
-"""Reason of a missing answer: deadline of the question exceeded, no valid HTTP response, an invalid answer, the circuit
-breaker is open, or deadline of the batch exceeded.
+"""Reason of a missing answer.
+
+slow: the question's deadline was exceeded; broken: no valid HTTP response; wrong: invalid answer; open: the circuit
+breaker is open; late: the batch's deadline was exceeded.
 """
 
 log = structlog.get_logger(part="llm_gate")
 
 
 class Unanswered(NamedTuple):
-    """Missing answer; `why` is in our own words."""
+    """Missing answer. `why` is our own text and never quotes the response."""
 
     reason: Reason
     why: str = ""
@@ -40,8 +42,8 @@ class Endpoint(Protocol):
 class Asking:
     """Client with limits. A question takes at most `seconds`.
 
-    At most `at_once` questions run for batches, and as many for waiting callers, which therefore never queue behind a
-    batch.
+    At most `at_once` questions run for batches, and as many for interactive callers. Interactive callers therefore
+    never queue behind a batch.
     """
 
     def __init__(
@@ -57,7 +59,7 @@ class Asking:
     async def ask(
         self, questions: Sequence[LlmQuestion], until: float, *, batch: bool
     ) -> dict[Digest, LlmAnswer | None]:
-        """Return an answer or None for each question, all before `until` in the loop's time."""
+        """Return an answer or None for each question, by digest. `until` is the deadline, in the event loop's time."""
         if not questions:
             return {}
         slots = self._batch_slots if batch else self._waiting_slots
@@ -95,7 +97,7 @@ class Asking:
 
 
 def _tell(outcomes: Collection[LlmAnswer | Unanswered]) -> None:
-    """Count the outcomes, and log failures in one line."""
+    """Count the outcomes, and log all failures as one event."""
     failures = [one for one in outcomes if isinstance(one, Unanswered)]
     counts: Counter[str] = Counter(one.reason for one in failures)
     metrics.LLM_GATE.labels("answered").inc(len(outcomes) - len(failures))

@@ -11,15 +11,15 @@ from inference.llm_gate.answer import WrongAnswer
 ANSWER_LIMIT: Final = 64 * 1024
 """Maximum size of a response body in bytes."""
 REFUSED: Final = frozenset({400, 413, 422})
-"""Statuses of an endpoint that is up and rejects this question: too long, filtered."""
+"""Statuses by which a working endpoint rejects this question, for example because it is too long or was filtered."""
 
 
 class EndpointFailed(Exception):
-    """The endpoint cannot be reached or returns an error. Contains neither key nor text."""
+    """The endpoint cannot be reached or returned an error. The message contains neither the key nor any text."""
 
 
 class LlmEndpoint:
-    """Client of `url`/chat/completions; `key` is sent as a bearer token. It has no deadline of its own."""
+    """Client of `url`/chat/completions. `key` is sent as a bearer token. Callers must set the deadline."""
 
     def __init__(self, url: str, key: str | None, connections: int) -> None:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}

@@ -1,4 +1,4 @@
-"""LLM gate: asks a language model about messages that no rule decides, with rules and learned layer as fallback."""
+"""LLM gate: asks a language model about messages that no rule decides. The fallback is the existing verdict."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from inference.llm_gate.store import Digest, GateAnswers, NewAnswer
 from inference.store import ConversationKey
 
 QUESTIONS_AT_ONCE: Final = 500
-"""Number of questions held in memory and stored by one statement."""
+"""Maximum number of questions held in memory and stored by one statement."""
 
 
 class PendingVerdict(NamedTuple):
-    """Message with the verdict of rules and learned layer."""
+    """Message with the verdict of the rules and the learned layer."""
 
     conversation: ConversationKey
     item: Neighbourhood
@@ -30,16 +30,16 @@ class PendingVerdict(NamedTuple):
 
 class Locator(Protocol):
     def target(self, item: Neighbourhood, message_id: str | None) -> Target | None:
-        """Return the agent message that feedback is about: `message_id`'s if given, else the most probable."""
+        """Return the agent message that the feedback is about: `message_id` if given, else the most probable one."""
         ...
 
 
 class LlmGate:
     """Gate to the language model `model`. All questions of a call take at most `seconds`.
 
-    `seconds` exceeds the deadline of one question, so that the circuit breaker sees slow responses. The outcome of a
-    question is stored before its verdict is published, and is final. So a redelivery, a restart or another process
-    gives the same verdict.
+    `seconds` exceeds the deadline of one question, so that the circuit breaker sees slow responses. A question's
+    outcome is stored before its verdict is published, and never changes. A redelivery, a restart or another process
+    therefore gives the same verdict.
     """
 
     def __init__(self, asking: Asking, answers: GateAnswers, locator: Locator, *, model: str, seconds: float) -> None:
@@ -50,15 +50,18 @@ class LlmGate:
         self._seconds = seconds
 
     def version(self, detector: str) -> str:
-        """Return the version of a detector that asks this gate: it depends on the model's name and the question."""
+        """Return the version of `detector` with this gate.
+
+        It depends on the model's name and on the gate's source files.
+        """
         return version_with_gate(detector, self._model, Path(__file__).parent)
 
     async def settle(self, judged: Sequence[PendingVerdict]) -> list[Verdict]:
-        """Return the verdicts to announce, in order. A question without an answer in time is stored as unanswered."""
+        """Return the verdicts to announce, in order. A question that misses its deadline is stored as unanswered."""
         return await self._reconsider(judged, final=True)
 
     async def preview(self, judged: PendingVerdict) -> Verdict:
-        """Return the verdict for a waiting caller. A missing answer is not stored."""
+        """Return the verdict for an interactive caller. A missing answer is not stored."""
         [verdict] = await self._reconsider([judged], final=False)
         return verdict
 
@@ -87,7 +90,10 @@ class LlmGate:
         *,
         final: bool,
     ) -> Mapping[Digest, LlmAnswer | None]:
-        """Return the stored answer of each question; unsettled questions are absent."""
+        """Return the outcomes of the questions, stored or new, by digest.
+
+        Questions without a stored outcome are absent.
+        """
         known = await self._answers.known(asked)
         metrics.LLM_GATE.labels("known").inc(len(known))
         fresh = await self._asking.ask(

@@ -1,4 +1,4 @@
-"""Request to a language model about a message, byte for byte, and its digest. Pure."""
+"""Construction of the request to a language model, identical byte for byte, and its digest. Pure."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ again in other words), "abandonment" (it gives up), "thanks" (it thanks, praises
 
 @dataclass(frozen=True, slots=True)
 class LlmQuestion:
-    """Request body with its digest, which includes the conversation.
+    """Request body and its digest, which also covers the conversation's key.
 
-    `numbered` has the message ids of the numbered answers of the agent.
+    `numbered` has the message ids of the agent's numbered answers.
     """
 
     digest: bytes
@@ -46,7 +46,10 @@ class LlmQuestion:
 
 
 def question(model: str, where: ConversationKey, item: Neighbourhood) -> LlmQuestion:
-    """Return the question about a message. Depends only on the shown messages."""
+    """Return the question about a message.
+
+    It depends only on the model, the conversation's key and the shown messages.
+    """
     shown = _shown(item)
     numbered = tuple(one.message_id for one in shown if one.role == "agent")
     document = {"conversation": _conversation(shown), "message": cap(item.message.text)}
@@ -64,7 +67,7 @@ def question(model: str, where: ConversationKey, item: Neighbourhood) -> LlmQues
 
 
 def _shown(item: Neighbourhood) -> tuple[Message, ...]:
-    """Return the latest messages of its thread, and the answer that it is addressed to, even if older."""
+    """Return the latest messages of the thread, and the answer that the message is addressed to, even if older."""
     item = in_scope(item)
     latest = item.before[-SHOWN:]
     answered = addressed(item, questions_of(item.before)).answered

@@ -1,4 +1,4 @@
-"""Store of the gate's answers: a repeated question gets the first answer."""
+"""Store of the gate's answers. A repeated question receives the first answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Digest = bytes
 
 @dataclass(frozen=True, slots=True)
 class NewAnswer:
-    """Final outcome of a question; `answer` is None if none came in time."""
+    """Final outcome of a question; `answer` is None if no answer arrived in time."""
 
     tenant: str
     project: str
@@ -22,9 +22,9 @@ class NewAnswer:
 
 class GateAnswers(Protocol):
     async def known(self, digests: Collection[Digest]) -> Mapping[Digest, LlmAnswer | None]:
-        """Return the stored outcomes of those `digests` that have one."""
+        """Return the stored outcomes, by digest. Digests without an outcome are absent."""
         ...
 
     async def keep(self, answers: Mapping[Digest, NewAnswer]) -> Mapping[Digest, LlmAnswer | None]:
-        """Store outcomes for the questions without one, and commit. Returns the stored outcomes of all questions."""
+        """Store the outcomes of questions that have none, and commit. Returns the stored outcomes of all questions."""
         ...

@@ -1,4 +1,4 @@
-"""Answers of the gate in memory, for tests and simulations."""
+"""The gate's answers in memory, for tests and simulations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of the gate in PostgreSQL: one statement to read and two to store any number of questions."""
+"""The gate's answers in PostgreSQL: one statement to read any number of them, two statements to store them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from inference.sql import SQL
 
 
 class PostgresGateAnswers:
-    """See `store.GateAnswers`. The pool's connections see the table `gate_answers`."""
+    """See `store.GateAnswers`. Needs the table `gate_answers` on the pool's search path."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool

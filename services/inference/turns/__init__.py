@@ -1,1 +1,1 @@
-"""Index of turns: questions, answers and their feedback."""
+"""Turn index: questions, answers and their feedback."""

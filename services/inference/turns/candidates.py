@@ -1,4 +1,4 @@
-"""Candidates for the answer that a message is about, among all answers to a person. Pure."""
+"""Candidates for the answer that a message is about, among all answers that a person received. Pure."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from inference.turns.rules import TurnKey
 class Answered:
     """Answered turn of a person.
 
-    `turns_back` counts the person's answered turns; 1 is the latest. `cosine` of the answer and the message is in [0,
-    1], 0 if unknown.
+    `turns_back` is its position among the person's answered turns; 1 is the latest. `cosine` is the similarity of the
+    answer to the message, in [0, 1]; 0 if unknown.
     """
 
     key: TurnKey
@@ -37,7 +37,10 @@ class Candidate:
 
 
 def candidates(text: str, answered: Iterable[Answered], top_k: int = TOP_K) -> tuple[Candidate, ...]:
-    """Return the `top_k` most probable turns of a message, best first. Ties go to the later turn."""
+    """Return the `top_k` turns that `text` is most probably about, best first.
+
+    If scores are equal, the later turn wins.
+    """
     ordered = sorted(answered, key=lambda one: (one.turns_back, one.key))
     alike = likeness(prepare(text), [prepare(one.text) for one in ordered], [one.cosine for one in ordered])
     found = [

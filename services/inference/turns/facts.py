@@ -1,4 +1,4 @@
-"""Facts about turns from messages. They merge in any order to the same turn. Pure."""
+"""Facts about turns, extracted from messages. Merging them in any order gives the same turn. Pure."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from inference.turns.rules import TurnKey
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Question of a person. Of two, the one with the greater (version, message_id, text) counts.
+    """Question of a person. If there are two, the one with the greater (version, message_id, text) wins.
 
-    `version` is the message's if it names the turn itself. An answer that is a turn of its own answers the latest human
-    message shortly before it, or none (then the other fields are None). Its `version` is `looked_at` of the answer's
-    evaluation, which is below that of any message.
+    If a message names the turn itself, `version` is the message's version. An answer that is its own turn answers the
+    latest human message shortly before it. If there is no such message, the other fields are None. `version` is then
+    `looked_at` of the answer's evaluation, which is below every message's version.
     """
 
     version: bytes
@@ -68,12 +68,12 @@ class Facts:
 
     @property
     def texts(self) -> list[str]:
-        """Return the known, non-empty texts of question and answer."""
+        """Return the known, non-empty texts of the question and the answer."""
         both = (self.question.text if self.question else None, self.reply.text if self.reply else None)
         return [text for text in both if text]
 
     def joined(self, other: Facts) -> Facts:
-        """Merge two objects. If two facts have the same rank, the stored one is kept."""
+        """Merge two objects about the same turn. If two facts have the same rank, this object's fact is kept."""
         times = [at for at in (self.at, other.at) if at is not None]
         return replace(
             self,
@@ -84,7 +84,7 @@ class Facts:
 
 
 def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
-    """Return a message's facts about the turn that it names. A message without a turn id is its own turn.
+    """Return a message's facts about its turn. A message without a turn id is its own turn.
 
     `version` is `version_of(event)` if already computed.
     """
@@ -109,9 +109,9 @@ def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
 
 
 def questions_of(span: MessageRange) -> list[Facts]:
-    """Return the questions of the dependent agent messages that are turns of their own, as the detector reads them.
+    """Return the questions of dependent agent messages that are their own turns, as the detector reads them.
 
-    Missing questions are included, because an earlier judgement may have found one that has moved since.
+    Answers without a question are included too, because an earlier judgement may have found one that has moved since.
     """
     found: list[Facts] = []
     for number in span.dependent:
@@ -125,7 +125,7 @@ def questions_of(span: MessageRange) -> list[Facts]:
 
 
 def joined(facts: Iterable[Facts]) -> list[Facts]:
-    """Merge the facts of each turn, ordered by key."""
+    """Merge the facts of each turn. Returns them sorted by key."""
     known: dict[TurnKey, Facts] = {}
     for one in facts:
         held = known.get(one.key)
@@ -134,9 +134,9 @@ def joined(facts: Iterable[Facts]) -> list[Facts]:
 
 
 def looked_at(evaluation: int) -> bytes:
-    """Return the sort key of a question that was found for an answer.
+    """Return the version of a question that was searched for an answer.
 
-    Later judgements have greater keys, all below any message's version.
+    Later judgements have greater versions. All of them are below every message's version.
     """
     return COPY + evaluation.to_bytes(8)
 

@@ -1,4 +1,4 @@
-"""Rules of turns: the visible verdict, satisfaction, ranking of strategies, and the end of a session.
+"""Rules for turns: visible verdict, satisfaction, ranking of strategies, and end of a session.
 
 Pure. Times are microseconds since the epoch; scores and confidences are in [0, 1] unless stated otherwise.
 """
@@ -37,7 +37,7 @@ class TurnKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MachineStatus:
-    """Verdict of a later message on a turn. `user_said` is that message's text, `at` its time."""
+    """Verdict that a later message gives on a turn. `user_said` is that message's text, `at` its time."""
 
     status: Feedback
     confidence: float
@@ -51,7 +51,7 @@ class MachineStatus:
 
 @dataclass(frozen=True, slots=True)
 class UserStatus:
-    """Effective reaction of the person who reacted last: explicit feedback with its reasons, or an emoji."""
+    """Effective reaction of the person who reacted last: explicit feedback with its tags, or an emoji."""
 
     status: Feedback
     said: str | None
@@ -62,9 +62,9 @@ class UserStatus:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Turn as stored in the index. If only feedback on it is known, everything except the key may be None.
+    """Turn as stored in the index. If only feedback on it is known, every field except the key may be None.
 
-    `similarity` in [0, 1] compares its question with the searched text; None without one.
+    `similarity` in [0, 1] compares its question with the searched text; None if no text was searched.
     """
 
     key: TurnKey
@@ -86,7 +86,7 @@ class Turn:
 
     @property
     def status(self) -> Feedback:
-        """The person's status if there is one, else the machine's."""
+        """The person's status if there is one, otherwise the machine's status."""
         if self.user is not None:
             return self.user.status
         return self.machine.status if self.machine else "neutral"
@@ -100,18 +100,18 @@ class Turn:
 
     @property
     def rejection_detected_in(self) -> str | None:
-        """Turn whose message rejected this one; None if no message did, or if a person disagrees."""
+        """Turn id of the message that rejected this turn; None if no message did, or if a person disagrees."""
         rejected = self.machine is not None and self.machine.status == "rejected"
         return self.machine.detected_in_turn_id if self.machine and rejected and self.status == "rejected" else None
 
     @property
     def correction_type(self) -> CorrectionType | None:
-        """Return the correction type, if the machine's status is the one shown or agrees with it."""
+        """Correction type of the machine's verdict; None if the visible status differs from it."""
         return self.machine.correction_type if self.machine and self.machine.status == self.status else None
 
     @property
     def user_said(self) -> str | None:
-        """Text behind the visible status."""
+        """Text behind the visible status: the person's own, otherwise the machine's if the statuses agree."""
         if self.user is not None:
             same = self.machine is not None and self.machine.status == self.user.status
             return self.user.said or (self.machine.user_said if self.machine and same else None)
@@ -119,14 +119,14 @@ class Turn:
 
     @property
     def detected_at(self) -> int | None:
-        """Return the time of the shown feedback; None if there is none."""
+        """Time of the visible feedback in microseconds; None without feedback."""
         if self.user is not None:
             return self.user.at
         return self.machine.at if self.machine else None
 
     @property
     def detected_in(self) -> str | None:
-        """Turn whose message gave the visible feedback; None if the person reacted to the turn itself."""
+        """Turn id of the message that gave the visible feedback; None if the person reacted to the turn itself."""
         return self.machine.detected_in_turn_id if self.machine and self.user is None else None
 
     @property
@@ -141,17 +141,20 @@ class Turn:
 
 
 def status_of(reaction: str) -> Feedback:
-    """Return the status that a person's reaction (ok, not_ok, neutral) gives a turn."""
+    """Return the turn's status for a person's reaction (ok, not_ok or neutral)."""
     return _STATUS_OF[reaction]
 
 
 def metadata_name(kind: CorrectionType | None) -> str | None:
-    """Return a correction's name in a turn's metadata."""
+    """Return a correction type's name in turn metadata."""
     return _METADATA_NAME[kind] if kind else None
 
 
 def satisfaction(outcome: str | None, status: Feedback) -> float:
-    """Return -1 for a rejected turn, else the outcome (0 if unknown), plus 0.5 if accepted; in [-1, 1]."""
+    """Return the satisfaction, in [-1, 1]: -1 for a rejected turn, otherwise the outcome's value (0 if unknown).
+
+    An accepted turn receives 0.5 more.
+    """
     if status == "rejected":
         return -1.0
     base = _BASE.get(outcome, 0.0)
@@ -159,14 +162,14 @@ def satisfaction(outcome: str | None, status: Feedback) -> float:
 
 
 def ranking_score(quality: float | None, status: Feedback) -> float:
-    """Return the quality (0 if unknown) plus the status's weight, in [-0.4, 0.8]."""
+    """Return the weighted sum of the quality (0 if unknown) and the status, in [-0.4, 0.8]."""
     return round((quality or 0.0) * QUALITY_WEIGHT + _WEIGHT[status] * STATUS_WEIGHT, 6)
 
 
 def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:
-    """Return the best turns to learn from.
+    """Return the best turns to learn from, at most `limit`, without rejected turns.
 
-    Rejected ones are left out. Accepted ones come before neutral ones, then quality, similarity and recency decide.
+    Accepted turns precede neutral ones. Within each group, quality, similarity and recency decide.
     """
     found = [one for one in turns if one.status != "rejected"]
     found.sort(
@@ -182,12 +185,12 @@ def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:
 
 
 def session_over(last_at: int | None, now: int) -> bool:
-    """Return True if a conversation has been silent for over 30 minutes; False if the clock went backwards."""
+    """Return True if a conversation has been silent for over 30 minutes. If `now` is before `last_at`, return False."""
     return last_at is not None and now - last_at > SESSION_TIMEOUT_US
 
 
 def rejections_in_a_row(newest_first: Sequence[Turn], now: int) -> int:
-    """Count the latest consecutive rejected turns in the session that reaches to `now`."""
+    """Return the number of consecutive rejected turns at the end of the session that is open at `now`."""
     count, later = 0, now
     for turn in newest_first:
         if turn.status != "rejected" or session_over(turn.at, later):

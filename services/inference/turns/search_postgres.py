@@ -1,4 +1,4 @@
-"""Queries of the index of turns in PostgreSQL: one turn, the latest, similar ones, strategies.
+"""Queries of the turn index in PostgreSQL: one turn, the latest turns, similar turns, strategies.
 
 Strategies of rejected turns are never returned. A rejection below the announcement threshold does not count
 (`Verdict.status` in detector/model.py).
@@ -20,16 +20,17 @@ from inference.turns.store import PersonTurns, StrategyFilter
 from inference.turns.vectors import TurnVectors
 
 NEAREST, LATEST = 45, 5
-"""Numbers of a person's turns that are compared word by word: the nearest by vector, and the latest."""
+"""Numbers of a person's turns that are compared word by word: the nearest ones by vector, and the latest ones."""
 SCANNED_TURNS_LIMIT: Final = 20_000
-"""Maximum number of a person's turns that are searched, latest first. It bounds the cost of shared ids, such as a
-guest's.
+"""Maximum number of a person's turns that are searched, latest first.
+
+It limits the cost of shared user ids, such as a guest's.
 """
 _FILTERS: Final = ("intent", "user_id", "agent_id")
 
 
 class PostgresTurnSearch:
-    """See `turns.store.TurnSearch`. The pool's connections see the tables of the schema `inference`."""
+    """See `turns.store.TurnSearch`. Needs the tables of the schema `inference` on the pool's search path."""
 
     def __init__(self, pool: asyncpg.Pool, vectors: TurnVectors) -> None:
         self._pool = pool
@@ -78,7 +79,7 @@ def _answered(row: asyncpg.Record) -> Answered:
 
 
 def _rounded(cosine: float | None) -> float | None:
-    """Return the cosine in [0, 1], rounded so that it does not depend on the database's order of addition."""
+    """Return the cosine in [0, 1], rounded so that it does not depend on the order of the database's summation."""
     return None if cosine is None else round(min(1.0, max(0.0, cosine)), 4)
 
 

@@ -1,4 +1,4 @@
-"""Port of inference's index of turns."""
+"""Port of the turn index."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from inference.turns.facts import Facts
 from inference.turns.rules import Turn, TurnKey
 
 SIMILARITY_THRESHOLD: Final = 0.35
-"""Minimum similarity of similar questions. Three of four rephrased questions reach it, and 3 % of unrelated ones."""
+"""Minimum similarity of similar questions. 75 % of rephrased questions reach it, and 3 % of unrelated ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class UserReaction:
-    """A person's explicit feedback or emoji on a turn, or a review of it; the highest revision counts.
+    """A person's explicit feedback or emoji on a turn, or a reviewer's review of it; the highest revision wins.
 
-    `status` None: retracted. The newest of a person counts. If that is a retracted explicit one, none counts; a removed
-    emoji or retracted review uncovers the one before. Reviews count if no person's reaction does.
+    If `status` is None, the reaction was retracted. A person's newest reaction counts. If that is a retracted explicit
+    one, none counts. If it is a removed emoji or a retracted review, the preceding reaction counts again. Reviews count
+    only if no person's reaction does.
     """
 
     feedback_id: UUID
@@ -41,9 +42,9 @@ class UserReaction:
 
 @dataclass(frozen=True, slots=True)
 class StrategyFilter:
-    """Filter of turns with a strategy; None matches everything. `text` is a question similar to the turn's.
+    """Filter for turns with a strategy; a field that is None matches everything. `text` is compared with the questions.
 
-    `praised`: only turns accepted in words or by a reaction, not by a follow-up.
+    `praised`: only turns that were accepted in words or by a reaction, excluding acceptance by a follow-up question.
     """
 
     tenant: str
@@ -57,7 +58,7 @@ class StrategyFilter:
 
 @dataclass(frozen=True, slots=True)
 class PersonTurns:
-    """Range of a person's turns in a project, from `since` to before `until` in microseconds."""
+    """A person's turns in a project, from `since` (inclusive) to `until` (exclusive), in microseconds."""
 
     tenant: str
     project: str
@@ -68,9 +69,9 @@ class PersonTurns:
 
 @dataclass(frozen=True, slots=True)
 class PreviousVerdict:
-    """Previous verdict of a message, and the turn for which it was last announced.
+    """Previous verdict on a message, and the turn for which it was last announced.
 
-    `stamp` is `NO_VERDICT` without a verdict.
+    `stamp` is `NO_VERDICT` if the message had no verdict.
     """
 
     stamp: VerdictStamp
@@ -86,41 +87,44 @@ class TurnIntake(Protocol):
     async def take(
         self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = UNVERSIONED
     ) -> Mapping[MessageKey, PreviousVerdict]:
-        """Merge facts, at most one per turn, apply the verdicts to their turns, and commit.
+        """Merge facts (at most one per turn), apply the verdicts to their turns, and commit.
 
-        `detector` is the version that gave the verdicts. A verdict replaces an earlier one on the same message unless
-        that has a higher stamp. A neutral verdict, or one without a turn, leaves the turn to other verdicts. Returns
-        the previous verdicts of the judged messages.
+        `detector` is the version of the detector that judged. A verdict replaces an earlier one on the same message,
+        unless the earlier one has a higher stamp. A verdict that is neutral, or has no turn, does not change a turn's
+        status. Returns the previous verdicts of the judged messages.
         """
         ...
 
 
 class TurnSearch(Protocol):
     async def find(self, key: TurnKey) -> Turn | None:
-        """Return the known facts of a turn."""
+        """Return a turn, or None if nothing is known about it."""
         ...
 
     async def latest(self, where: ConversationKey, until: int, limit: int, thread: str = "") -> Sequence[Turn]:
-        """Return the answered turns of a thread, or of the channel, up to `until` (microseconds), newest first."""
+        """Return up to `limit` answered turns of a thread or channel, until `until` (microseconds), newest first."""
         ...
 
     async def nearby(self, looked: PersonTurns, text: str) -> Sequence[Answered]:
-        """Return about fifty answered turns of a person: those with answers most similar to `text`, and the latest."""
+        """Return about fifty of a person's answered turns: those most similar to `text`, and the latest ones."""
         ...
 
     async def search(self, wanted: StrategyFilter, limit: int) -> Sequence[Turn]:
-        """Return the best turns with a strategy, in the order of `turns.ranked`, without rejected ones.
+        """Return the best turns with a strategy, in the order of `turns.rules.ranked`, without rejected ones.
 
-        With a text, the best turns of each group are searched for similar questions, which are ranked.
+        With a text, similar questions are searched among the best turns of each group, and the matches are ranked.
         """
         ...
 
 
 class TurnIndex(TurnIntake, TurnSearch, Protocol):
     async def take_reactions(self, reactions: Collection[UserReaction]) -> set[UUID]:
-        """Store people's reactions, at most one per feedback record, and commit. Returns the ids of new ones."""
+        """Store people's reactions, at most one per feedback record, and commit.
+
+        Returns the feedback ids that were written.
+        """
         ...
 
     async def forget(self, feedback_ids: Collection[UUID]) -> None:
-        """Delete reactions of erased people and commit."""
+        """Delete the erased reactions with these ids, and commit."""
         ...

@@ -1,4 +1,4 @@
-"""Index of turns in PostgreSQL, with one statement per step and batch. `search_postgres.py` has the queries."""
+"""Turn index in PostgreSQL, with one statement per step and batch. `search_postgres.py` has the queries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NO_REPLY: Final = (None,) * 10
 class PostgresTurnIndex(PostgresTurnSearch):
     """See `turns.store.TurnIndex`.
 
-    The pool's connections see the tables of `inference`, and were prepared by `vectors_postgres.take_bytes`.
+    Needs the tables of `inference` on the search path, and connections prepared by `vectors_postgres.take_bytes`.
     """
 
     def __init__(self, pool: asyncpg.Pool, vectors: TurnVectors, kind: VectorType) -> None:
@@ -86,14 +86,14 @@ class PostgresTurnIndex(PostgresTurnSearch):
 
     @asynccontextmanager
     async def _locked(self, conversations: Iterable[tuple[str, ...]]) -> AsyncIterator[Any]:
-        """Open a transaction with a lock on these conversations, taken in sorted order to avoid deadlocks."""
+        """Open a transaction that locks these conversations. Locks are acquired in sorted order, to avoid deadlocks."""
         async with self._pool.acquire() as connection, connection.transaction():
             await connection.execute(*SQL.lock_turns(locks=_locks(conversations)))
             yield connection
 
 
 def _locks(conversations: Iterable[tuple[str, ...]]) -> list[int]:
-    """Return the numbers of the conversations' locks, sorted to avoid deadlocks."""
+    """Return the lock numbers of the conversations, sorted to avoid deadlocks."""
     return sorted({partition_of(conversation_key(*one), _LOCKS) for one in conversations})
 
 
@@ -114,7 +114,10 @@ def _held_verdict(row: Any) -> PreviousVerdict:
 
 
 def _verdict_row(placed: Placed, verdict: Verdict, detector: str) -> tuple[Any, ...]:
-    """Return the row of a verdict. A neutral one is stored too, so that an earlier judgement cannot replace it."""
+    """Return the row of a verdict.
+
+    Neutral verdicts are stored too, so that an earlier judgement cannot replace them.
+    """
     where, message = placed.indexed.conversation, placed.indexed.message
     about = verdict.target.turn_id if verdict.target is not None and verdict.status != "neutral" else None
     said = (verdict.status, verdict.confidence, verdict.correction_type, verdict.decided_by, verdict.emitted)

@@ -1,4 +1,4 @@
-"""Sentence vectors of turns. `vectors_postgres` encodes them for the database."""
+"""Sentence vectors of turns. `vectors_postgres` encodes them for PostgreSQL."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from detector.encoders.embedder import Embedder
 from servicekit import stage
 
 Halves = NDArray[np.float16]
-"""Matrix with one vector per row."""
+"""Matrix of half-precision numbers, with one vector per row."""
 DIMENSION: Final = 256
-"""Dimension of the index's vectors; see the migration."""
+"""Dimension of the vectors in the turn index; see the migration."""
 
 
 class Packed(NamedTuple):
-    """Vectors of distinct texts; row `places[text]` is that of `text`."""
+    """Vectors of distinct texts. Row `places[text]` is the vector of `text`."""
 
     places: dict[str, int]
     rows: Halves
 
 
 class TurnVectors:
-    """Vectors of `embedder`. Raises ValueError if their dimension is not the index's.
+    """Vectors computed by `embedder`. Raises ValueError if their dimension is not the index's dimension.
 
-    Numbers are rounded to half precision, so that all databases store the same ones.
+    Numbers are rounded to half precision, so that all databases store the same numbers.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -36,7 +36,7 @@ class TurnVectors:
             raise ValueError(f"vectors in the index of turns have {DIMENSION} numbers, not {embedder.dimension}")
         self._embedder = embedder
         self.made_by = int.from_bytes(sha256(embedder.name.encode()).digest()[:8], "big", signed=True)
-        """Number derived from the embedder's name."""
+        """Number that identifies the embedder, derived from its name."""
 
     def of(self, text: str) -> list[float]:
         """Return the vector of one text."""

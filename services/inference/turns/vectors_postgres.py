@@ -1,4 +1,4 @@
-"""Encoding of turn vectors for PostgreSQL: pgvector's binary form if the table has its type, else numbers."""
+"""Encoding of turn vectors for PostgreSQL: pgvector's binary format if the columns have its type, otherwise numbers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ VectorType = Literal["halfvec", "real[]"]
 
 
 class Wire(NamedTuple):
-    """Encoding of all vectors of a statement in the value `vectors`.
+    """Encoding of all vectors of a statement as its parameter `vectors`.
 
-    `packed` returns that value; `nth` is SQL for the vector at `{place}`, from 0.
+    `packed` returns that parameter; `nth` is the SQL expression for the vector with the number `{place}`, from 0.
     """
 
     nth: str
@@ -26,20 +26,20 @@ class Wire(NamedTuple):
 
 
 async def vector_type(pool: asyncpg.Pool) -> VectorType:
-    """Return the type of the vector columns: a database created without pgvector stays without it."""
+    """Return the type of the vector columns. A database created without pgvector keeps arrays of numbers."""
     kind: VectorType = await pool.fetchval(*SQL.vector_type())
     return kind
 
 
 async def take_bytes(connection: asyncpg.Connection) -> None:
-    """Register the binary codec of `halfvec` on a connection; the `init` of a pool."""
+    """Register the binary codec of `halfvec` on a connection. Used as the `init` callback of a pool."""
     schema = await connection.fetchval(*SQL.halfvec_schema())
     if schema is not None:
         await connection.set_type_codec("halfvec", schema=schema, encoder=bytes, decoder=bytes, format="binary")
 
 
 def _as_bytes(rows: Halves) -> list[Any]:
-    """Return pgvector's binary form: dimension and zero, two bytes each, then the numbers; all big-endian."""
+    """Return vectors in pgvector's binary format: dimension and zero, two bytes each, then the numbers (big-endian)."""
     whole = np.empty(len(rows), dtype=[("dimension", ">u2"), ("zero", ">u2"), ("numbers", ">f2", DIMENSION)])
     whole["dimension"], whole["zero"], whole["numbers"] = DIMENSION, 0, rows
     raw, size = whole.tobytes(), whole.itemsize
