@@ -1,1 +1,4 @@
-"""The feedback service: turns received feedback into rewards. Stores one record per key and announces each change."""
+"""The feedback service.
+
+It converts received feedback into rewards, stores one record per key, and announces each change.
+"""

@@ -1,4 +1,4 @@
-"""Announcements of a record. Pure: the same record always gives the same event, byte for byte."""
+"""Construction of a record's announcements. Pure: equal records give equal events, byte for byte."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from feedback.model import Key, Payload, Record
 from servicekit import Message
 
 _SAID: Final = {one.name: one.default for one in fields(Payload) if one.name != "provenance"}
-"""Fields of a payload by the event's names, with their default values."""
+"""Default values of a payload's fields, by their names in the event."""
 _values_of: Final = attrgetter(*_SAID)
 _ALWAYS_SHOWN: Final = frozenset(
     {
@@ -23,11 +23,11 @@ _ALWAYS_SHOWN: Final = frozenset(
     }
 )
 _SHOWN_IF_OVERRULED: Final = _ALWAYS_SHOWN | {"text", "tags", "correction_type"}
-"""Also keeps the message that the machine read and the rules it applied: needed to measure a detector."""
+"""Fields of an overruled verdict. They include the judged message and the applied rules, to measure a detector."""
 
 
 def announcement(record: Record) -> FeedbackCreated:
-    """Return the event with the current state of `record`. A stub has none, see `message_of`."""
+    """Return the event with the current state of `record`. For a stub, use `message_of`."""
     shown, key, live = record.current_entry, record.key, record.live
     said = shown.payload
     change: Literal["created", "updated", "cleared"] = (
@@ -58,23 +58,23 @@ def announcement(record: Record) -> FeedbackCreated:
 
 
 def _said(payload: Payload, shown: frozenset[str] | None) -> dict[str, Any]:
-    """Return the payload's fields by their names in the event.
+    """Return the payload's fields, by their names in the event.
 
-    Fields outside `shown` (None: all are shown) get their defaults.
+    Fields that are not in `shown` have their default values. If `shown` is None, all fields are included.
     """
     said = dict(zip(_SAID, _values_of(payload), strict=True))
     return said if shown is None else {name: said[name] if name in shown else _SAID[name] for name in _SAID}
 
 
 def resource_name(record: Record) -> str:
-    """Return `ef:<tenant>:<project>:<user>:<conversation>:<turn>:artifact:<feedbackId>`."""
+    """Return the record's resource name, `ef:<tenant>:<project>:<user>:<conversation>:<turn>:artifact:<feedbackId>`."""
     key = record.key
     turn = record.current_entry.payload.turn_id
     return f"ef:{key.tenant}:{key.project}:{key.user_id}:{key.conversation_id}:{turn}:artifact:{record.feedback_id}"
 
 
 def message_of(record: Record, headers: Headers = ()) -> Message:
-    """Return the record of `feedback.created` that announces `record`; for a stub, a tombstone."""
+    """Return the Kafka record of `feedback.created` that announces `record`; a tombstone if `record` is a stub."""
     if record.forgotten:
         return tombstone_of(record.key, record.revision, headers)
     value = announcement(record).model_dump_json(by_alias=True).encode()
@@ -82,10 +82,10 @@ def message_of(record: Record, headers: Headers = ()) -> Message:
 
 
 def tombstone_of(key: Key, revision: int, headers: Headers = ()) -> Message:
-    """Return the tombstone of `key` for all revisions up to `revision`."""
+    """Return the tombstone that erases all revisions of `key` up to `revision`."""
     return Message.tombstone(FEEDBACK_CREATED.name, str(key.feedback_id), revision, headers, _partition_of(key))
 
 
 def _partition_of(key: Key) -> int:
-    """Return the partition that the topic table fixes, so that a key's announcements keep their order."""
+    """Return the partition that the topic table assigns, so that a key's announcements stay in order."""
     return FEEDBACK_CREATED.partition(conversation_key(key.tenant, key.project, key.conversation_id))

@@ -49,7 +49,7 @@ BODY = {
 
 
 ScalesOf = Callable[[str, str], Mapping[str, RatingScale]]
-"""Returns the own scales of a tenant's project."""
+"""Function that returns the custom scales of a tenant's project, by name."""
 
 
 def intake_router(intake: ExplicitIntake, scales_of: ScalesOf) -> Routes:
@@ -70,7 +70,7 @@ def intake_router(intake: ExplicitIntake, scales_of: ScalesOf) -> Routes:
         """Judge a turn by a reaction or a rating, change the judgement, or retract it.
 
         A person has one judgement per turn: a later one replaces it, and an exact repetition changes nothing. A rating
-        on one of the project's own scales is separate from it, and counts in no share.
+        on one of the project's own scales is separate from that judgement and is excluded from all satisfaction rates.
         """
         body = await read_body(request, {JSON: given})
         judgement = body.judgement(caller.person(body.user_id), scales_of(tenant, project))

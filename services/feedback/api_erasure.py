@@ -1,4 +1,4 @@
-"""HTTP routes to erase a person's data, and to follow the progress."""
+"""HTTP routes that erase a person's data and show the progress."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _PAGE: Final = re.compile(r"/dashboard/(?:conversation|audit|review)\?[\x21-\x7e
 
 
 class GivenReview(BaseModel):
-    """Reviewer's verdict on a turn. A reviewer has one review per turn: a later one replaces it."""
+    """A reviewer's verdict on a turn. A reviewer has one review per turn; a later review replaces it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -44,7 +44,7 @@ class GivenReview(BaseModel):
 
 
 Readers = Mapping[str, Callable[[bytes], tuple[GivenReview, str | None]]]
-"""Readers of a review and the page to go back to, by media type."""
+"""Parsers of a review and of the page to redirect to, by media type."""
 ANSWERS: Final = {
     401: "No valid access token.",
     403: "The token does not cover that project or lacks the scope review, or another site sent the form.",
@@ -74,7 +74,7 @@ BODY: Final = {
 
 
 def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
-    """Return the route that accepts reviews, as JSON or from the form of the transcript page."""
+    """Return the route that accepts reviews, as JSON or as the transcript page's form."""
     router = Routes("feedback")
 
     @router.at("POST", REVIEWS, status_code=202, response_model=AcceptedFeedback, refuses=ANSWERS, openapi_extra=BODY)
@@ -112,7 +112,7 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
 
 
 async def _require_verdict(store: Store, key: TurnKey, verdict: UUID) -> None:
-    """Raise 404 if the machine has no such verdict on that turn."""
+    """Raise RequestRefused 404 unless the machine has this verdict on that turn."""
     record = (await store.load([verdict])).get(verdict)
     if record is not None and record.is_verdict and record.current_entry.present and record.turn == key:
         return
@@ -124,7 +124,7 @@ def _json(body: bytes) -> tuple[GivenReview, None]:
 
 
 def _form(body: bytes) -> tuple[GivenReview, str]:
-    """Return a form's review, blank fields as null, and the page to go back to."""
+    """Parse a form to a review, blank fields as null, and the page to redirect to."""
     try:
         said = {name: one[-1] for name, one in parse_qs(body.decode(), max_num_fields=10).items()}
     except ValueError:

@@ -20,7 +20,7 @@ MEMORY_STATUS = "/api/memory/status"
 
 
 class GivenEnd(BaseModel):
-    """End of a session. `feedback` null ends it without a rating."""
+    """The end of a session. If `feedback` is null, the session ends without a rating."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, json_schema_extra={"examples": [{"feedback": "positive"}]}
@@ -47,7 +47,7 @@ class GivenEnd(BaseModel):
 
 
 class EndedSession(BaseModel):
-    """The session has ended, whether or not its rating was stored."""
+    """The session has ended, even if its rating could not be stored."""
 
     status: Literal["ended"] = Field(default="ended", description="Always `ended`.")
 
@@ -77,8 +77,8 @@ BODY = {"requestBody": {"required": False, "content": {JSON: {"schema": GivenEnd
 def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
     """Return the routes.
 
-    If a token covers all tenants, the tenant is the one in the request; otherwise the only tenant with turns of the
-    thread; otherwise `default_tenant`.
+    For a token of all tenants, the tenant is the one in the request, otherwise the only tenant with turns of the
+    thread, otherwise `default_tenant`.
     """
     router = Routes("sessions")
 

@@ -1,4 +1,4 @@
-"""Conversion of records to and from the forms in which stores keep them. Pure."""
+"""Conversion of records to and from the formats of the stores. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def slots_from_json(text: str | bytes | None) -> dict[str, Entry]:
 
 
 def to_document(record: Record) -> dict[str, Any]:
-    """Return the record as nested lists and objects with fixed names, without its id.
+    """Return the record as nested lists and objects with fixed field names, without the record's id.
 
     Slots become a list (None for a stub), because an emoji or an empty string cannot be a field name.
     """
@@ -55,5 +55,5 @@ def from_document(document: Mapping[str, Any]) -> Record:
 
 
 def current_columns(record: Record) -> dict[str, Any]:
-    """Return the columns stored next to the slots, which allow counting without reading the slots."""
+    """Return the columns that duplicate parts of the slots, so that records can be counted without parsing slots."""
     return {"live": record.live, "reaction": record.current_entry.payload.reaction if record.live else None}

@@ -1,4 +1,4 @@
-"""Reward of an emoji in any of its spellings. Pure."""
+"""Normalisation of emojis, and their rewards. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import NamedTuple
 import emoji
 
 RewardChanges = dict[str, float | None]
-"""Rewards by emoji in any spelling; None removes an emoji's reward."""
+"""Rewards by emoji, in any spelling. None removes the emoji's reward."""
 
 
 class EmojiReward(NamedTuple):
-    """One reward from -1 to 1 for several emojis, with the reason."""
+    """Reward from -1 to 1 that several emojis share, with the reason. `value` None means no reward."""
 
     emojis: str
     value: float | None
@@ -44,19 +44,19 @@ EMOJI_REWARDS: tuple[EmojiReward, ...] = (
     EmojiReward("👀 ✅ ✔ 👋", None, "says who is looking or present, or what is done, not what the answer is worth"),
     EmojiReward("🤔 😬 🙂 🙃 😅 😭 😱 💀", None, "has good and bad meanings: a wrong reward is worse than none"),
 )
-"""The default table, in the order of the documentation. Emojis without a value are listed with the reason."""
+"""The default table, in the order of the documentation. Emojis without a reward are listed with the reason."""
 DEFAULT_REWARDS: Mapping[str, float] = MappingProxyType(
     {one: row.value for row in EMOJI_REWARDS if row.value is not None for one in row.emojis.split()}
 )
-"""Reward by normalised emoji."""
+"""Default reward by normalised emoji."""
 NAMES: Mapping[str, str] = MappingProxyType(
     {"like": "👍", "love": "❤", "laugh": "😂", "wow": "😮", "sad": "😢", "dislike": "👎", "<3": "❤"}
 )
-"""Chat platforms' names for reactions, in addition to the shortcodes."""
+"""Reaction names used by chat platforms, in addition to the shortcodes."""
 _SKIN_TONES = {chr(code): None for code in range(0x1F3FB, 0x1F400)}
 _VARIATION = {"\ufe0e": None, "\ufe0f": None}
 _HEARTS = dict.fromkeys("♥♡❣❥", "❤")
-"""Other characters for the red heart. Hearts of other colours are separate emojis."""
+"""Other characters for a red heart. Hearts of other colours stay separate emojis."""
 _DRAWN = str.maketrans({**_SKIN_TONES, **_VARIATION, **_HEARTS})
 _GENDER = re.compile("\u200d[♀♂]")
 _SKIN_TONE_NAME = re.compile(r"::?skin-tone-[1-6]:?$")
@@ -66,9 +66,9 @@ _SKIN_TONE_NAME = re.compile(r"::?skin-tone-[1-6]:?$")
 def normalise(written: str) -> str:
     """Return the bare emoji, without skin tone, gender, variation selector or surrounding blanks.
 
-    Accepts emojis, the names in NAMES and `:shortcodes:`, with or without colons. All characters for a red heart become
-    one emoji. An ASCII word that names no emoji is returned in lower case between colons, any other text without
-    surrounding blanks.
+    Accepts emojis, the names in NAMES, and `:shortcodes:` with or without colons. All characters for a red heart become
+    the same emoji. An ASCII word that is not an emoji's name is returned in lower case between colons. Any other text
+    is returned without surrounding blanks.
     """
     text = written.strip()
     if text.isascii():
@@ -78,11 +78,11 @@ def normalise(written: str) -> str:
 
 
 def reward_of(written: str, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> float | None:
-    """Return the reward of an emoji (-1 to 1), or None if it is not in the table."""
+    """Return an emoji's reward, from -1 to 1; None if it is not in the table."""
     return rewards.get(normalise(written))
 
 
 def changed_rewards(rewards: Mapping[str, float], changes: RewardChanges) -> dict[str, float]:
-    """Return `rewards` with `changes`, whose emojis may have any spelling; None removes an emoji."""
+    """Return `rewards` with `changes` applied. In `changes`, any spelling of an emoji is valid, and None removes it."""
     changed: dict[str, float | None] = {**rewards, **{normalise(emoji): value for emoji, value in changes.items()}}
     return {emoji: value for emoji, value in changed.items() if value is not None}

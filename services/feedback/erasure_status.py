@@ -1,4 +1,4 @@
-"""Progress of a person's erasure: the request, and the receipt of every service that stores user text."""
+"""Progress of a person's erasure: the request, and the receipts of all services that store user text."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from feedback.turn_erasures import TurnErasures
 from servicekit import Handler, Outcome, Received
 
 KEEPERS: Final[tuple[FeedbackKeeper, ...]] = get_args(FeedbackKeeper)
-"""Services whose receipts make an erasure complete."""
+"""Services that must each confirm an erasure before it is complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Confirmation by one service. `confirmed_at` is in microseconds; `removed` counts the rows that it changed."""
+    """A service's confirmation.
+
+    `confirmed_at` is in microseconds; `removed` is the number of rows that the service changed.
+    """
 
     service: FeedbackKeeper
     confirmed_at: int
@@ -49,7 +52,7 @@ class ErasureStatuses(Protocol):
         requests: Collection[FeedbackErasureRequested],
         confirmations: Collection[tuple[FeedbackErasureConfirmed, int]],
     ) -> None:
-        """Store requests, and confirmations with their log time (microseconds). Committed on return."""
+        """Store requests, and confirmations with their log times (microseconds). Committed on return."""
         ...
 
     async def find(self, tenant: str, request_id: str) -> ErasureStatus | None:
@@ -60,8 +63,8 @@ class ErasureStatuses(Protocol):
 class ErasureStatusHandler(Handler):
     """Handler of the group `feedback_erasures`. A receipt may arrive before its request.
 
-    A request is stored only after it was carried out in the turn registry and in the ratings, since its status may then
-    be complete.
+    A request's status may be complete as soon as it is stored. The request is therefore carried out in the turn
+    registry and in the ratings before it is stored.
     """
 
     def __init__(self, statuses: ErasureStatuses, turns: TurnErasures) -> None:

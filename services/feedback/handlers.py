@@ -1,4 +1,4 @@
-"""Handler of received feedback and erasures, in batches."""
+"""Handler of received feedback and erasure requests, in batches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({}
 class FeedbackHandler(Handler):
     """Handler of the consumer group `feedback`. `FeedbackWriter` keeps store, erasure ledger and log consistent.
 
-    `rewards` maps normalised emojis to -1..1; `project_rewards` replaces it for single projects.
+    `rewards` maps normalised emojis to rewards from -1 to 1. `project_rewards` replaces it for single projects.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class FeedbackHandler(Handler):
         return [outcomes[index] for index in range(len(batch))]
 
     async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
-        """Announce the stored state again: our stale announcement may follow another process's newer one."""
+        """Announce the stored state again, because our stale announcement may follow another process's newer one."""
         erasures, updates, _ = self._sorted(batch)
         await self._erase(erasures)
         await self._writer().announce_until_current(updates)
@@ -64,7 +64,7 @@ class FeedbackHandler(Handler):
         return FeedbackWriter(self._store, self._producer)
 
     async def _announce_verdicts(self, reviewed: Mapping[TurnKey, PendingUpdate]) -> None:
-        """Override or restore the machine's verdicts on reviewed turns, and announce each of them, changed or not."""
+        """Overrule or restore the machine's verdicts on reviewed turns. Announces each verdict, even if unchanged."""
         if not reviewed:
             return
         verdicts = [record for record in await self._store.on_turns(reviewed) if record.is_verdict]
@@ -74,7 +74,7 @@ class FeedbackHandler(Handler):
     def _sorted(
         self, batch: Sequence[Received[Any]]
     ) -> tuple[dict[int, Erasure], dict[UUID, PendingUpdate], dict[int, Outcome]]:
-        """Split a batch into erasures by index, updates by feedback id, and outcomes of ignored events by index."""
+        """Split a batch into erasures by index, updates by feedback id, and the outcomes of ignored events by index."""
         erasures: dict[int, Erasure] = {}
         updates: dict[UUID, PendingUpdate] = {}
         outcomes: dict[int, Outcome] = {}
@@ -95,7 +95,7 @@ class FeedbackHandler(Handler):
     async def _confirm(
         self, erasures: Mapping[int, Erasure], removed: Mapping[Person, int], batch: Sequence[Received[Any]]
     ) -> None:
-        """Publish this store's confirmation of each erasure."""
+        """Publish this service's confirmation of each erasure."""
         if erasures:
             confirmations = {
                 index: confirmation(one, "feedback", removed[one.person]) for index, one in erasures.items()
@@ -110,8 +110,8 @@ class FeedbackHandler(Handler):
     async def _erase(self, erasures: Mapping[int, Erasure]) -> tuple[dict[int, Outcome], Mapping[Person, int]]:
         """Write the ledger, then erase and announce all stored records of these people, in batches.
 
-        A repeated request announces all of them again, because the first one may have been interrupted. Returns the
-        outcome of each request by index, and the number of records of each person.
+        A repeated request announces all of them again, because the first request may have been interrupted. Returns the
+        outcome of each request by index, and the number of erased records by person.
         """
         outcomes: dict[int, Outcome] = dict.fromkeys(erasures, Outcome.UNCHANGED)
         people = latest(erasures.values())
@@ -131,7 +131,7 @@ class FeedbackHandler(Handler):
 
 
 def _reviewed(updates: Mapping[UUID, PendingUpdate]) -> dict[TurnKey, PendingUpdate]:
-    """Return the updates of reviews by turn. A review's key contains its turn."""
+    """Return the updates of reviews, by the reviewed turn, which a review's key contains."""
     return {
         TurnKey(key.tenant, key.project, key.conversation_id, key.source_id): update
         for update in updates.values()
@@ -140,6 +140,6 @@ def _reviewed(updates: Mapping[UUID, PendingUpdate]) -> dict[TurnKey, PendingUpd
 
 
 def _about(verdict: Key, review: PendingUpdate) -> PendingUpdate:
-    """Return the update that overrules or restores a verdict because of a review."""
+    """Return the update of a verdict that a review overrules or restores."""
     log_time = max((one.log_time for one in review.changes), default=0)
     return PendingUpdate(verdict, headers=review.headers, log_time=log_time)

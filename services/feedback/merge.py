@@ -1,7 +1,7 @@
-"""Merge of a change into a record, the same for every store. Pure.
+"""Merging of a change into a record, identical for every store. Pure.
 
-Records form a join-semilattice: each slot keeps the change of highest precedence. So merging is commutative,
-associative and idempotent, except for the revision, which may depend on the order of arrival.
+Records form a join-semilattice: each slot keeps the change of highest precedence. Merging is therefore commutative,
+associative and idempotent. Only the revision may depend on the order of arrival.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ UNMAPPED = Outcome.ignored("unmapped_emoji")
 
 
 def applies(record: Record | None, change: Change) -> bool:
-    """Return False for the removal of an emoji that has no reward and is not in the record.
+    """Return False for the removal of an emoji that has no reward and is not in the record, otherwise True.
 
-    An emoji that lost its reward can still be retracted. One that never had a reward would only fill the record.
+    An emoji that has lost its reward can still be retracted. An emoji that never had a reward would only fill the
+    record.
     """
     if change.feedback_type != "reaction" or change.entry.payload.value is not None:
         return True
@@ -39,9 +40,10 @@ def merge(record: Record | None, change: Change) -> Record:
 
 
 def revise(record: Record, log_time: int) -> Record:
-    """Return the record with the next revision, at least the log's time in ms, so that it also grows after a restore.
+    """Return the record with its next revision, which is at least `log_time` in milliseconds.
 
-    A stub has no first version: the next change creates the record again.
+    The revision therefore also increases after a restore. A stub has no first version: the next change creates the
+    record again.
     """
     revision = max(record.revision + 1, log_time // 1_000)
     created = 0 if record.forgotten else record.created_revision or revision
@@ -49,7 +51,7 @@ def revise(record: Record, log_time: int) -> Record:
 
 
 def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
-    """Return the outcome of the event behind `change`: unchanged if no visible value changes."""
+    """Return the outcome of the event that caused `change`: unchanged if no visible value changes."""
     if before is not None and after is before:
         standing = before.slots[change.slot]
         repeats = standing.stamp.event_id == change.entry.stamp.event_id or _says(standing) == _says(change.entry)
@@ -60,5 +62,5 @@ def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
 
 
 def _says(entry: Entry) -> tuple[bool, tuple[Any, ...]]:
-    """Return the fields that two entries must share to be equal: all except those that identify the event."""
+    """Return the fields in which two equal entries agree. The fields that identify the event are excluded."""
     return entry.present, _values_of(entry.payload)

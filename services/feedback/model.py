@@ -17,11 +17,11 @@ from contracts.sources import REVIEW
 from feedback.registry import TurnKey
 
 ONLY_SLOT = ""
-"""Slot of every feedback type except reactions, which have one slot per emoji."""
+"""Slot of every feedback type except reactions, which have one slot for each emoji."""
 
 
 class Key(NamedTuple):
-    """Key of a feedback record. It contains the tenant, so that no tenant can write another's record."""
+    """Key of a feedback record. It contains the tenant, so a tenant cannot write another tenant's record."""
 
     tenant: str
     project: str
@@ -49,10 +49,10 @@ class Key(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """Sort key of the changes of one slot with the same epoch and detector; the highest counts.
+    """Sort key of the changes of one slot by the same epoch and detector; the highest stamp wins.
 
-    `evaluation` is 0 except for inferred feedback. A removal beats an addition. `event_id` and `digest` (of the
-    payload) break ties, so that two different events never compare equal.
+    `evaluation` is 0 except for inferred feedback. At the same time, a removal wins over an addition. `event_id` and
+    `digest` (of the payload) break ties, so that two different events never compare equal.
     """
 
     evaluation: int
@@ -65,10 +65,10 @@ class Stamp(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """Content of one change. `value` is the reward, -1 to 1.
+    """Content of one change. `value` is the reward, from -1 to 1.
 
-    All fields except `provenance` have the names of fields of `feedback.created`, and of the received event if it has
-    them. A field added to the model later is None if the event lacks it.
+    All fields except `provenance` have the same names as in `feedback.created`, and as in the received event if it has
+    them. A field that was added to the model later is None for events without it.
     """
 
     turn_id: str
@@ -99,7 +99,7 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Latest change of a slot; `present` is False if it retracted the feedback."""
+    """Latest change of a slot. `present` is False if the change retracted the feedback."""
 
     stamp: Stamp
     present: bool
@@ -107,19 +107,20 @@ class Entry:
 
     @property
     def precedence(self) -> tuple[int, str, Stamp]:
-        """Return the sort key of all changes of one slot: epoch and detector of a verdict, then the stamp.
+        """Sort key of all changes of a slot: the epoch and the detector of a verdict, then the stamp.
 
-        The first two are in the payload, because stored stamps have a fixed length.
+        Epoch and detector are in the payload, because stored stamps have a fixed length.
         """
         return self.payload.epoch or 0, precedence(self.payload.detector), self.stamp
 
 
 @dataclass(frozen=True)
 class Record:
-    """Stored feedback record. `revision` 0 means not stored yet; `created_revision` is that of its first version.
+    """Stored feedback record.
 
+    `revision` 0 means not stored yet; `created_revision` is the revision of its first version.
     A record without slots is a stub: its person was erased, and only ids and the revision are left. `overruled_by`
-    is the review that replaces a machine's verdict.
+    is the feedback id of the review that replaces a machine's verdict.
     """
 
     key: Key
@@ -136,7 +137,7 @@ class Record:
 
     @cached_property
     def current_entry(self) -> Entry:
-        """The latest present entry, or the latest retracted one if none is present. A stub has none."""
+        """The latest present entry; if none is present, the latest retracted entry. Raises ValueError for a stub."""
         entries = self.slots.values()
         return max(entries, key=lambda entry: (entry.present, entry.precedence))
 
@@ -155,12 +156,12 @@ class Record:
 
     @property
     def turn(self) -> TurnKey:
-        """The turn that the record is about. A stub has none."""
+        """The turn that the record is about. Raises ValueError for a stub."""
         return TurnKey(self.key.tenant, self.key.project, self.key.conversation_id, self.current_entry.payload.turn_id)
 
     @property
     def is_verdict(self) -> bool:
-        """True for a machine's verdict, retracted or not; False for a stub."""
+        """True for a machine's verdict, even if it is retracted; False for a stub."""
         return self.origin == "machine" and not self.forgotten
 
     @property
@@ -170,7 +171,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Change of one record by one event."""
+    """Change of a record, caused by one event."""
 
     key: Key
     feedback_type: FeedbackType

@@ -1,4 +1,4 @@
-"""The connection to MongoDB, with its timeouts and its read and write concerns."""
+"""Connection to MongoDB, with timeouts and with read and write concerns."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _COMMAND_SECONDS = 30.0
 _MAJORITY_SECONDS = 20.0
 _DEFAULT_DATABASE = "agent_feedback"
 _REFUSED = {11, 13, 18}
-"""Error codes UserNotFound, Unauthorized, AuthenticationFailed."""
+"""Error codes of rejected credentials: UserNotFound, Unauthorized, AuthenticationFailed."""
 
 
 def client_of(url: str, select_seconds: float = _SELECT_SECONDS) -> Client:
-    """Return a client for `url` that is not connected yet. A command longer than 30 s counts as an outage.
+    """Return a client for `url` that is not connected yet. A command that takes over 30 s counts as an outage.
 
     Each step has its own timeout. With one timeout for the whole operation (`timeoutMS`), PyMongo would retry until it
-    expires and report an outage that much later.
+    expires, and report an outage that much later.
 
-    Raises StartError if the URL is not valid for MongoDB.
+    Raises StartError if `url` is not a valid MongoDB URL.
     """
     try:
         return AsyncMongoClient(
@@ -49,10 +49,10 @@ def client_of(url: str, select_seconds: float = _SELECT_SECONDS) -> Client:
 
 
 def database_of(client: Client) -> AsyncDatabase[dict[str, Any]]:
-    """Return the database in the URL, or `agent_feedback`. Overrides the URL's read and write options.
+    """Return the database that the URL names, or `agent_feedback`. Overrides the URL's read and write options.
 
-    Acknowledged writes are in the journals of a majority, and reads return what a majority has stored. Neither can be
-    rolled back when the primary changes.
+    Acknowledged writes are in the journals of a majority, and reads return only data that a majority has stored.
+    Neither can be rolled back when the primary changes.
     """
     return client.get_default_database(_DEFAULT_DATABASE).with_options(
         codec_options=CodecOptions(uuid_representation=UuidRepresentation.STANDARD),
@@ -63,9 +63,9 @@ def database_of(client: Client) -> AsyncDatabase[dict[str, Any]]:
 
 
 async def wait_until_up(client: Client, url: str, say: Callable[[str], None] = lambda _: None) -> None:
-    """Wait until the server answers; print the reason every few seconds.
+    """Wait until the server responds. Reports the reason every few seconds.
 
-    Raises StartError if the server rejects the user.
+    Raises StartError if the server rejects the user or the password.
     """
     tries = 0
     while True:

@@ -1,4 +1,4 @@
-"""Classification of PyMongo's errors: transient ones become Unavailable, the others stay unchanged."""
+"""Classification of PyMongo's errors. Transient errors become Unavailable; other errors are unchanged."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _WAITING_HELPS = frozenset(
 
 @contextmanager
 def transient_as_unavailable() -> Iterator[None]:
-    """Convert transient PyMongo errors in the block to Unavailable, without any content of a document."""
+    """Convert transient PyMongo errors in the block to Unavailable, without any document content."""
     try:
         yield
     except PyMongoError as error:
@@ -67,7 +67,10 @@ def transient_as_unavailable() -> Iterator[None]:
 
 
 def waiting_helps(error: PyMongoError) -> bool:
-    """Return True for connection errors, timeouts, elections, missing replicas, full disks and rejected credentials."""
+    """Return True if a retry may succeed.
+
+    That is the case for connection errors, timeouts, elections, missing replicas, full disks and rejected credentials.
+    """
     match error:
         case ConnectionFailure() | ExecutionTimeout() | WaitQueueTimeoutError() | WriteConcernError():
             return True
@@ -79,7 +82,7 @@ def waiting_helps(error: PyMongoError) -> bool:
 
 
 def _bulk_may_wait(details: Mapping[str, Any]) -> bool:
-    """Return True if the bulk write may be retried. Duplicate keys are lost races; the other errors decide."""
+    """Return True if retrying the bulk write may succeed. Duplicate keys are lost races and are ignored."""
     failed: Sequence[Mapping[str, Any]] = details.get("writeErrors", ())
     codes = {one["code"] for one in failed} - {DUPLICATE_KEY}
     return codes <= _WAITING_HELPS and bool(codes or details.get("writeConcernErrors"))

@@ -1,4 +1,4 @@
-"""Choice of the review that overrules a machine's verdict. Pure."""
+"""Selection of the review that overrules a machine's verdict. Pure."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ def reviews_that_count(records: Iterable[Record]) -> ReviewOfTurn:
 
 
 def review_over(record: Record, reviews: ReviewOfTurn) -> UUID | None:
-    """Return the review that overrules `record`. Retracted verdicts cannot be overruled."""
+    """Return the feedback id of the review that overrules `record`, or None.
+
+    A retracted verdict cannot be overruled.
+    """
     return reviews.get(record.turn) if record.is_verdict and record.current_entry.present else None
 
 
 def overrule(record: Record, reviews: ReviewOfTurn) -> Record:
-    """Return the record with the review that overrules it; the same object if nothing changes."""
+    """Return the record with its `overruled_by` updated; the same object if nothing changes."""
     review = review_over(record, reviews)
     return record if record.overruled_by == review else replace(record, overruled_by=review)
 

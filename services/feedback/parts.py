@@ -1,4 +1,4 @@
-"""Parts of the feedback service: the resources that its page connects (`service.py`)."""
+"""Resources of the feedback service, which `service.py` connects."""
 
 from __future__ import annotations
 
@@ -27,12 +27,15 @@ from feedback.turns import TurnHandler
 from servicekit import Database, Producer, Service
 
 ANNOUNCEMENTS: Final = "session_announcements"
-"""Name of the periodic work that announces ratings."""
+"""Name of the scheduled task that announces ratings."""
 
 
 @dataclass(frozen=True)
 class FeedbackParts:
-    """Open resources of the feedback service. `reads` is the pool of HTTP reads, kept to one tenant at a time."""
+    """Open resources of the feedback service.
+
+    `reads` is the connection pool for HTTP reads, limited to one tenant at a time.
+    """
 
     settings: FeedbackSettings
     service: Service
@@ -46,7 +49,7 @@ class FeedbackParts:
 
     @property
     def store_pool(self) -> asyncpg.Pool | None:
-        """Connections of the store, if it is in PostgreSQL."""
+        """Connection pool of the store; None if the store is not in PostgreSQL."""
         return self.store.pool if isinstance(self.store, PostgresStore) else None
 
     def feedback_handler(self) -> FeedbackHandler:
@@ -73,7 +76,10 @@ class FeedbackParts:
 
     @cached_property
     def intake(self) -> ExplicitIntake:
-        """Intake of judgements and reviews, which waits for the group `feedback_turns` to read unknown turns."""
+        """Intake of judgements and reviews.
+
+        For an unknown turn, it waits for the group `feedback_turns` to catch up.
+        """
         context, settings = self.service.context, self.settings
         return ExplicitIntake(
             PostgresRegistry(self.reads),
@@ -87,7 +93,7 @@ class FeedbackParts:
 
 
 async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackParts:
-    """Open the parts for `service`: its store, its database and the pool of its HTTP reads. Raises StartError."""
+    """Open the resources of `service`: the store, the database, and the pool for HTTP reads. Raises StartError."""
     context = service.context
     store = await open_store(settings.store_url, service)
     pool = await service.open_database(settings.database_url, MIGRATIONS)

@@ -1,4 +1,4 @@
-"""Token buckets of people who judge over HTTP, in the service's PostgreSQL."""
+"""Rate limit for people who judge over HTTP, as token buckets in the service's PostgreSQL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MINUTE: Final = 60.0
 
 
 class TooManyJudgements(Exception):
-    """The person's bucket has no token for `seconds` from now."""
+    """The person's bucket is empty. The next token is available in `seconds`."""
 
     def __init__(self, limit: int, seconds: int) -> None:
         super().__init__(f"A person may send {limit} judgements a minute; try again in {seconds} s.")
@@ -21,10 +21,10 @@ class TooManyJudgements(Exception):
 
 
 class PersonLimit:
-    """One bucket of `limit` tokens per person, which fills within a minute; 0 means no limit.
+    """One bucket of `limit` tokens per person, which refills within a minute; 0 means no limit.
 
-    The buckets are rows, so all processes share them and a restart keeps them. A full bucket has no row after `purge`.
-    The table is unlogged: a crash of PostgreSQL fills all buckets.
+    Buckets are rows, so all processes share them, and they survive restarts. `purge` deletes the rows of full buckets.
+    The table is unlogged: a crash of PostgreSQL refills all buckets.
     """
 
     def __init__(self, pool: Database, limit: int) -> None:
@@ -32,7 +32,7 @@ class PersonLimit:
         self._limit = limit
 
     async def take(self, person: Person) -> None:
-        """Take a token of the person. Raises TooManyJudgements, and errors of the database."""
+        """Take one of the person's tokens. Raises TooManyJudgements if none is left, and errors of the database."""
         if not self._limit:
             return
         token = {**person._asdict(), "token_seconds": _MINUTE / self._limit}

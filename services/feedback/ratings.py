@@ -1,4 +1,4 @@
-"""Reaction and reward of a rating, by the table of a project's scales. Pure."""
+"""Reactions and rewards of ratings, and the scales of projects. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from contracts.base import Reaction
 from contracts.fields import MOST_POINTS, ScaleName
 
 ABSTAINS_BELOW: Final = 0.25
-"""Rewards closer to 0 are those of a rating near the middle, which is neutral: a wrong reward is worse than none."""
+"""Rewards closer to 0 come from ratings near the middle, which are neutral: a wrong reward is worse than none."""
 
 
 class RatingScale(BaseModel):
-    """Scale of ratings, from the worst to the best; the best is the lower number for school grades."""
+    """Scale of ratings, from the worst to the best. For school grades, the best is the lower number."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -38,7 +38,7 @@ class RatingScale(BaseModel):
 
 
 ScaleChanges = dict[ScaleName, RatingScale | None]
-"""Scales by name; None removes a scale from a project."""
+"""Changes of scales, by name. None removes the scale from a project."""
 
 
 class Meaning(NamedTuple):
@@ -49,10 +49,10 @@ class Meaning(NamedTuple):
 
 
 def meaning_of(rating: int, worst: int, best: int) -> Meaning:
-    """Return reaction and reward of a rating.
+    """Return the reaction and the reward of a rating.
 
     The reward is the rating's position between the worst (-1) and the best (1). A rating around the middle is neutral,
-    with the reward 0. Raises ValueError if it is off its scale.
+    with the reward 0. Raises ValueError if the rating is outside its scale.
     """
     if worst == best or not min(worst, best) <= rating <= max(worst, best):
         raise ValueError("a rating must be on its scale")
@@ -63,5 +63,5 @@ def meaning_of(rating: int, worst: int, best: int) -> Meaning:
 
 
 def changed_scales(scales: Mapping[str, RatingScale], changes: ScaleChanges) -> Mapping[str, RatingScale]:
-    """Return `scales` with `changes`."""
+    """Return `scales` with `changes` applied."""
     return {name: scale for name, scale in {**scales, **changes}.items() if scale is not None}

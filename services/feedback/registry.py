@@ -1,4 +1,4 @@
-"""Registry of turns: the agent's answer and the person who asked. Pure except for the port."""
+"""Registry of turns, with each turn's answer and the person who asked. Pure except for the port."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TurnKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AgentAnswer:
-    """Message of an agent on a turn. If a turn has several messages or versions, the greatest version counts."""
+    """An agent's message on a turn. If a turn has several messages or versions, the greatest version wins."""
 
     version: bytes
     message_id: str
@@ -36,7 +36,7 @@ class AgentAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Person who wrote on a turn. `at` is in microseconds; if there are several people, the first counts."""
+    """Person who wrote on a turn. `at` is in microseconds. If several people wrote, the first one counts."""
 
     at: int
     user_id: str
@@ -48,7 +48,7 @@ class Asker:
 
 
 class ProjectPerson(NamedTuple):
-    """Person who writes in a project."""
+    """Person within a project."""
 
     tenant: str
     project: str
@@ -57,7 +57,7 @@ class ProjectPerson(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """User type of a person in a message, as the platform names it. The greatest version counts."""
+    """A person's user type in a message, as the platform names it. The greatest version wins."""
 
     person: ProjectPerson
     user_type: str
@@ -66,7 +66,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class RegisteredTurn:
-    """Known facts of a turn. `answer` is None until an agent has answered."""
+    """Known facts about a turn. `answer` is None until an agent has answered."""
 
     key: TurnKey
     answer: AgentAnswer | None = None
@@ -74,13 +74,13 @@ class RegisteredTurn:
 
     @property
     def question_message_id(self) -> str | None:
-        """The message id of the turn's question, otherwise of the message that the answer replies to, or None."""
+        """Message id of the turn's question, otherwise of the message that the answer replies to, otherwise None."""
         if self.asker and self.asker.message_id:
             return self.asker.message_id
         return question_named(self.answer.reply_to, self.answer.thread_id) if self.answer else None
 
     def joined(self, other: RegisteredTurn) -> RegisteredTurn:
-        """Merge the facts of two objects with the same key, in either order."""
+        """Merge two objects with the same key. The order does not matter."""
         answer, asker = self.answer, self.asker
         if answer is None or (other.answer is not None and other.answer.rank > answer.rank):
             answer = other.answer
@@ -90,7 +90,7 @@ class RegisteredTurn:
 
 
 class KnownFacts(NamedTuple):
-    """Turn (None if unknown), and the person's user type from their latest message that names one."""
+    """A turn (None if unknown), and a person's user type from their latest message that contains one."""
 
     turn: RegisteredTurn | None = None
     user_type: str | None = None
@@ -98,36 +98,37 @@ class KnownFacts(NamedTuple):
 
 class Registry(Protocol):
     async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
-        """Merge `turns` and `roles` (at most one per key and person) with the stored facts.
+        """Merge `turns` and `roles` with the stored facts, and commit.
 
-        Returns the turns that were added or changed. Committed on return.
+        There is at most one turn per key and role per person.
+        Returns the keys of the turns that were added or changed.
         """
         ...
 
     async def find(self, key: TurnKey, user_id: str) -> KnownFacts:
-        """Return the known facts of a turn, and of a person in its project."""
+        """Return the known facts about a turn, and about a person in the turn's project."""
         ...
 
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
-        """Return the number of known turns of a conversation, in all of the tenant's projects if `project` is None."""
+        """Return the number of known turns of a conversation; in all of the tenant's projects if `project` is None."""
         ...
 
     async def only_tenant(self, conversation_id: str) -> str | None:
-        """Return the tenant that has turns of the conversation; None if several tenants have, or none."""
+        """Return the tenant with turns of the conversation; None if there are several such tenants, or none."""
         ...
 
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
-        """Return True if every known turn of a conversation was asked by a known person other than `user_id`.
+        """Return True if all known turns of a conversation were asked by known people other than `user_id`.
 
-        False for a conversation without known turns.
+        Return False if the conversation has no known turns.
         """
         ...
 
 
 def turn_of(event: MessageEvent) -> RegisteredTurn | None:
-    """Return the facts about a turn in a message, or None.
+    """Return a message's facts about its turn, or None.
 
-    An agent's message without a turn id is its own turn; a person's message without one has no turn.
+    An agent's message without a turn id is its own turn. A person's message without one has no turn.
     """
     message = message_in(event)
     if message.sender_type == "agent" and message.agent_id is not None:
@@ -164,7 +165,7 @@ def newest_roles(roles: Iterable[Role | None]) -> list[Role]:
 
 
 def collapse(turns: Iterable[RegisteredTurn]) -> list[RegisteredTurn]:
-    """Merge the turns with equal keys, and return them sorted by key."""
+    """Merge turns with equal keys. Returns them sorted by key."""
     joined: dict[TurnKey, RegisteredTurn] = {}
     for turn in turns:
         held = joined.get(turn.key)

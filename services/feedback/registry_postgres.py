@@ -13,26 +13,26 @@ from feedback.sql import SQL
 from servicekit import Database, Statements
 
 Lookup = tuple[TurnKey, str]
-"""A turn and a person."""
+"""Turn and user id of a look-up."""
 _NAME: Final = "the turn registry"
 """Name in error messages."""
 _ROLE: Final = ("person_tenant", "person_project", "person_id", "user_type", "role_version")
 _ASKER: Final = ("user_id", "user_at", "user_message_id")
 _GUARD: Final = ("guarded_tenant", "guarded_user")
-"""Values that `Database.call` adds."""
+"""Parameters that `Database.call` adds."""
 _ATTRIBUTES: Final = {
     "agent_message_id": "message_id",
     "answer_version": "version",
     "about": "provenance.as_json",
     "thread": "thread_id",
 }
-"""Attributes of an answer that are not named like the column."""
+"""Attributes of an answer whose names differ from the columns."""
 
 
 class PostgresRegistry(Registry):
     """See `registry.Registry`. Needs the table `turns` on the pool's search path.
 
-    Concurrent look-ups are sent as one query (`Database.batched`).
+    Concurrent look-ups are combined into one query (`Database.batched`).
     """
 
     def __init__(self, pool: Database, sql: Statements = SQL) -> None:

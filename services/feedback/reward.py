@@ -1,4 +1,4 @@
-"""Translation of a received event into a change of one record. Pure; the rewards are the specification's constants."""
+"""Conversion of a received event to a change of one record. Pure; the specification fixes the reward constants."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _always_said, _first_provenance = attrgetter(*_ALWAYS_SAID), attrgetter(*_FIRST_
 
 @singledispatch
 def key_of(event: Any) -> Key:
-    """Return the key of the record that `event` concerns."""
+    """Return the key of the record that `event` changes. Raises TypeError for other events."""
     raise TypeError(f"{type(event).__name__} is not a feedback event")
 
 
@@ -75,7 +75,10 @@ def _(event: FeedbackInferredReceived) -> Key:
 
 @singledispatch
 def change_of(event: Any, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Outcome:
-    """Return the change that `event` causes, or why it is ignored. `rewards` maps normalised emojis to -1..1."""
+    """Return the change that `event` causes, or the outcome if it is ignored.
+
+    `rewards` maps normalised emojis to -1..1.
+    """
     raise TypeError(f"{type(event).__name__} is not a feedback event")
 
 
@@ -138,7 +141,7 @@ def _(event: FeedbackInferredReceived, rewards: Mapping[str, float] = DEFAULT_RE
 
 
 def _judge_of(event: FeedbackInferredReceived) -> dict[str, Any]:
-    """Return a verdict's detector, its part that decided, and the epoch.
+    """Return a verdict's detector, the component that decided, and the epoch.
 
     All are None for events of release 0.1.0, whose digests must not change.
     """
@@ -148,7 +151,7 @@ def _judge_of(event: FeedbackInferredReceived) -> dict[str, Any]:
 
 
 def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
-    """Build a payload from the `decided` fields; the others come from the event's fields of the same names."""
+    """Build a payload from the `decided` fields. All other fields are copied from the event by name."""
     names, values_of = _said_by(type(event))
     said = dict(zip(names, values_of(event), strict=True)) | decided
     said["causation_id"], said["provenance"] = event.event_id, provenance_of(event)
@@ -157,7 +160,7 @@ def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
 
 @cache
 def _said_by(kind: type[AboutAnAnswer]) -> tuple[Sequence[str], Callable[[AboutAnAnswer], tuple[Any, ...]]]:
-    """Return the payload's fields that events of this type have, and a function that gets their values."""
+    """Return the payload fields that events of this type have, and a function that extracts their values."""
     names = [name for name in _SAID if name in kind.model_fields]
     return names, attrgetter(*names)
 
@@ -176,7 +179,7 @@ def _change(
     payload: Payload,
     evaluation: int = 0,
 ) -> Change:
-    """Return the change with its stamp. A retraction drops text, tags and correction."""
+    """Build the change with its stamp. A retraction drops text, tags and correction."""
     if not present:
         payload = replace(payload, text=None, tags=(), correction=None, correction_type=None)
     sequence = -1 if event.sequence is None else event.sequence

@@ -1,4 +1,4 @@
-"""The feedback service's page: what it reads, serves, does on a schedule, keeps and erases."""
+"""Definition of the feedback service: topics, routes, schedules, retention and erasure."""
 
 from __future__ import annotations
 
@@ -88,4 +88,4 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     },
     erases="feedback up to a stub of its ids, roles, and the person's id in turns and ratings",
 )
-"""The feedback service as it is started, alone or with the other services."""
+"""The service definition, for a process of its own or shared with the other services."""

@@ -1,4 +1,4 @@
-"""Ends of sessions: stores a rating, then announces it as `feedback.session.created`."""
+"""Session ends: stores a rating, then announces it as `feedback.session.created`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AT_ONCE = 500
 
 
 class RatingStore(SessionFeedbackBackend, Protocol):
-    """Backend that also records which of its ratings were announced."""
+    """Backend that also records which ratings were announced."""
 
     async def unannounced(self, limit: int) -> list[StoredRating]: ...
     async def mark(self, ratings: Sequence[StoredRating]) -> None: ...
@@ -44,7 +44,7 @@ class ThreadOfOthers(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SessionEnd:
-    """Input of a caller at the end of a session. The thread is a conversation; `project` None means all projects.
+    """Request to end a session. The thread is a conversation; if `project` is None, turns of all projects are counted.
 
     `speaks_for_others` is True if the caller has the scope on_behalf.
     """
@@ -63,15 +63,18 @@ class SessionEnd:
     def own_key(self) -> str:
         """Idempotency key of the rating: one per person and thread.
 
-        Only a caller with the scope on_behalf can add further ratings, with its own keys. Otherwise a person could add
-        any number of ratings.
+        Only a caller with the scope on_behalf can add further ratings, by sending its own keys. Otherwise, a person
+        could add any number of ratings.
         """
         named = [self.idempotency_key] if self.speaks_for_others and self.idempotency_key is not None else []
         return str(derived_id("session rating", self.thread_id, self.user_id, *named))
 
 
 class SessionAnnouncer:
-    """Publishes every unmarked rating, then marks it: at least once, always with the same event id."""
+    """Publisher of ratings.
+
+    Marks each rating after publishing it, so it is published at least once, with the same event id.
+    """
 
     def __init__(self, ratings: RatingStore, producer: Producer) -> None:
         self._ratings = ratings
@@ -85,10 +88,10 @@ class SessionAnnouncer:
 
 
 class Sessions:
-    """Sessions of a process. Ratings are stored in `ratings`; those visible to the caller are counted in `kept`.
+    """Session ends of a process.
 
-    `announce` starts the announcement of stored ratings. Ratings of incognito sessions stay in this process's memory
-    and are never announced.
+    New ratings are written to `ratings`; `kept` reads those that the caller may see. `announce` triggers the
+    announcement of stored ratings. Ratings of incognito sessions stay in this process's memory and are never announced.
     """
 
     def __init__(
@@ -130,7 +133,7 @@ class Sessions:
             self._announce()
 
     async def tenant_of(self, thread_id: str) -> str | None:
-        """Return the tenant that has turns of the thread; None if several tenants have, or none.
+        """Return the tenant with turns of the thread; None if there are several such tenants, or none.
 
         Also returns None if the database does not respond within half the time limit of a rating.
         """
@@ -141,15 +144,16 @@ class Sessions:
             return None
 
     async def _turn_count(self, end: SessionEnd) -> int:
-        """Return the thread's number of turns. Raises ThreadOfOthers."""
+        """Return the thread's number of turns. Raises ThreadOfOthers if the caller may not rate the thread."""
         if not end.speaks_for_others and await self._turns.is_of_others(end.tenant, end.thread_id, end.user_id):
             raise ThreadOfOthers
         return await self._turns.count(end.tenant, end.project, end.thread_id)
 
     async def count(self, tenant: str, thread_id: str, user_id: str | None = None) -> int:
-        """Return the number of a person's ratings of a thread, or of all people's if `user_id` is None.
+        """Return the number of a person's ratings of a thread; of all people's ratings if `user_id` is None.
 
-        Ratings of incognito sessions have no user. They count only if `user_id` is None, and only in this process.
+        Ratings of incognito sessions have no user. They are counted only if `user_id` is None, and only in this
+        process.
         """
         session = opaque(thread_id)
         here = await self._incognito.alist_by_session(session, tenant=tenant)
@@ -157,7 +161,7 @@ class Sessions:
         return sum(user_id in (None, one.user_id_or_null) for one in (*here, *kept))
 
     async def purge(self) -> None:
-        """Delete expired ratings of incognito sessions. The retention of the table deletes stored ones."""
+        """Delete expired ratings of incognito sessions. Stored ratings are deleted by the table's retention."""
         limit = datetime.fromtimestamp(self._clock.now() / 1_000_000, UTC) - self._kept_for
         await self._incognito.apurge_before(limit)
 

@@ -1,4 +1,4 @@
-"""Session ratings in the service's PostgreSQL: the kit's backend with a mark for announced ratings."""
+"""Session ratings in the service's PostgreSQL: the kit's backend, plus a mark for announced ratings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PostgresSessions(PostgresBackend):
         self._asyncpg = pool
 
     async def unannounced(self, limit: int) -> list[StoredRating]:
-        """Return at most `limit` unmarked ratings, the oldest first."""
+        """Return at most `limit` unmarked ratings, oldest first."""
         rows = await self._asyncpg.fetch(*SQL.unannounced_ratings(limit=limit))
         return [StoredRating(row["tenant"], record_of(row)) for row in rows]
 

@@ -1,4 +1,4 @@
-"""The feedback service's settings, from the environment with the prefix FEEDBACK_."""
+"""Settings of the feedback service, from environment variables with the prefix FEEDBACK_."""
 
 from __future__ import annotations
 
@@ -33,23 +33,21 @@ class FeedbackSettings(ReadSettings):
 
     `emoji_rewards` changes the default table for all projects, `emoji_rewards_of` for single projects, named as
     `tenant/project`; null removes an emoji's reward.
-
-    `scales` are the own scales of ratings in all projects, `scales_of` their changes in single projects; null removes a
+    `scales` are the custom rating scales of all projects, `scales_of` their changes in single projects; null removes a
     scale.
 
-    `database_url` is the database of the turn registry. `log_seconds` is the timeout of a request's write to the log.
+    `database_url` is the database of the turn registry. `log_seconds` is the timeout for a request's write to the log.
     A request for an unknown turn waits at most `turn_seconds` for the registry to read the log. `session_seconds`
     is the timeout for storing a rating at a session's end. Ratings are deleted after `session_days`. Ratings sent with
-    a token of all tenants belong to `default_tenant`.
+    a token of all tenants belong to `default_tenant`, if their tenant is unknown.
+    `person_limit` is the number of judgements that a person may send over HTTP per minute; 0 means no limit.
 
-    `person_limit` is the number of judgements that a person may send over HTTP within a minute; 0 means no limit.
-
-    `feedback.aggregated` is off while `aggregate_after` is 0. Otherwise the verdicts on a turn are summed up after that
+    `feedback.aggregated` is disabled if `aggregate_after` is 0. Otherwise, a turn's verdicts are aggregated after that
     many of them have changed, or once none has changed for `aggregate_quiet_seconds`.
 
-    Retention in days after the row was stored (0: no limit): `turn_days` for known turns, `journal_days` for the
-    outcomes of events (`where`), `stub_days` for the ids of erased records (PostgreSQL stores), `erasure_status_days`
-    for the status of erasures.
+    Retention periods are in days after a row was stored (0: no limit): `turn_days` for known turns, `journal_days` for
+    the outcomes of events (`where`), `stub_days` for the ids of erased records (PostgreSQL stores), and
+    `erasure_status_days` for the status of erasures.
     """
 
     model_config = SettingsConfigDict(env_prefix="FEEDBACK_")
@@ -101,17 +99,17 @@ class FeedbackSettings(ReadSettings):
         return _by_place(tables)
 
     def scales_in(self, tenant: str, project: str) -> Mapping[str, RatingScale]:
-        """Return the own scales of a project by name."""
+        """Return a project's custom scales, by name."""
         return changed_scales(self.scales, self.scales_of.get(f"{tenant}/{project}", {}))
 
     @property
     def rewards(self) -> Mapping[str, float]:
-        """Reward by normalised emoji, for projects that are not in `emoji_rewards_of`."""
+        """Rewards by normalised emoji, for projects that are not in `emoji_rewards_of`."""
         return changed_rewards(DEFAULT_REWARDS, self.emoji_rewards)
 
     @property
     def project_rewards(self) -> Mapping[tuple[str, str], Mapping[str, float]]:
-        """Reward by normalised emoji, by tenant and project."""
+        """Rewards by normalised emoji, for each (tenant, project) in `emoji_rewards_of`."""
         return {
             (tenant, project): changed_rewards(self.rewards, changes)
             for place, changes in self.emoji_rewards_of.items()

@@ -1,4 +1,4 @@
-"""Port of the feedback store. It requires atomicity per record only, so any document store fits."""
+"""Port of the feedback store. It only requires atomicity per record, so any document store can implement it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from feedback.registry import TurnKey
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """Record to write, if the stored revision is still `loaded_revision` (0: not stored)."""
+    """Record to write if the stored revision is still `loaded_revision` (0: not stored)."""
 
     record: Record
     loaded_revision: int
@@ -26,9 +26,9 @@ NOBODY: Final[ErasedAt] = MappingProxyType({})
 
 
 class Saved(NamedTuple):
-    """Ids of the written records, and erasures that the caller of `save` did not know.
+    """Ids of the written records, and erasures that were unknown to the caller of `save`.
 
-    The records of these people must be loaded and merged again, written or not.
+    The caller must load and merge all records of these people again, even records that were not written.
     """
 
     ids: set[UUID]
@@ -36,7 +36,7 @@ class Saved(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Records whose revision differs from the caller's (None: no longer stored), erasures, and reviews of turns."""
+    """Result of `Store.changes`: records that have changed (None: no longer stored), erasures, and reviews."""
 
     records: Mapping[UUID, Record | None]
     erased: ErasedAt
@@ -49,9 +49,9 @@ class Changes(NamedTuple):
 
 @dataclass(frozen=True)
 class Totals:
-    """Counts of a store. `stored` counts all records and `cleared` those that are not live; the rest count live ones.
+    """Counts of a store. `stored` counts all records, `cleared` those that are not live.
 
-    `forgotten` counts the stubs, which the other counts exclude.
+    `by_type` and `by_reaction` count live records. `forgotten` counts stubs, which all other counts exclude.
     """
 
     stored: int = 0
@@ -62,7 +62,7 @@ class Totals:
 
 
 def sum_up(groups: Iterable[Mapping[str, Any]]) -> Totals:
-    """Return the totals of groups, each with `forgotten`, `live`, `feedback_type`, `reaction` and its count `n`."""
+    """Return the totals of groups with the keys `forgotten`, `live`, `feedback_type`, `reaction` and the count `n`."""
     stored = cleared = forgotten = 0
     totals = Totals()
     for group in groups:
@@ -81,60 +81,65 @@ def sum_up(groups: Iterable[Mapping[str, Any]]) -> Totals:
 
 
 def unknown_erasures(stored: ErasedAt, known: ErasedAt) -> ErasedAt:
-    """Return the stored erasures that differ from the known ones."""
+    """Return the stored erasures that are not among the known ones."""
     return {person: at for person, at in stored.items() if known.get(person) != at}
 
 
 class Store(Protocol):
-    """Store of feedback records. A read returns only durable data, which the loss of one machine cannot undo.
+    """Store of feedback records. Reads return only durable data, which survives the loss of one machine.
 
-    Every method raises an error for which `servicekit.error_kinds.is_transient` is True if the store is slow or down.
+    If the store is slow or down, every method raises an error for which `servicekit.error_kinds.is_transient` is True.
     """
 
     async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:
-        """Return the stored records of `feedback_ids`, stubs included, in one query."""
+        """Return the stored records among `feedback_ids`, including stubs, by id. Uses one query."""
         ...
 
     async def changes(
         self, known: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
     ) -> Changes:
-        """Return the records whose stored revision differs from the `known` one (0: not stored), stubs included.
+        """Return the records whose stored revision differs from the `known` one (0: not stored), including stubs.
 
-        Also returns the ledger's entries of `people`, read after the records, and the reviews of `turns`, without
+        The result also has the ledger entries of `people`, read after the records, and the reviews of `turns`, without
         stubs.
         """
         ...
 
     async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
-        """Write every record whose stored revision is the loaded one, in one bulk write; at most one save per record.
+        """Write all records whose stored revision equals the loaded one, in one bulk write.
 
-        The others lost a race and must be loaded and merged again. A record that was written and immediately
-        overwritten may count as lost. `ledger` has the erasures of `people` as the records were merged. If the stored
-        ones differ, a store may write nothing. An erasure that is missing in the result finds the written records.
+        One save per record at most.
+        The other records lost a race and must be loaded and merged again. A record that was written and immediately
+        overwritten may count as lost. `ledger` has the erasures of `people` at the time of the merge. If the stored
+        erasures differ, a store may write nothing. An erasure that the result does not contain is committed later, and
+        then finds the written records.
         """
         ...
 
     async def on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
-        """Return the machine's verdicts and the reviews on `turns`, cleared ones included, in one query; no stubs."""
+        """Return the machine's verdicts and the reviews on `turns`, including cleared ones but no stubs.
+
+        Uses one query.
+        """
         ...
 
     def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
-        """Yield every record except stubs, by feedback id, at most `batch` at a time."""
+        """Yield all records except stubs, sorted by feedback id, in batches of at most `batch`."""
         ...
 
     def scan_person(self, person: Person, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
-        """Yield every record of a person, stubs included, by feedback id, at most `batch` at a time."""
+        """Yield all records of a person, including stubs, sorted by feedback id, in batches of at most `batch`."""
         ...
 
     async def note_erasures(self, erasures: Collection[Erasure]) -> set[Person]:
-        """Write erasures, at most one per person, to the ledger; the latest of each person counts.
+        """Write erasures to the ledger, at most one per person. A person's latest erasure wins.
 
         Returns the people whose entry changed.
         """
         ...
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        """Return the times of erasure of the `people` in the ledger."""
+        """Return the erasure time (microseconds) of each of the `people` who are in the ledger."""
         ...
 
     async def totals(self) -> Totals:

@@ -1,4 +1,4 @@
-"""Choice of the feedback store by the scheme of its URL."""
+"""Selection of the feedback store by its URL's scheme."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 async def open_store(url: str, service: Service) -> Store:
-    """Open the store that the scheme of `url` selects. Raises StartError for an unknown scheme."""
+    """Open the store selected by the scheme of `url`. Raises StartError for an unknown scheme."""
     match urlsplit(url).scheme:
         case "postgresql" | "postgres":
             return PostgresStore(await service.open_database(url, MIGRATIONS))

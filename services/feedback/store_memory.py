@@ -1,4 +1,4 @@
-"""A store in the process's memory, for tests, simulations and demonstrations."""
+"""In-memory feedback store, for tests, simulations and demonstrations."""
 
 from __future__ import annotations
 

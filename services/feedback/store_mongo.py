@@ -1,4 +1,4 @@
-"""The feedback store in MongoDB: one query to load a batch, one conditional bulk write to save it."""
+"""Feedback store in MongoDB: one query to load a batch, one conditional bulk write to save it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class MongoStore:
         self._erasures: AsyncCollection[Document] = database["erasures"]
 
     async def make_indexes(self) -> None:
-        """Create missing indexes. Several processes may call this concurrently."""
+        """Create missing indexes. Several processes may call this at the same time."""
         with transient_as_unavailable():
             await self._feedback.create_index([(name, 1) for name in Key._fields], unique=True, name="key")
             await self._feedback.create_index([("tenant", 1), ("user_id", 1), ("_id", 1)], name="person")
@@ -97,7 +97,7 @@ class MongoStore:
             return {document["_id"] async for document in ours}
 
     async def _write(self, operations: Sequence[InsertOne[Document] | ReplaceOne[Document]]) -> int:
-        """Run the operations. Return the number that found their revision, or -1 if a record to insert existed."""
+        """Run the operations. Returns how many found their revision, or -1 if a record to insert already existed."""
         try:
             result = await self._feedback.bulk_write(operations, ordered=False)
         except BulkWriteError as error:
@@ -139,7 +139,7 @@ class MongoStore:
             return {erasure.person for erasure in erasures if await self._note(erasure)}
 
     async def _note(self, erasure: Erasure) -> bool:
-        """Write one entry unless a later one is stored. Return True if it was written."""
+        """Write a ledger entry unless a later one is stored. Return True if it was written."""
         of_person = {"_id": _ledger_id(erasure.person)}
         line = {"request_id": erasure.request_id, "erased_at": erasure.erased_at}
         while True:
@@ -169,7 +169,7 @@ class MongoStore:
         return sum_up([{**group["_id"], "n": group["n"]} for group in groups])
 
     async def ping(self) -> None:
-        """Raise if MongoDB does not answer."""
+        """Raise an error if MongoDB does not respond."""
         with transient_as_unavailable():
             await self._database.command("ping")
 
@@ -183,10 +183,10 @@ def _operation(save: Save, mark: UUID) -> InsertOne[Document] | ReplaceOne[Docum
 
 
 def _only_lost(error: BulkWriteError) -> bool:
-    """Return True if all failures are inserts of records that another process had inserted."""
+    """Return True if all failures are inserts of records that another process had already inserted."""
     return all(failed["code"] == DUPLICATE_KEY for failed in error.details["writeErrors"])
 
 
 def _ledger_id(person: Person) -> str:
-    """Return a person's id in the ledger. It is unique, because a tenant's name contains no slash."""
+    """Return the id of a person's ledger entry. It is unique, because a tenant's name contains no slash."""
     return f"{person.tenant}/{person.user_id}"

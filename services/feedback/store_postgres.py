@@ -1,4 +1,4 @@
-"""The feedback store in PostgreSQL: one call each to load a batch, to save it, and to check it once it is announced."""
+"""Feedback store in PostgreSQL, with one call each to load, to save and to re-check a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intake of explicit feedback: checks the turn registry, then publishes to the log. Does not write to the store."""
+"""Intake of explicit feedback: checks the turn registry, then publishes to the log. It does not write to the store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from servicekit import Clock, Message, Producer
 
 
 class UnknownTurn(Exception):
-    """The turn has no answer of an agent, although the registry has read the log up to the request."""
+    """The turn has no answer from an agent, and the registry has read the log up to the request."""
 
 
 class RegistryBehind(Exception):
@@ -28,7 +28,7 @@ class RegistryBehind(Exception):
 
 
 class GivenRating(NamedTuple):
-    """Rating with the ends of its scale."""
+    """Rating with both ends of its scale."""
 
     rating: int
     worst_rating: int
@@ -37,10 +37,12 @@ class GivenRating(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Judgement of a turn by a person. `reaction` None retracts it; `ts` None means now (microseconds).
+    """A person's judgement of a turn.
 
-    `reviews` is set for a reviewer's judgement: the feedback id of the machine's verdict, or the turn's id. `rating` is
-    the rating behind `reaction`, if there is one; with a `scale`, the judgement is a rating on the project's own scale.
+    If `reaction` is None, it is a retraction. `ts` is in microseconds; None means now.
+    A reviewer's judgement sets `reviews`, to the feedback id of the machine's verdict or to the turn's id. `rating` is
+    the rating from which `reaction` was derived, if any. With a `scale`, the judgement is a rating on the project's own
+    scale.
     """
 
     user_id: str
@@ -62,14 +64,14 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Judgement that is in the log. `occurred_at` is its effective time, in microseconds."""
+    """Judgement that was written to the log. `occurred_at` is its effective time, in microseconds."""
 
     feedback_id: UUID
     occurred_at: int
 
 
 class KnownAnswer(NamedTuple):
-    """The answer of a turn, its question if that is known, and the platform's word for the person's role."""
+    """A turn's answer, its question if known, and the person's role in the platform's terms."""
 
     answer: AgentAnswer
     question_message_id: str | None
@@ -82,7 +84,7 @@ class TurnProgress(Protocol):
     async def look_until_read(
         self, seconds: float, look: Callable[[], Awaitable[KnownAnswer | None]]
     ) -> tuple[KnownAnswer | None, bool]:
-        """Return the result of `look`, and True if its last call came after the group had read the log.
+        """Return the result of `look`, and True if the group had read the log before the last call of `look`.
 
         Gives up after `seconds`. Raises Unavailable.
         """
@@ -90,9 +92,10 @@ class TurnProgress(Protocol):
 
 
 class ExplicitIntake:
-    """Intake of judgements. Waits up to `wait_seconds` for an unknown turn while the registry is behind the log.
+    """Intake of judgements. Waits up to `wait_seconds` for an unknown turn while the registry lags behind the log.
 
-    `judge_at` (microseconds) replaces the current time if the consumers use it too: they reject later times.
+    `judge_at` (microseconds) replaces the current time. The consumers, which reject later times, must use the same
+    value.
     """
 
     def __init__(
@@ -117,9 +120,9 @@ class ExplicitIntake:
     async def take(self, key: TurnKey, judgement: Judgement, *, limited: bool = True) -> Accepted:
         """Publish the judgement and wait for the acknowledgement.
 
-        Raises UnknownTurn, RegistryBehind and TooManyJudgements, Unavailable if the log or the database does not
-        respond, and LogFull. Reviewers have no rate limit. `limited` is False for a back end that judges for people
-        whom it does not name.
+        Raises UnknownTurn, RegistryBehind, TooManyJudgements, Unavailable if the log or the database does not respond,
+        and LogFull. Reviewers have no rate limit. `limited` is False for a back end that judges on behalf of people
+        without naming them.
         """
         answer, question, role = await self._answer(key, judgement.user_id)
         if self._rate_limit is not None and limited and judgement.reviews is None:
@@ -131,7 +134,7 @@ class ExplicitIntake:
         return Accepted(feedback_id_of(key, judgement), event.occurred_at)
 
     async def _answer(self, key: TurnKey, user_id: str) -> KnownAnswer:
-        """Return the answer of a turn. Raises UnknownTurn, RegistryBehind and Unavailable."""
+        """Return the answer of a turn. Raises UnknownTurn, RegistryBehind or Unavailable."""
         if known := await self._known(key, user_id):
             return known
         known, passed = await self._progress.look_until_read(self._wait_seconds, lambda: self._known(key, user_id))
@@ -140,7 +143,10 @@ class ExplicitIntake:
         raise UnknownTurn if passed else RegistryBehind
 
     async def _known(self, key: TurnKey, user_id: str) -> KnownAnswer | None:
-        """Return None if no agent has answered yet. Raises Unavailable if the registry's database does not answer."""
+        """Return a turn's answer if it is known, otherwise None.
+
+        Raises Unavailable if the database does not respond.
+        """
         turn, user_type = await self._registry.find(key, user_id)
         if turn is None or turn.answer is None:
             return None
@@ -148,9 +154,9 @@ class ExplicitIntake:
 
 
 def feedback_id_of(key: TurnKey, judgement: Judgement) -> UUID:
-    """Return the feedback id.
+    """Return the feedback id of a judgement.
 
-    A person has one judgement per turn and one rating per turn and scale; a reviewer has one review.
+    A person has one judgement per turn, and one rating per turn and scale. A reviewer has one review per turn.
     """
     return feedback_id(
         key.tenant,
@@ -174,7 +180,7 @@ def explicit_event(
 ) -> FeedbackExplicitReceived:
     """Build the event of a judgement received at `now` (microseconds). Pure except for the random event id.
 
-    The log's time decides when it counts (`contracts/log_time.py`). For a log without times, and for older consumers, a
+    The log's time is the effective time (`contracts/log_time.py`). For a log without times, and for older consumers, a
     time in the future becomes now, or `judge_at` if that is earlier. If the effective time is not `now`, the sequence
     is `now`. A retraction drops rating, text, tags and correction.
     """

@@ -1,4 +1,4 @@
-"""Body of the explicit feedback route. It is validated completely before anything is published."""
+"""Request body of the explicit feedback route. It is validated completely before anything is published."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from servicekit import RequestRefused
 
 
 class GivenFeedback(BaseModel):
-    """Judgement of a turn by a person: a reaction or a rating. Null retracts it; a `ts` in the future becomes now."""
+    """A person's judgement of a turn, as a reaction or a rating. Null retracts it. A `ts` in the future becomes now."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -44,7 +44,7 @@ class GivenFeedback(BaseModel):
         return tuple(dict.fromkeys(tags))
 
     def judgement(self, user_id: str, scales: Mapping[str, RatingScale]) -> Judgement:
-        """Return the judgement of `user_id`, with the project's own `scales`. Raises RequestRefused 400."""
+        """Convert to `user_id`'s judgement. `scales` are the project's own scales. Raises RequestRefused 400."""
         said = Judgement(user_id, self.reaction, self.ts, self.text, self.tags, self.correction)
         if "rating" not in self.model_fields_set:
             return said
@@ -84,7 +84,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 
 def given(body: bytes) -> GivenFeedback:
-    """Parse a JSON body. Raises RequestRefused 400 for a wrong reaction, rating or scale, else ValidationError."""
+    """Parse a JSON body. Raises RequestRefused 400 for a wrong reaction, rating or scale, otherwise ValidationError."""
     try:
         parsed = GivenFeedback.model_validate_json(body)
     except ValidationError as error:
@@ -108,7 +108,7 @@ _SENTENCES: Final = {
     "rating": f"The rating must be a whole number from 0 to {MOST_POINTS}, or null.",
     "scale": f"The scale must be a number of points from 2 to {MOST_POINTS}, or the name of a scale of the project.",
 }
-"""Refusals of a field that is not of its type."""
+"""Error messages for fields of the wrong type."""
 
 
 def _scale_sentence(scales: Mapping[str, RatingScale]) -> str:

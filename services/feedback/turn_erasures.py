@@ -1,4 +1,4 @@
-"""Erasures in the turn registry, in session ratings and in the verdicts that are summed up.
+"""Erasures in the turn registry, in session ratings and in aggregated verdicts.
 
 The person's role is deleted, their ratings become anonymous, and a pseudonym, if enabled, replaces their id in turns.
 """
@@ -13,13 +13,14 @@ from feedback.sql import SQL
 from servicekit import Database
 
 _AT_ONCE: Final = 2_000
-"""Rows changed by one statement, so that none runs into the statement limit."""
+"""Maximum number of rows changed by one statement, to stay below the statement timeout."""
 
 
 class TurnErasures:
     """Erasures in the turn registry's database.
 
-    `erase` runs after an entry in its ledger, and after a write that was concurrent with one.
+    Call `erase` after an entry was written to the database's ledger, and after a write that was concurrent with an
+    entry.
     """
 
     def __init__(self, pool: Database, pseudonym_of: Callable[[Person], str]) -> None:
@@ -28,10 +29,10 @@ class TurnErasures:
         self._pseudonym_of = pseudonym_of
 
     async def erase(self, erased: ErasedAt) -> None:
-        """Delete these people's roles, verdicts and names in ratings.
+        """Delete these people's roles and verdicts, and make their ratings anonymous.
 
-        Replace their ids in turns if the tenant uses pseudonyms. All of them have an entry in the ledger. It covers the
-        ratings that the database stored before the entry.
+        Their ids in turns are replaced if the tenant uses pseudonyms. All of them must have a ledger entry. The erasure
+        covers the ratings that the database stored before that entry.
         """
         for person, at in sorted(erased.items()):
             async with self._pool.acquire() as connection, connection.transaction():
@@ -48,10 +49,10 @@ class TurnErasures:
                     pass
 
     async def erase_since(self, people: Collection[Person], before: ErasedAt) -> None:
-        """Erase those of `people` who were erased after the ledger was read as `before`."""
+        """Erase those of `people` whose ledger entry was added or changed since it was read as `before`."""
         after = await self.ledger.erased_at(people)
         await self.erase({person: at for person, at in after.items() if before.get(person) != at})
 
     def name_of(self, person: Person) -> str:
-        """Return the name that replaces an erased person's id on their turns."""
+        """Return the name that replaces an erased person's id in their turns."""
         return self._pseudonym_of(person)

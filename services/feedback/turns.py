@@ -16,18 +16,18 @@ NO_TURN = Outcome.ignored("no_turn")
 
 
 class MessageFacts(NamedTuple):
-    """The parts of a message that the registry keeps."""
+    """The facts in a message that the registry stores."""
 
     turn: RegisteredTurn | None
     role: Role | None
 
 
 class TurnHandler(Handler):
-    """The handler of the group `feedback_turns`: joins each message's facts with the known ones.
+    """Handler of the group `feedback_turns`. Merges each message's facts with the stored facts.
 
-    An erased person's turns are registered under the name that the erasure gives them, without a role. The write is
-    guarded (`ErasureLedger.guard`). If it finds an erased person, the ledger is read before the batch and after
-    it, so if a batch and an erasure race, at least one sees the other.
+    An erased person's turns are registered under the replacement name, without a role. Writes are guarded
+    (`ErasureLedger.guard`). If a write finds an erased person, the ledger is read before and after the batch. If a
+    batch and an erasure race, at least one of them therefore sees the other.
     """
 
     def __init__(self, registry: Registry, erasures: TurnErasures) -> None:

@@ -1,4 +1,4 @@
-"""Look-up of the feedback record that an event changes, and of the state of records."""
+"""Look-up of the feedback record that an event changes, and of records' states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def feedback_of(event: Any) -> UUID | None:
 
 
 async def states_of(store: Store, tenant: str, project: str, feedback_ids: Collection[str]) -> Sequence[FeedbackState]:
-    """Return the state of a project's records."""
+    """Return the states of the records with these ids in a project."""
     loaded = await store.load([UUID(one) for one in feedback_ids]) if feedback_ids else {}
     return [
         FeedbackState(
@@ -35,7 +35,7 @@ async def states_of(store: Store, tenant: str, project: str, feedback_ids: Colle
 
 
 def state_of(record: Record) -> str:
-    """Return `live`, `cleared`, `overruled` or `erased`."""
+    """Return the record's state: `live`, `cleared`, `overruled` or `erased`."""
     if record.forgotten:
         return "erased"
     if record.live:

@@ -1,4 +1,4 @@
-"""Merges changes and erasures into stored records, then announces them."""
+"""Merging of changes and erasures into stored records, and their announcement."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from feedback.store import Save, Saved, Store, unknown_erasures
 from servicekit import Message, Outcome, Producer
 
 ERASED = Outcome.ignored("erased")
-"""Outcome of a change that its author's erasure covers."""
+"""Outcome of a change that an erasure of its author covers."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchChange:
-    """Change with its index in the batch. Times in microseconds.
+    """Change with its index in the batch. Times are in microseconds.
 
-    `log_time` raises the revision. `first_log_time` decides if an erasure covers the change; for a replayed event it is
-    the log time of the first record, before the dead letter.
+    `log_time` raises the revision. `first_log_time` decides whether an erasure covers the change. For a replayed event,
+    it is the log time of the original record that became a dead letter.
     """
 
     index: int
@@ -38,9 +38,9 @@ class BatchChange:
 
 @dataclass(frozen=True, slots=True)
 class PendingUpdate:
-    """Changes of one feedback record in a batch. Without changes the record is only announced again.
+    """Changes of one feedback record in a batch. Without changes, the record is only announced again.
 
-    The update's revision is at least `log_time`, in microseconds.
+    The record's new revision is at least `log_time`, in microseconds.
     """
 
     key: Key
@@ -51,17 +51,18 @@ class PendingUpdate:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRecord:
-    """Stored state of a record after a write (None: no record), and the outcome of each change by index."""
+    """Stored state of a record after a write (None: no record), and the outcomes of its changes by index."""
 
     record: Record | None
     outcomes: Mapping[int, Outcome]
 
 
 class AnnouncedRecords(NamedTuple):
-    """Written state of each record; True if any record changed; updates whose record another process changed since.
+    """Result of an announcement: written records by id, True if any record changed, and the overtaken updates.
 
-    Our announcement may follow the other's newer one. Two processes write one record if its events are on two
-    partitions, because of foreign producers or added partitions.
+    Another process has changed the record of an overtaken update, so our announcement may follow its newer one. Two
+    processes write the same record if its events are on two partitions, because of foreign producers or added
+    partitions.
     """
 
     written: Mapping[UUID, WrittenRecord]
@@ -70,13 +71,13 @@ class AnnouncedRecords(NamedTuple):
 
 
 class FeedbackWriter:
-    """Writes pending updates, and announces the stored state of each record, changed or not.
+    """Writes pending updates, and announces the stored state of each record, even if it is unchanged.
 
-    A repetition publishes the announcement again under the same event id, so a crash at any point is harmless.
+    A repetition publishes the announcement again with the same event id, so a crash at any point is harmless.
 
     An erasure is written to the ledger before its records are read. Every write checks the ledger, and every writer
-    reads it again after each announcement. If an erasure and a batch race, at least one therefore sees the other, so
-    the last announcement of an erased record is its tombstone. Reviews and the verdicts that they overrule stay
+    reads it again after each announcement. If an erasure and a batch race, at least one of them therefore sees the
+    other. The last announcement of an erased record is its tombstone. Reviews and the verdicts that they overrule stay
     consistent in the same way: each writer looks for the other after its own write is committed.
     """
 
@@ -85,7 +86,7 @@ class FeedbackWriter:
         self._producer = producer
 
     async def write_and_announce(self, updates: Mapping[UUID, PendingUpdate]) -> AnnouncedRecords:
-        """Write and announce updates of records that no other process is writing."""
+        """Write and announce updates once. Returns the updates that another process has overtaken."""
         written: dict[UUID, WrittenRecord] = {}
         changed, overtaken = False, set[UUID]()
         people = {update.key.person for update in updates.values()}
@@ -115,8 +116,8 @@ class FeedbackWriter:
     async def announce_until_current(self, updates: Mapping[UUID, PendingUpdate]) -> bool:
         """Announce records that other processes may be writing, until the last announcement is the stored state.
 
-        Skips the updates' changes, which are stored already, and carries out erasures. Returns True if any record
-        changed.
+        The updates' changes are skipped, because they are stored already; erasures are applied. Return True if any
+        record changed.
         """
         changed = False
         while updates:
@@ -130,7 +131,7 @@ class FeedbackWriter:
     ) -> tuple[set[UUID], bool, ErasedAt]:
         """Merge and write once, and add the results to `written`.
 
-        Returns the ids that must be written again, True if any record changed, and the ledger of the merge. An id must
+        Returns the ids to write again, True if any record changed, and the ledger that the merge used. An id must
         be written again if it lost a race with another process, if its person was erased concurrently, or if a review
         of its turn changed in the same batch.
         """
@@ -160,7 +161,7 @@ class FeedbackWriter:
 
 
 def _turns_of_changes(updates: Iterable[PendingUpdate]) -> set[TurnKey]:
-    """Return the turns of the verdicts among the changes."""
+    """Return the turns of the machine's verdicts among the changes."""
     changes = (one.change for update in updates for one in update.changes)
     return {
         TurnKey(one.key.tenant, one.key.project, one.key.conversation_id, one.entry.payload.turn_id)
@@ -174,14 +175,14 @@ def _turns_of_verdicts(records: Iterable[Record | None]) -> set[TurnKey]:
 
 
 def _erased_since(before: ErasedAt, ledger: ErasedAt, updates: Mapping[UUID, PendingUpdate]) -> set[UUID]:
-    """Return the updates of people whose erasure in `ledger` was not yet in `before`."""
+    """Return the ids of updates by people whose erasure is in `ledger` but not in `before`."""
     if erased := unknown_erasures(ledger, before):
         return {id_ for id_, update in updates.items() if update.key.person in erased}
     return set()
 
 
 def _reviewed_since(written: Mapping[UUID, WrittenRecord], stored: Iterable[Record]) -> set[UUID]:
-    """Return the records to which `stored` reviews apply differently, because they were stored or retracted later."""
+    """Return the ids of records whose `overruled_by` no longer agrees with the `stored` reviews."""
     reviews = reviews_that_count(stored)
     return {
         id_
@@ -192,7 +193,10 @@ def _reviewed_since(written: Mapping[UUID, WrittenRecord], stored: Iterable[Reco
 
 @dataclass(frozen=True, slots=True)
 class _Merge:
-    """Record after its changes and before its next revision; `log_time` (microseconds) is that of the last change."""
+    """Merged record without its next revision.
+
+    `log_time` (microseconds) is the log time of the last effective change.
+    """
 
     record: Record | None
     outcomes: Mapping[int, Outcome]
@@ -200,7 +204,7 @@ class _Merge:
 
 
 def _number(id_: UUID) -> int:
-    """Return a sort key of ids. Gives the same order as comparing the ids, in a tenth of the time."""
+    """Return a sort key for ids. It gives the same order as comparing ids, but ten times faster."""
     return id_.int
 
 
@@ -209,7 +213,7 @@ def _revision(written: WrittenRecord) -> int:
 
 
 def _merged(stored: Record | None, update: PendingUpdate, erased_at: int | None) -> _Merge:
-    """Return the record after the erasure and all changes."""
+    """Apply the erasure and all changes to the stored record."""
     record = stored if stored is None else forget(stored, erased_at)
     log_time = max(update.log_time, 0 if record is stored else erased_at or 0)
     outcomes: dict[int, Outcome] = {}
@@ -229,14 +233,17 @@ def _merged(stored: Record | None, update: PendingUpdate, erased_at: int | None)
 
 
 def _revised(stored: Record | None, merge: _Merge, reviews: ReviewOfTurn) -> WrittenRecord:
-    """Return the merged record with `reviews` applied, and the next revision if it differs from the stored record."""
+    """Apply `reviews` to the merged record. The result has the next revision if it differs from the stored record."""
     record = None if merge.record is None else overrule(merge.record, reviews)
     changed = record is not None and record is not stored
     return WrittenRecord(revise(record, merge.log_time) if record and changed else record, merge.outcomes)
 
 
 def _keep_first_outcomes(before: WrittenRecord | None, after: WrittenRecord) -> WrittenRecord:
-    """Keep the outcomes of the first write, since a second merge changes nothing. Only an erasure replaces them."""
+    """Return `after` with the outcomes of the first write, because merging again changes nothing.
+
+    Only erasures replace outcomes.
+    """
     if before is None:
         return after
     outcomes = {index: was if after.outcomes[index] != ERASED else ERASED for index, was in before.outcomes.items()}
@@ -244,7 +251,10 @@ def _keep_first_outcomes(before: WrittenRecord | None, after: WrittenRecord) -> 
 
 
 def _announcement(update: PendingUpdate, record: Record | None, erased_at: int | None) -> Message:
-    """Return the record's announcement; a tombstone if it is not stored, since a lost store may have announced it."""
+    """Return the record's announcement.
+
+    If it is not stored, return a tombstone, since a lost store may have announced it.
+    """
     if record is not None:
         return message_of(record, update.headers)
     return tombstone_of(update.key, (erased_at or 0) // 1_000, update.headers)

@@ -1,1 +1,1 @@
-"""Sums of the verdicts on a turn, announced as `feedback.aggregated`."""
+"""Aggregated verdicts per turn, announced as `feedback.aggregated`."""

@@ -1,4 +1,4 @@
-"""Handler that stores the verdicts of `feedback.created` for their sums."""
+"""Handler that stores the verdicts of `feedback.created`, from which aggregates are computed."""
 
 from __future__ import annotations
 

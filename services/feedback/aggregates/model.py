@@ -1,4 +1,4 @@
-"""Sum of the verdicts on a turn, by agent. Pure."""
+"""Aggregation of a turn's verdicts by agent. Pure."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from servicekit import Message, Tombstone
 
 
 class CountedVerdict(NamedTuple):
-    """Row of the table `aggregated_verdicts`: a record of `feedback.created` at its highest revision.
+    """Row of the table `aggregated_verdicts`: a feedback record from `feedback.created` at its highest revision.
 
-    `reaction` and `value` are None if the record is cleared. Of an erased record only the first two fields are left.
+    `reaction` and `value` are None if the record is cleared. An erased record has only the first two fields.
     """
 
     feedback_id: UUID
@@ -38,14 +38,14 @@ class CountedVerdict(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, bool]:
-        """Sort key of the states of one record; the latest state has the greatest."""
+        """Sort key of the states of one record; the latest state has the greatest key."""
         return self.revision, self.user_id is None
 
 
 class Aggregate(NamedTuple):
-    """Row of the table `aggregates`: the announced sum of the verdicts on an agent's answers in a turn.
+    """Row of the table `aggregates`: the announced aggregate of the verdicts on an agent's answers in a turn.
 
-    `mean` and the bounds `low` and `high` of its interval are rewards of -1 to 1; None without verdicts.
+    `mean` and the bounds of its interval, `low` and `high`, are rewards from -1 to 1; None without verdicts.
     """
 
     aggregate_id: UUID
@@ -77,7 +77,7 @@ def verdict_of(event: FeedbackCreated) -> CountedVerdict | None:
 
 
 def erased_verdict(tombstone: Tombstone) -> CountedVerdict | None:
-    """Return the stub of the record that `tombstone` erases, or None if its key is not a feedback id."""
+    """Return the stub of the record that `tombstone` erases; None if the tombstone's key is not a feedback id."""
     try:
         feedback_id = UUID(tombstone.key)
     except ValueError:
@@ -98,8 +98,8 @@ def newest_verdicts(verdicts: Iterable[CountedVerdict | None]) -> list[CountedVe
 def sum_up(turn: TurnKey, verdicts: Iterable[CountedVerdict], announced: Iterable[Aggregate]) -> list[Aggregate]:
     """Return the aggregates of a turn that differ from the `announced` ones, each with its next revision.
 
-    `verdicts` are all verdicts on the turn. An agent without verdicts that count has an aggregate only if an earlier
-    one was announced.
+    `verdicts` are all verdicts on the turn. An agent whose verdicts do not count has an aggregate only if one was
+    announced before.
     """
     known = {one.feedback_id: one for one in verdicts}
     held = {one.agent_id: one for one in announced}
@@ -131,16 +131,13 @@ def _summed(turn: TurnKey, agent_id: str, values: list[float], occurred_at: int)
 
 
 def _differs(one: Aggregate, held: Mapping[str, Aggregate]) -> bool:
-    """Return True unless the same sum was announced.
-
-    The interval is not compared, because it follows from the rewards.
-    """
+    """Return True unless an equal aggregate was announced."""
     before = held.get(one.agent_id)
     return before is None or (one.verdicts, one.mean, one.low, one.high) != before[-4:]
 
 
 def _revised(one: Aggregate, before: Aggregate | None, verdicts_revision: int) -> Aggregate:
-    """Return `one` with a revision above that of `before`, and at least that of the turn's verdicts (milliseconds)."""
+    """Return `one` with its next revision, above that of `before` and at least `verdicts_revision` (milliseconds)."""
     if before is None:
         return one._replace(revision=verdicts_revision, created_revision=verdicts_revision)
     revision = max(before.revision + 1, verdicts_revision)

@@ -1,4 +1,4 @@
-"""Verdicts and their sums in the service's PostgreSQL, one statement per step and batch."""
+"""Verdicts and their aggregates in the service's PostgreSQL, with one statement per step and batch."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from feedback.sql import SQL
 from servicekit import Database
 
 _AT_ONCE = 500
-"""Turns summed up in one transaction."""
+"""Maximum number of turns aggregated in one transaction."""
 
 
 class PostgresAggregates:
-    """Needs the tables `aggregated_verdicts`, `aggregated_turns` and `aggregates` on the pool's search path."""
+    """Tables `aggregated_verdicts`, `aggregated_turns` and `aggregates`, which must be on the pool's search path."""
 
     def __init__(self, pool: Database) -> None:
         self._pool = pool
 
     async def take(self, verdicts: Sequence[CountedVerdict]) -> set[UUID]:
-        """Store the verdicts, at most one per record and sorted by id, and mark the turns that they change.
+        """Store verdicts, and mark the turns that they change. There is at most one verdict per record, sorted by id.
 
-        Returns the written ids. Records whose stored revision is at least as high are not written.
+        Returns the ids that were written. A record whose stored revision is at least as high is skipped.
         """
         if not verdicts:
             return set()
@@ -41,10 +41,10 @@ class PostgresAggregates:
         return written
 
     async def recount(self, after: int, quiet: float) -> int:
-        """Sum up the turns with `after` changed verdicts, and those without a change for `quiet` seconds.
+        """Aggregate the turns with `after` changed verdicts, and those without a change for `quiet` seconds.
 
-        Return their number. At most 500 turns in one transaction, so call it until it returns 0. Turns that another
-        process is summing up, or whose verdicts are being written, are left to the next call.
+        Returns their number. A transaction covers at most 500 turns, so call this until it returns 0. Turns that
+        another process is aggregating, or whose verdicts are being written, are left to the next call.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             due = await connection.fetch(*SQL.due_aggregated_turns(after=after, quiet=quiet, limit=_AT_ONCE))
@@ -67,14 +67,14 @@ class PostgresAggregates:
         return len(turns)
 
     async def unannounced(self, limit: int) -> list[Aggregate]:
-        """Return at most `limit` aggregates whose revision is not announced."""
+        """Return at most `limit` aggregates whose current revision is not announced."""
         return [Aggregate(*row) for row in await self._pool.fetch(*SQL.unannounced_aggregates(limit=limit))]
 
     async def mark(self, aggregates: Iterable[Aggregate]) -> None:
         """Mark aggregates as announced.
 
-        An aggregate whose revision has changed is marked as not announced, because compaction may keep the older
-        record, which was written last.
+        If the revision of an aggregate has changed, it is marked as not announced. Compaction may keep the older
+        record, because that was written last.
         """
         rows = [(one.aggregate_id, one.revision) for one in aggregates]
         await self._pool.execute(*SQL.mark_aggregates_announced.bulk(rows))

@@ -1,1 +1,1 @@
-"""The thumbs widget: a web component, bundled from `clients/typescript/widget`, and a demonstration page."""
+"""The thumbs widget, a web component bundled from `clients/typescript/widget`, and its demonstration page."""
