@@ -1,1 +1,1 @@
-"""Translation of chat events into feedback events: finds the agent message that a reply or reaction is about."""
+"""Conversion of chat events to feedback events. Finds the agent message that a reply or reaction is about."""

@@ -1,4 +1,4 @@
-"""HTTP ingest of chat events and posts for producers without a Kafka client, as one JSON object per line."""
+"""HTTP ingest of chat and post events for producers without a Kafka client, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contracts.topics import INBOUND_TOPICS
 from servicekit import RequestRefused, Routes, read_body
 
 INGEST_LIMIT = 8 * 1024 * 1024
-"""Size limit of a request body, in bytes."""
+"""Maximum size of a request body, in bytes."""
 REFUSED_SHOWN = 1_000
 EVENTS = "/ingest/{tenant}/{project}/events"
 NDJSON = "application/x-ndjson"
@@ -32,7 +32,7 @@ _EXAMPLE = (
 
 
 class RefusedEvent(BaseModel):
-    """Rejected line, counted from 1."""
+    """A rejected line. Lines are numbered from 1."""
 
     line: int = Field(description="The line's number, from 1.", examples=[3])
     reason: str = Field(description="The reason's short name.", examples=["invalid_event"])
@@ -69,7 +69,7 @@ BODY: dict[str, Any] = {
 
 
 def ingest_router(intake: Intake) -> Routes:
-    """Return the route that accepts chat events."""
+    """Return the route that ingests chat events."""
     router = Routes("ingest")
 
     @router.at("POST", EVENTS, refuses=ANSWERS, openapi_extra=BODY)
@@ -78,9 +78,9 @@ def ingest_router(intake: Intake) -> Routes:
         tenant: Name,
         project: Name,
     ) -> Ingested:
-        """Write events of chats and posts to the log, one JSON object per line.
+        """Write chat and post events to the log, one JSON object per line.
 
-        Each line is checked separately: valid lines are written, invalid ones are listed with their errors. A line
+        Each line is checked separately: valid lines are written, invalid lines are listed with their errors. A line
         more than five minutes ahead of the log's time is also listed, as `future`, and becomes a dead letter.
         """
         body, place = await read_body(request, NDJSON_READERS), IngestProject(tenant, project)

@@ -1,4 +1,4 @@
-"""The route on which producers list their rejected events, with the violated rules."""
+"""HTTP route that lists a producer's rejected events with the violated rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANSWERS = {
 
 
 class RefusedChatEvent(BaseModel):
-    """Event that was rejected, over HTTP or from the log."""
+    """An event that was rejected, either over HTTP or when read from the log."""
 
     topic: str = Field(description="The event's topic; empty if it named none.", examples=["chat.message.ingested"])
     event_id: str = Field(description="The event's `eventId`; empty if it cannot be read.", examples=["e-7"])
@@ -35,7 +35,7 @@ class RefusedChatEvent(BaseModel):
 
 
 class RefusedChatEvents(BaseModel):
-    """Rejected events of a project."""
+    """A project's rejected events."""
 
     items: list[RefusedChatEvent] = Field(description=f"At most {SHOWN} events, the latest first.")
     truncated: bool = Field(description="True if there may be older ones.")
@@ -51,7 +51,7 @@ def refused_router(refused: RefusedEvents) -> Routes:
         project: Name,
         since: Annotated[str | None, Query(description="RFC 3339 with an offset; default: all stored events.")] = None,
     ) -> RefusedChatEvents:
-        """List the project's rejected events of the last days: event id, field and rule, never content."""
+        """List the project's recently rejected events: event id, field and rule, never content."""
         try:
             moment = 0 if since is None else parse_instant(since)
         except ValueError:

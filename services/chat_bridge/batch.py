@@ -1,4 +1,4 @@
-"""A batch of chat events in the bridge: the parsed events and their outcomes. Pure."""
+"""A batch of chat events, with the parsed events and their outcomes. Pure."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ PARKING_FULL = Outcome.dead_lettered("parking_full")
 
 @dataclass(slots=True)
 class BatchedEvent:
-    """One event. A message or a post sets `message`, a reaction sets `about`, a reply or a comment sets both.
+    """One event. A message or post sets `message`, a reaction sets `about`, and a reply or comment sets both.
 
-    `copy` is the original that a reply or reaction carries, if it is a copy of the message that the event names. Later
+    `copy` is the original that a reply or reaction contains, if it is a copy of the message named by the event. Later
     steps set `forwarded` (the derived feedback event) or `parked` (the event that waits for its original).
     """
 
@@ -44,7 +44,7 @@ class BatchedEvent:
 
 @dataclass(slots=True)
 class Batch:
-    """The events in order of arrival. `changed` has the keys of messages that the index added or changed."""
+    """Events in order of arrival. `changed` has the keys of messages that the index added or changed."""
 
     events: list[BatchedEvent]
     changed: set[MessageKey] = field(default_factory=set)
@@ -80,21 +80,21 @@ class Batch:
 
     @property
     def wanted(self) -> set[MessageKey]:
-        """Keys of the originals of replies and reactions without a copy."""
+        """Keys of the originals that must be looked up, because the reply or reaction contains no copy."""
         return {original_key(event.about) for event in self.events if event.about is not None and event.copy is None}
 
     @property
     def copies(self) -> list[IndexedMessage]:
-        """The copies that events carry, in order of arrival."""
+        """The copies of originals in the events, in order of arrival."""
         return [event.copy for event in self.events if event.copy is not None]
 
     def place(self, copies: Iterable[IndexedMessage]) -> None:
-        """Replace the copies, in order of arrival."""
+        """Replace the events' copies by `copies`, which are in order of arrival."""
         for event, copy in zip((one for one in self.events if one.copy is not None), copies, strict=True):
             event.copy = copy
 
     def translate(self, known: Mapping[MessageKey, IndexedMessage]) -> None:
-        """Turn events about a known message into feedback events. Events about an unknown one stay undecided."""
+        """Convert events about known messages to feedback events. Events about unknown messages stay undecided."""
         for event in self.events:
             if event.about is None:
                 continue
@@ -108,10 +108,9 @@ class Batch:
                 event.outcome = result
 
     def park(self, now: int, held: Mapping[ParkedKey, str], room: Mapping[str, int]) -> list[ParkedEvent]:
-        """Park undecided events within each tenant's `room`, and return those to store, one per key.
+        """Park undecided events while their tenant has `room`. Return the events to store, at most one per key.
 
-        Without room an event becomes a dead letter. `held` maps the keys of events that are already parked to their
-        causes.
+        Events without room become dead letters. `held` maps the keys of events that are already parked to their causes.
         """
         left = dict(room)
         first: dict[ParkedKey, ParkedEvent] = {}
@@ -127,13 +126,13 @@ class Batch:
         return list(first.values())
 
     def parked_under(self, holders: Mapping[ParkedKey, str]) -> None:
-        """Set the outcomes of the parked events; an event whose key is already parked is a duplicate."""
+        """Set the outcomes of parked events. An event whose key was already parked by another record is a duplicate."""
         for event in self.events:
             if (parked := event.parked) is not None:
                 event.outcome = PARKED if holders.get(parked.key) == parked.cause else Outcome.UNCHANGED
 
     def released(self, became: Mapping[tuple[ParkedKey, str], Outcome]) -> None:
-        """Set the outcome of parked events whose original has arrived since."""
+        """Set the outcomes of parked events whose originals have arrived in the meantime."""
         for event in self.events:
             if (parked := event.parked) is not None:
                 event.outcome = became.get((parked.key, parked.cause), event.outcome)
@@ -144,12 +143,12 @@ class Batch:
 
     @property
     def awaited(self) -> set[MessageKey]:
-        """Keys of the originals that parked events of this batch wait for."""
+        """Keys of the originals for which this batch's parked events wait."""
         return {event.parked.original for event in self.events if event.parked is not None}
 
     @property
     def derived(self) -> list[Message]:
-        """The records of the feedback events, with the headers that they inherit."""
+        """Records of the derived feedback events, with their inherited headers."""
         return [
             message_of(event.forwarded, event.received.derived_headers)
             for event in self.events
@@ -170,7 +169,7 @@ def original_key(event: About) -> MessageKey:
 
 
 def parked_keys(events: Iterable[BatchedEvent]) -> set[ParkedKey]:
-    """Return the keys under which `events` would be parked."""
+    """Return the keys under which these events would be parked."""
     return {_parked_key(event) for event in events}
 
 
@@ -183,7 +182,7 @@ def _read(received: Received[Any]) -> BatchedEvent:
 
 
 def _copy_in(event: About | None) -> IndexedMessage | None:
-    """Return the copy in the event, if it is a copy of the message that the event names."""
+    """Return the copy that the event contains, or None if it is not a copy of the message named by the event."""
     if event is None or event.original is None:
         return None
     copy = indexed(event.original, event.tenant, event.project, COPY)
@@ -196,7 +195,7 @@ def _parked_key(event: BatchedEvent) -> ParkedKey:
 
 
 def _parked(event: BatchedEvent, now: int) -> ParkedEvent:
-    """Return the event to park, without its copy of a message, which may contain another person's words."""
+    """Build the parked event, without its copy of the original, which may contain another person's words."""
     received = event.received
     value = received.raw.value or b""
     assert event.about is not None
@@ -217,5 +216,5 @@ def _differ(one: IndexedMessage, other: IndexedMessage) -> bool:
 
 
 def tenants_of(events: Collection[BatchedEvent]) -> set[str]:
-    """Return the tenants of `events`."""
+    """Return the set of the events' tenants."""
     return {event.received.event.tenant for event in events}

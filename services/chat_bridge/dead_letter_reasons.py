@@ -1,4 +1,4 @@
-"""Reasons of the bridge's own dead letters, each with its meaning for an operator and the remedy."""
+"""Reasons of the bridge's own dead letters, with their meaning and remedy for operators."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = {
         "find out why, or raise CHAT_BRIDGE_PARKED_LIMIT; then replay",
     ),
 }
-"""Reason to its meaning and its remedy."""
+"""Meaning and remedy, by reason."""

@@ -1,4 +1,4 @@
-"""Removes an erased person's words from parked events. The message index holds agents' texts and ids only."""
+"""Erasure of a person's words from parked events. The message index has only agents' texts and ids."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ class ChatBridgeErasures:
         self._store = store
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Delete these people's parked events and ids, and all copies of messages. Returns the rows changed."""
+        """Delete these people's parked events and ids, and all parked copies in their tenants.
+
+        Return the number of changed rows.
+        """
         removed = 0
         for tenant, user_id in sorted(erased):
             statement = SQL.blank_senders(tenant=tenant, user_id=user_id, limit=_AT_ONCE)
@@ -45,6 +48,6 @@ def _is_covered(parked: ParkedEvent, erased: ErasedAt) -> bool:
 
 
 def _without_copy(parked: ParkedEvent) -> ParkedEvent | None:
-    """Return the event without the copy of a message that version 0.1.0 parked with it; None if it has no copy."""
+    """Return the event without the copy that version 0.1.0 parked with it; None if it has no copy."""
     event = parked.event
     return None if event.original is None else replace(parked, value=without_copy(event))

@@ -1,4 +1,4 @@
-"""Handler of chat events, in batches: index the messages, find the originals, then forward or park each event."""
+"""Handler of chat events, in batches: indexes messages, finds originals, then forwards or parks each event."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ChatHandler(Handler):
     """Handler of the consumer group `chat_bridge`.
 
     A message and an event that waits for it may arrive concurrently. Each side commits first and then looks for the
-    other, so that the later one sees the earlier.
+    other, so the side that commits last sees the other.
     """
 
     def __init__(

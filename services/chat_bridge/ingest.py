@@ -1,6 +1,6 @@
-"""Conversion of a request's lines into records, with the checks of the consumers that need no log time.
+"""Conversion of a request's lines to records, with all consumer checks that do not need the log's time.
 
-Yields to the event loop between lines.
+It yields to the event loop between groups of lines.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TooManyLines(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RefusedLine:
-    """Rejected line, numbered from 1: the reason's short name, and the detail in words without the line's content."""
+    """A rejected line, numbered from 1. `reason` is a short name; `detail` explains it without the line's content."""
 
     line: int
     reason: str
@@ -37,7 +37,7 @@ class RefusedLine:
 
 
 class ValidLine(NamedTuple):
-    """Record of a valid line; `occurred_at` is its event's time in microseconds, `number` its place in the request."""
+    """Record of a valid line. `occurred_at` is the event's time in microseconds, `number` the line's number from 1."""
 
     message: Message
     occurred_at: int
@@ -52,14 +52,17 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class IngestProject:
-    """Project of a request."""
+    """Tenant and project of a request."""
 
     tenant: str
     project: str
 
 
 async def check(body: bytes, place: IngestProject) -> Checked:
-    """Return the valid lines of `body` (one JSON object per line) and the rejected ones. Skips blank lines."""
+    """Return the valid and the rejected lines of `body`, which has one JSON object per line. Blank lines are skipped.
+
+    Raises TooManyLines.
+    """
     if body.count(b"\n") > LINES_LIMIT:
         raise TooManyLines
     valid: list[ValidLine] = []
@@ -79,10 +82,10 @@ async def check(body: bytes, place: IngestProject) -> Checked:
 
 
 def check_line(line: bytes, place: IngestProject) -> ValidLine | tuple[str, str]:
-    """Return the record of a line, or the reason and detail of its rejection.
+    """Return a line's record, or the reason and detail of its rejection.
 
-    A missing tenant or project is filled in from the request; a different one is rejected. Any time is valid here: only
-    the log's time decides which events are from the future.
+    A missing tenant or project is taken from the request; a different one is rejected. The event's time is not checked
+    here, because only the log's time decides which events are in the future.
     """
     try:
         event: Any = from_json(line)

@@ -1,4 +1,4 @@
-"""Writing of chat events to the log, and notes of rejected ones, for every route that accepts events."""
+"""Writing of chat events and of notes about rejected events, shared by all routes that accept events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from servicekit import Clock, Producer
 class Intake:
     """Writer to the log. `judge_at` (microseconds) replaces the log's time in the check for future events.
 
-    `clock` checks them only for a log without times, whose consumers run in the same process.
+    `clock` replaces it for a log without times, whose consumers run in the same process.
     """
 
     log: Producer
@@ -24,7 +24,7 @@ class Intake:
     note_refused: Callable[[Collection[EventRefusal]], Awaitable[None]] | None = None
 
     async def write(self, lines: Sequence[ValidLine]) -> list[RefusedLine]:
-        """Write `lines`, wait for the acknowledgement, and return those that consumers reject as from the future.
+        """Write `lines` and wait for the acknowledgement. Return the lines that consumers will reject as future events.
 
         Raises LogFull and Unavailable.
         """
@@ -36,13 +36,13 @@ class Intake:
         ]
 
     def _time_of(self, log_time: int | None) -> int:
-        """Return the time against which the consumers check a record that the log timed, in microseconds."""
+        """Return the time, in microseconds, with which consumers compare an event that was written at `log_time`."""
         if self.judge_at is not None:
             return self.judge_at
         return self.clock.now() if log_time is None else log_time
 
     async def refuse(self, place: IngestProject, body: bytes, refused: Sequence[RefusedLine]) -> None:
-        """Note rejected lines of `body`, so that their producer can list them later."""
+        """Note the rejected lines of `body`, so that their producer can list them later."""
         if self.note_refused is None or not refused:
             return
         lines = body.split(b"\n")

@@ -1,4 +1,4 @@
-"""Port of a message source: missing originals, for chat services that do not publish all messages."""
+"""Port of a message source, which returns missing originals for chat services that do not publish all messages."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ Originals = Mapping[MessageKey, OriginalMessage]
 
 class MessageSource(Protocol):
     async def fetch(self, keys: Collection[MessageKey]) -> Originals:
-        """Return the known ones of `keys`. Never raises if the source fails, and takes a bounded time.
+        """Return the messages that the source knows, by key.
 
-        A message that is not returned counts as unknown for now.
+        Takes a bounded time, and raises nothing if the source fails.
+        Messages that are not returned count as unknown for now.
         """
         ...
 
@@ -27,7 +28,7 @@ class BadAnswer(Exception):
 
 
 def requests_for(keys: Iterable[MessageKey], most: int) -> list[tuple[str, str, Sequence[MessageKey]]]:
-    """Group the keys into requests of one project, with at most `most` messages each."""
+    """Group keys into requests (tenant, project, keys) with at most `most` messages each."""
     projects: dict[tuple[str, str], list[MessageKey]] = {}
     for key in sorted(set(keys)):
         projects.setdefault((key.tenant, key.project), []).append(key)
@@ -37,14 +38,14 @@ def requests_for(keys: Iterable[MessageKey], most: int) -> list[tuple[str, str, 
 
 
 def question(tenant: str, project: str, keys: Iterable[MessageKey]) -> dict[str, object]:
-    """Return the body of a request. `message_ids` is for sources whose ids are unique in the whole project."""
+    """Build the body of a request. `message_ids` is for sources whose message ids are unique within a project."""
     messages = [{"conversation_id": key.conversation_id, "message_id": key.message_id} for key in keys]
     ids = list(dict.fromkeys(message["message_id"] for message in messages))
     return {"tenant": tenant, "project": project, "message_ids": ids, "messages": messages}
 
 
 def originals_in(answer: Any, asked: Collection[MessageKey]) -> dict[MessageKey, OriginalMessage]:
-    """Return the valid requested messages of a response, and skip all others. Raises BadAnswer."""
+    """Return the valid, requested messages in a response, by key; all others are skipped. Raises BadAnswer."""
     wanted = {(key.conversation_id, key.message_id): key for key in asked}
     match answer:
         case {"messages": list(messages)}:

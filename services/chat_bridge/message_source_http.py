@@ -1,4 +1,4 @@
-"""A message source over HTTP: up to 100 messages of a project per request, with a timeout and a circuit breaker."""
+"""Message source over HTTP: up to 100 messages of a project per request, with a timeout and a circuit breaker."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from servicekit import CircuitBreaker, Clock
 IDS_AT_ONCE = 100
 REQUESTS_AT_ONCE = 4
 ANSWER_LIMIT = 8 * 1024 * 1024
-"""Size limit of a response, in bytes."""
+"""Maximum size of a response, in bytes."""
 FAILURES_LIMIT = 3
-"""Consecutive failures that open the circuit breaker."""
+"""Number of consecutive failures that opens the circuit breaker."""
 
 log = structlog.get_logger(part="message_source")
 
 
 class HttpMessageSource:
-    """Message source behind `url`, which takes `POST {"tenant", "project", "message_ids", "messages"}`.
+    """Message source at `url`, which accepts `POST {"tenant", "project", "message_ids", "messages"}`.
 
-    `messages` lists each requested `{"conversation_id", "message_id"}`. The response is `{"messages": [...]}`, each an
-    original as in a chat event. One `fetch` takes at most `seconds`. After three consecutive failures the source gets
-    no requests for `rest_seconds`; then one request tests if it has recovered. `redact` redacts the response of a
-    project, `tenant/project`.
+    `messages` has a `{"conversation_id", "message_id"}` for each requested message. The response is `{"messages":
+    [...]}`, each an original as in a chat event. One `fetch` takes at most `seconds`. After three consecutive failures,
+    the source receives no requests for `rest_seconds`. A single request then tests whether it has recovered. `redact`
+    redacts a response for a project, `tenant/project`.
     """
 
     def __init__(
@@ -89,7 +89,10 @@ class HttpMessageSource:
                 self._circuit.succeeded()
 
     async def _post(self, body: dict[str, object], place: str) -> object:
-        """Return the response's JSON, redacted. Raises BadAnswer if its status is not 200 or it is too large."""
+        """Return the response's redacted JSON.
+
+        Raises BadAnswer unless the status is 200 and the size is within the limit.
+        """
         async with self._client.stream("POST", self._url, json=body) as response:
             if response.status_code != 200:
                 raise BadAnswer

@@ -24,12 +24,11 @@ class MessageKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexedMessage:
-    """Message in the index. Sender and content of people's messages are not stored: '' and None.
+    """Message in the index. For people's messages, sender and content are not stored: they are '' and None.
 
-    An agent's `content` has at most 10,000 characters.
-
-    If a message has two versions, the one with the greater `version` counts. `question_message_id` is the question of
-    an answer, if the index knows it when it is read. `thread_id` is None outside of threads.
+    An agent's `content` has at most 10,000 characters. If a message has two versions, the greater `version` wins.
+    `question_message_id` is the message id of an answer's question, if the index knew it when the message was read.
+    `thread_id` is None outside of threads.
     """
 
     key: MessageKey
@@ -47,12 +46,12 @@ class IndexedMessage:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """The content of a version: equal if two versions say the same."""
+        """Content of a version. Versions with the same content are equal."""
         return self.turn_id, self.sender_id, self.sender_type, self.agent_id, self.content, self.provenance
 
 
 class ParkedKey(NamedTuple):
-    """Key of a parked event. `identity` is from `identity_of`, or the event's id in rows parked by version 0.1.0."""
+    """Key of a parked event. `identity` comes from `identity_of`; in rows of version 0.1.0, it is the event's id."""
 
     tenant: str
     project: str
@@ -62,7 +61,7 @@ class ParkedKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ParkedEvent:
-    """Reply or reaction that waits for its original. Times in microseconds; `log_time` is the first one."""
+    """Reply or reaction that waits for its original. Times are in microseconds; `log_time` is the first log time."""
 
     key: ParkedKey
     original: MessageKey
@@ -75,14 +74,14 @@ class ParkedEvent:
 
     @property
     def event(self) -> About:
-        """The reply or reaction in `value`."""
+        """The reply or reaction parsed from `value`."""
         event = about_in(BY_NAME[self.key.topic].event.from_wire(self.value))
         assert event is not None
         return event
 
 
 def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: str, version: bytes) -> IndexedMessage:
-    """Build the index row of a message; without a turn id, the message is its own turn."""
+    """Build a message's index row. A message without a turn id is its own turn."""
     from_agent = event.sender_type == "agent"
     thread = thread_of(event.message_id, event.thread_id) if isinstance(event, ChatMessageIngested) else None
     reply_to = event.reply_to_message_id if isinstance(event, ChatMessageIngested) else None
@@ -102,9 +101,9 @@ def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: 
 
 
 def identity_of(event: About) -> str:
-    """Return the uuid5 of the event's whole content, its id included, except the copy of its original.
+    """Return the uuid5 of the event's whole content, including its id but not the copy of its original.
 
-    Events with the same id and different content are different events; only an exact copy is the same event.
+    Events with the same id and different content are different events. Only an exact copy is the same event.
     """
     return str(uuid5(NAMESPACE, without_copy(event).decode()))
 

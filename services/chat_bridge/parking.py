@@ -1,4 +1,4 @@
-"""Removal of parked events: forwarded if their original arrives, dead letters after CHAT_BRIDGE_PARKED_DAYS."""
+"""Release and expiry of parked events. They become dead letters after CHAT_BRIDGE_PARKED_DAYS."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ Late = Sequence[tuple[Received[Any], Outcome]]
 
 
 class OutcomeWriter(Protocol):
-    """Port of outcomes that are known only after a record's batch (`Service.late_outcomes`)."""
+    """Port for outcomes that are known only after a record's batch was committed (`Service.late_outcomes`)."""
 
     async def set_aside(self, late: Late) -> None:
-        """Write the dead letters of dead-lettered records. They are acknowledged on return."""
+        """Write dead letters for the records. On return, they are acknowledged."""
         ...
 
     async def note(self, late: Late) -> None:
-        """Count the records' final outcomes, and write them to the journal."""
+        """Count the records' final outcomes and write them to the journal."""
         ...
 
 
 class Parking:
-    """Releases and expires parked events.
+    """Release and expiry of parked events.
 
-    Publishes before it deletes, so a crash in between publishes an event twice instead of losing it. `max_age` in
-    microseconds comes from the setting CHAT_BRIDGE_PARKED_DAYS (settings.py).
+    Events are published before they are deleted. A crash in between therefore publishes an event twice, but loses none.
+    `max_age` is in microseconds and comes from CHAT_BRIDGE_PARKED_DAYS (settings.py).
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Parking:
     async def release(
         self, pairs: Sequence[tuple[ParkedEvent, IndexedMessage]]
     ) -> Mapping[tuple[ParkedKey, str], Outcome]:
-        """Forward the translated events and delete the parked ones. Return the outcomes by key and cause."""
+        """Publish the derived events and delete the parked events. Return the outcomes by key and cause."""
         messages: list[Message] = []
         late: list[tuple[Received[Any], Outcome]] = []
         for parked, original in pairs:
@@ -68,7 +68,7 @@ class Parking:
         return {(parked.key, parked.cause): outcome for (parked, _), (_, outcome) in zip(pairs, late, strict=True)}
 
     async def sweep(self) -> None:
-        """Release events that a crash left parked, then expire those older than the setting."""
+        """Release events that a crash left parked, then expire events older than `max_age`, then update the metrics."""
         while pairs := await self._store.releasable(SWEEP_BATCH):
             await self.release(pairs)
         while old := await self._store.expired(self._clock.now() - self._max_age, SWEEP_BATCH):

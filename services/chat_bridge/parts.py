@@ -1,4 +1,4 @@
-"""Parts of the bridge: the resources that its page connects (`service.py`)."""
+"""Resources of the bridge, which `service.py` connects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 @dataclass(frozen=True)
 class ChatBridgeParts:
-    """Open resources of the bridge. `message_source` is None if no setting names one."""
+    """Open resources of the bridge. `message_source` is None if no source is configured."""
 
     settings: ChatBridgeSettings
     service: Service
@@ -71,7 +71,7 @@ class ChatBridgeParts:
 
 
 async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBridgeParts:
-    """Open the bridge's parts, its database among them, for `service`. Raises StartError."""
+    """Open the bridge's resources, including its database, for `service`. Raises StartError."""
     context = service.context
     pool = await service.open_database(settings.database_url, MIGRATIONS)
     store, refused = PostgresMessageStore(pool), RefusedEvents(pool, context.clock)

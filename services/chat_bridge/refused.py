@@ -1,4 +1,4 @@
-"""Rejections of events, as reported to their producers: event id, field and rule, never content. Pure."""
+"""Rejections of events, as shown to their producers: event id, field and rule, never content. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _INDEX: Final = re.compile(r"\.\d+")
 
 
 class EventRefusal(NamedTuple):
-    """Rejected event of a project. `event_id` is empty if unreadable, `field` if the rule is not about a field."""
+    """A project's rejected event.
+
+    `event_id` is empty if unreadable, `field` is empty if the rule is not about a field.
+    """
 
     tenant: str
     project: str
@@ -29,7 +32,7 @@ class EventRefusal(NamedTuple):
 
 
 def refusal_of_record(unreadable: Unreadable) -> EventRefusal | None:
-    """Return the rejection of a record on a chat topic, or None if its tenant or project is unknown."""
+    """Return the rejection of a record; None if its topic, tenant or project is not a valid one."""
     topic = unreadable.raw.coordinates.topic
     event = _object(unreadable.raw.value or b"")
     tenant, project = event.get("tenant"), event.get("project")
@@ -41,7 +44,7 @@ def refusal_of_record(unreadable: Unreadable) -> EventRefusal | None:
 
 
 def refusal_of_line(tenant: str, project: str, line: bytes, reason: str, detail: str) -> EventRefusal:
-    """Return the rejection of a line that was sent for a project over HTTP."""
+    """Return the rejection of a line that was sent over HTTP for this project."""
     event = _object(line)
     topic = event.get("topic")
     named = topic if isinstance(topic, str) and topic in _TOPICS else ""
@@ -70,7 +73,7 @@ def _event_id(event: dict[str, object]) -> str:
 
 
 def _broken(reason: str, detail: str) -> tuple[str, str]:
-    """Return the violated field and rule. Positions in lists become [], which limits the number of different fields."""
+    """Return the violated field and rule. List indexes become [], to limit the number of distinct fields."""
     if reason != "invalid_event":
         return "", reason
     field, _, rule = detail.partition(": ")

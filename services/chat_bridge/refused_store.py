@@ -1,4 +1,4 @@
-"""Store of rejected events of the last days in PostgreSQL, with a bounded number per tenant."""
+"""Store of recently rejected events in PostgreSQL, with a maximum number per tenant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chat_bridge.sql import SQL
 from servicekit import Clock, Unreadable
 
 TENANT_LIMIT: Final = 10_000
-"""Maximum number of rejections kept per tenant; the oldest are deleted first."""
+"""Maximum number of rejections stored per tenant; the oldest are deleted first."""
 SHOWN: Final = 1_000
 """Maximum number of rejections in one response."""
 
@@ -23,9 +23,9 @@ log = structlog.get_logger(part="refused")
 
 
 class RefusedEvents:
-    """Store of rejected events. A failure to store one is logged and does not change the response.
+    """Store of rejected events. If an event cannot be stored, this is logged, and the response does not change.
 
-    `tenant_limit` is the maximum number of rows of one tenant.
+    `tenant_limit` is the maximum number of rows per tenant.
     """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, tenant_limit: int = TENANT_LIMIT) -> None:
@@ -34,7 +34,7 @@ class RefusedEvents:
         self._tenant_limit = tenant_limit
 
     async def note_set_aside(self, refused: Collection[Unreadable]) -> None:
-        """Store the chat events among records that became dead letters. Never raises."""
+        """Store the rejections of chat events among records that became dead letters. Never raises."""
         await self.note([one for one in map(refusal_of_record, refused) if one is not None])
 
     async def note(self, refusals: Collection[EventRefusal]) -> None:
@@ -56,7 +56,7 @@ class RefusedEvents:
             await self._pool.execute(*SQL.delete_oldest_refused(tenant=tenant, kept=self._tenant_limit))
 
     async def since(self, tenant: str, project: str, moment: int) -> Sequence[asyncpg.Record]:
-        """Return the rejections of a project since `moment` (microseconds), the latest first, at most SHOWN."""
+        """Return a project's rejections since `moment` (microseconds), latest first, at most SHOWN."""
         statement = SQL.refused_since(tenant=tenant, project=project, moment=moment, limit=SHOWN)
         found: Sequence[asyncpg.Record] = await self._pool.fetch(*statement)
         return found

@@ -1,4 +1,4 @@
-"""The bridge's page: what it reads, serves, does on a schedule, keeps and erases."""
+"""Definition of the bridge: topics, routes, schedules, retention and erasure."""
 
 from __future__ import annotations
 
@@ -56,4 +56,4 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     erase=ChatBridgeParts.erase,
     body_limits={"/ingest/": INGEST_LIMIT, "/sources/": SOURCE_LIMIT},
 )
-"""The bridge as it is started, alone or with the other services."""
+"""The service definition, for a process of its own or shared with the other services."""

@@ -1,4 +1,4 @@
-"""The bridge's settings, from the environment with the prefix CHAT_BRIDGE_."""
+"""Settings of the bridge, from environment variables with the prefix CHAT_BRIDGE_."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from chat_bridge.sources.registry import SourceSettings
 class ChatBridgeSettings(SourceSettings):
     """Settings of the bridge. `broker` is host:port[,host:port]; `database_url` is a PostgreSQL URL.
 
-    `message_source_url` returns messages that were never published. A request takes at most `message_source_seconds`;
-    messages that events still wait for are requested every `message_source_again_seconds`. `log_seconds` is the timeout
-    of an HTTP request's write to the log.
+    `message_source_url` is the URL of a source for messages that were never published. A request to it takes at most
+    `message_source_seconds`. Originals that are still missing are requested again every `message_source_again_seconds`.
+    `log_seconds` is the timeout for an HTTP request's write to the log.
 
-    Retention in days (0: no limit): `message_days` for messages, `refused_days` for rejected events, `journal_days` for
-    the outcomes of events (`where`). The settings of a source are in its module (`sources/`).
+    Retention periods are in days (0: no limit): `message_days` for messages, `refused_days` for rejected events,
+    `journal_days` for the outcomes of events (`where`). The settings of a source are in its module (`sources/`).
     """
 
     model_config = SettingsConfigDict(env_prefix="CHAT_BRIDGE_")

@@ -1,4 +1,4 @@
-"""The bridge's store in PostgreSQL. Each step of a batch is one statement."""
+"""The bridge's store in PostgreSQL, with one statement per step and batch."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _ATTRIBUTES: Final = {name: f"key.{name}" for name in MESSAGE_KEY} | {
     "about": "provenance.as_json",
     "thread": "thread_id",
 }
-"""Attributes of a message that are not named like the column."""
+"""Attribute paths of a message, for columns whose names differ from the attributes."""
 
 
 class PostgresMessageStore:
-    """See `store.Store`. Needs the tables `messages` and `parked` on the pool's search path."""
+    """See `store.MessageStore`. Needs the tables `messages` and `parked` on the pool's search path."""
 
     def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
         self._pool = pool

@@ -1,1 +1,1 @@
-"""Platforms that send their own events over HTTP: verification of their requests, and translation into chat events."""
+"""Platforms that send their own events over HTTP: verification of requests, and conversion to chat events."""

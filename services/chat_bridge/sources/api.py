@@ -1,4 +1,4 @@
-"""The route of every source: verify, parse, write to the log, respond. Counts requests by outcome."""
+"""The route shared by all sources: verifies, parses, writes to the log, responds. Counts requests by outcome."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from chat_bridge.sources.source import NotUnderstood, Payload, SignedRequest, So
 from servicekit import RequestRefused, Routes
 
 SOURCE_LIMIT = 1024 * 1024
-"""Size limit of a request body, in bytes."""
+"""Maximum size of a request body, in bytes."""
 log = structlog.get_logger(part="chat_bridge")
 
 
 class SourceOutcome(BaseModel):
-    """Outcome of a request, unless the platform expects another response (docs/sources.md)."""
+    """Outcome of a request. Some platforms expect another response instead (docs/sources.md)."""
 
     outcome: str = Field(
         description="published; ignored: no event that we use; refused: invalid, and invalid again if repeated.",
@@ -44,7 +44,10 @@ _PARAMETER = {"name": "source", "in": "path", "required": True, "schema": {"type
 
 
 def source_router(kind: SourceKind, sources: Mapping[str, Source], intake: Intake) -> Routes:
-    """Return the route of `kind`. A verified request fails only if its events could not be written to the log."""
+    """Return the route for sources of this kind.
+
+    A verified request fails only if the log does not accept its events.
+    """
     router = Routes("sources", token=False)
     described: dict[str, Any] = {
         "requestBody": {
@@ -91,9 +94,9 @@ def _json_object(body: bytes) -> Payload | None:
 
 
 async def _publish(source: Source, payload: Payload, intake: Intake) -> str:
-    """Write the valid events of `payload`. Return `published`, `ignored` (no events) or `refused` (none valid).
+    """Write the valid events of `payload`. Return `published`, `ignored` (no events) or `refused` (no valid events).
 
-    Raises the HTTP errors 429 and 503, after which platforms send a request again.
+    Raises the HTTP errors 429 and 503, after which platforms repeat the request.
     """
     try:
         events = source.events(payload)

@@ -1,4 +1,4 @@
-"""Attachments of a platform's message, in the form of a chat event. Pure."""
+"""Conversion of attachments to the format of chat events. Pure."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _ATTACHMENT: Final[TypeAdapter[Attachment]] = TypeAdapter(Attachment)
 
 
 def attachment(kind: object, url: object, default: str = "file") -> dict[str, Any]:
-    """Return an attachment of that kind and URL.
+    """Build an attachment from a type and a URL.
 
-    An invalid kind becomes `default`; an invalid URL is left out.
+    An invalid type becomes `default`; an invalid URL is omitted.
     """
     part = {"type": kind} if _is_valid({"type": kind}) else {"type": default}
     return part | {"url": url} if isinstance(url, str) and _is_valid(part | {"url": url}) else part
 
 
 def with_attachments(attachments: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the field `attachments` of an event, cut to the allowed number; an empty dictionary if there are none."""
+    """Return an event's field `attachments`, truncated to the allowed number; an empty dictionary if there are none."""
     found = list(attachments)[:ATTACHMENTS_LIMIT]
     return {"attachments": found} if found else {}
 

@@ -1,10 +1,10 @@
-"""Translation of Slack's events into chat events. Pure.
+"""Conversion of Slack events to chat events. Pure.
 
 A channel is a conversation. A message's id is its `ts`, which is unique in its channel. The thread id of a message in a
-thread is the `ts` of the thread's root; reactions name no thread. Bots in the settings are agents; messages of other
-bots are ignored. A person's message in a thread is a reply to the root. An edit or a deletion is the same message
-or reply at a later time; a deletion replaces its text. Files are attachments; only members of the workspace can open
-their URLs.
+thread is the `ts` of the thread's root; reactions have no thread id. Bots listed in the settings are agents; messages
+of other bots are ignored. A person's message in a thread is a reply to the thread's root. An edit or a deletion is the
+same message or reply at a later time; a deletion replaces its text. Files are attachments; only members of the
+workspace can open their URLs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LINK: Final = re.compile(r"<(?:(?P<mark>[@#!])(?P<id>[^|>]*)|(?P<url>[^|>]*))(?
 
 @dataclass(frozen=True, slots=True)
 class SlackApp:
-    """Tenant and project of a workspace's events, and its agents: agent id by bot id or by the bot's user id."""
+    """Tenant and project of a Slack workspace's events, and its agents: agent id by bot id or by the bot's user id."""
 
     tenant: str
     project: str
@@ -40,9 +40,9 @@ class SlackApp:
 
 
 def chat_event(payload: Mapping[str, Any], app: SlackApp) -> dict[str, Any] | None:
-    """Return the chat event (with its `topic`) of an `event_callback`, or None for an event that is ignored.
+    """Convert an `event_callback` to a chat event with its `topic`. Return None if the event is ignored.
 
-    The same payload always gives the same event, so that Slack's retries count once. Raises NotUnderstood.
+    Equal payloads give equal events, so Slack's retries are counted once. Raises NotUnderstood.
     """
     event = _part(payload, "event")
     event_id = _text(payload, "event_id")
@@ -82,7 +82,10 @@ def _deleted(event: Mapping[str, Any], app: SlackApp, conversation: str, ts: str
 def _written(
     message: Mapping[str, Any], app: SlackApp, conversation: str, changed_at: int | None
 ) -> dict[str, Any] | None:
-    """Return the event of a message's current version. None for other bots, and for messages without text and files."""
+    """Return the event for a message's current version.
+
+    None for other bots, and for messages without text and files.
+    """
     if message.get("subtype") not in _WRITTEN:
         return None
     ts = _text(message, "ts")
@@ -115,7 +118,7 @@ def _written(
 
 
 def _files(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the files of a message, except deleted ones."""
+    """Return a message's files as attachments, without deleted files."""
     files = message.get("files")
     found = [one for one in files if isinstance(one, dict)] if isinstance(files, list) else []
     return [attachment(one.get("mimetype"), one.get("permalink")) for one in found if one.get("mode") != _TOMBSTONE]
@@ -143,7 +146,7 @@ def _reaction(event: Mapping[str, Any], app: SlackApp, team: str, action: str) -
 
 
 def plain(text: str) -> str:
-    """Convert Slack's markup to text: names of people and channels, labels of links, three escaped characters."""
+    """Convert Slack's markup to plain text, with names for mentions, labels for links, and without HTML escapes."""
 
     def words(found: re.Match[str]) -> str:
         label = found["label"]
@@ -159,7 +162,7 @@ def _conversation(team: str, channel: str) -> str:
 
 
 def _instant(ts: str) -> int:
-    """Parse Slack's `seconds.microseconds` to microseconds. Raises NotUnderstood."""
+    """Parse a Slack timestamp, `seconds.microseconds`, to microseconds. Raises NotUnderstood."""
     found = _TS.fullmatch(ts)
     if found is None:
         raise NotUnderstood("a ts is invalid")

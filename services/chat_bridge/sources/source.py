@@ -1,6 +1,6 @@
-"""Port of platforms that post their own events: a source verifies a request, parses its chat events and responds.
+"""Port of platforms that post their own events. A source verifies requests, parses chat events and builds responses.
 
-Pure. `registry.py` lists the kinds of sources, `api.py` has their route.
+Pure. `registry.py` lists the source kinds; `api.py` has their route.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from servicekit import Settings
 
 Payload = Mapping[str, Any]
-"""The JSON object of a request."""
+"""JSON object in a request or response body."""
 
 
 class NotUnderstood(ValueError):
@@ -21,7 +21,7 @@ class NotUnderstood(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SignedRequest:
-    """Request as received: `headers` by lower-case name, the raw `body`, `now` in microseconds."""
+    """Request as received. `headers` are keyed by lower-case name; `now` is in microseconds."""
 
     headers: Mapping[str, str]
     body: bytes
@@ -30,7 +30,7 @@ class SignedRequest:
 
 @dataclass(frozen=True, slots=True)
 class SourceAnswer:
-    """Response that a platform expects. It is empty if `body` is None."""
+    """Response that a platform expects. If `body` is None, the response is empty."""
 
     status: int = 200
     body: Payload | None = None
@@ -38,12 +38,11 @@ class SourceAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Configured platform: its tenant and project, and three pure functions.
+    """A configured platform: tenant, project, and three pure functions.
 
-    `verify` returns True for a request that the platform signed, within its time window. `events` returns the chat
-    events of a payload, each with its `topic` and with the same `eventId` for the same payload; it raises
-    NotUnderstood. `answer` returns the response to a verified request whose events are in the log, or None for the
-    default `{"outcome": ...}`.
+    `verify` returns True for a request that the platform signed within its time window. `events` returns a payload's
+    chat events, each with its `topic`. Equal payloads give equal `eventId`s. It raises NotUnderstood. `answer` returns
+    the response to a verified request whose events are in the log; None means the default `{"outcome": ...}`.
     """
 
     name: str
@@ -56,10 +55,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class SourceKind:
-    """Row of the registry: one route, its settings, and the sources that they configure.
+    """Row of the registry: a route, its settings, and the sources that they configure.
 
-    `path` has the parameter `{source:segment}` if the route serves several sources; otherwise its only source is
-    `name`. `settings` is a mixin of the bridge's settings. `open` returns the configured sources by name; it raises
+    If the route serves several sources, `path` has the parameter `{source:segment}`. Otherwise, its only source is
+    `name`. `settings` is a mixin of the bridge's settings. `open` returns the configured sources by name, or raises
     StartError. `summary` describes the route in one sentence without a full stop.
     """
 

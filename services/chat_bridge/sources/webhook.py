@@ -1,7 +1,7 @@
-"""Translation of a platform's webhooks into chat events, by the rules of its map (`webhook_map.py`). Pure.
+"""Conversion of a platform's webhooks to chat events, by the rules of its map (`webhook_map.py`). Pure.
 
-A conversation's id begins with the source's name, so that platforms never share one. An event's id is derived from the
-event's content, so that a repeated request gives the same id.
+A conversation's id begins with the source's name, so two platforms never share a conversation. An event's id is
+derived from its content, so a repeated request gives the same id.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from contracts.instants import format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 
 ITEMS_LIMIT: Final = 1_000
-"""Maximum number of items in a list that a rule names."""
+"""Maximum number of items in a list to which a rule refers."""
 _BREAK: Final = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/tr|/blockquote)\b[^<>]*>", re.IGNORECASE)
 _TAG: Final = re.compile(r"</?[A-Za-z!][^<>]*>")
 
 
 def answer_to(payload: Mapping[str, Any], source: MappedWebhook) -> SourceAnswer | None:
-    """Return the first response of the map that matches a payload, or None."""
+    """Return the first of the map's responses that matches the payload, or None."""
     found = next((one for one in source.map.answer if _fits(one.when, payload, None)), None)
     return None if found is None else SourceAnswer(found.status, found.body)
 
 
 def chat_events(payload: Mapping[str, Any], source: MappedWebhook) -> list[dict[str, Any]]:
-    """Return the chat events (each with its `topic`) of every matching rule, up to the first matching `ignore`.
+    """Return the chat events, each with its `topic`, of all matching rules before the first matching `ignore`.
 
-    Raises NotUnderstood if a rule matches but a required value is missing or of another type.
+    Raises NotUnderstood if a rule matches, but a required value is missing or has the wrong type.
     """
     events: list[dict[str, Any]] = []
     for rule in source.map.rule:
@@ -83,7 +83,7 @@ def _same(found: Any, value: object) -> bool:
 
 
 def _at(path: tuple[str, ...], payload: Any, item: Any) -> Any:
-    """Return the value at `path`, or None."""
+    """Return the value at `path`; None if there is none."""
     value, names = (item, path[1:]) if path[0] == ITEM else (payload, path)
     for name in names:
         if isinstance(value, dict):
@@ -96,7 +96,7 @@ def _at(path: tuple[str, ...], payload: Any, item: Any) -> Any:
 
 
 class _Found:
-    """Match of a rule with a payload, at one item of the rule's list."""
+    """Match of a rule with a payload, or with one item of the rule's list in the payload."""
 
     def __init__(self, rule: Rule, payload: Mapping[str, Any], item: Any, source: MappedWebhook) -> None:
         self._rule = rule
@@ -105,7 +105,7 @@ class _Found:
         self._source = source
 
     def event(self) -> dict[str, Any] | None:
-        """Return the chat event without its id, or None if it is empty or the rule ignores its author."""
+        """Return the chat event without its id; None if it has no content, or if the rule ignores its author."""
         rule, of = self._rule, self._source
         author = self._id("author")
         agent = of.map.agents.get(author)
@@ -197,7 +197,7 @@ def _attachment(part: AttachmentPart, found: Mapping[str, Any]) -> dict[str, Any
 
 
 def plain(text: str) -> str:
-    """Convert HTML to text: remove tags, and end the line after each paragraph."""
+    """Convert HTML to plain text: tags are removed, and each paragraph ends with a line break."""
     return html.unescape(_TAG.sub("", _BREAK.sub("\n", text))).replace("\x00", "").strip()[:CONTENT_LIMIT]
 
 

@@ -26,7 +26,10 @@ class WebhookMapSettings(Settings):
 
 
 def read_maps(folder: Path) -> Mapping[str, MappedWebhook]:
-    """Return the maps of `folder` by file name without `.toml`. Raises StartError, which never contains values."""
+    """Read the maps in `folder`, by file name without `.toml`.
+
+    Raises StartError, whose message never contains values.
+    """
     try:
         paths = sorted(folder.glob("*.toml"))
     except OSError:
@@ -37,7 +40,7 @@ def read_maps(folder: Path) -> Mapping[str, MappedWebhook]:
 
 
 def source_of(mapped: MappedWebhook) -> Source:
-    """Return the source that a map describes."""
+    """Return the source that a map configures."""
     how = mapped.map.signature
     return Source(
         name=mapped.name,

@@ -1,4 +1,4 @@
-"""The format of webhook maps: signatures, rules that find chat events in a payload, and responses.
+"""File format of webhook maps: signatures, rules that find chat events in a payload, and responses.
 
 Pure; `webhook_files.py` reads the files. docs/sources.md is generated from the descriptions.
 """
@@ -23,7 +23,7 @@ from chat_bridge.sources.webhook_time import TimeKind
 from contracts.base import Id, Label, Name
 
 ITEM = "@"
-"""First part of a path that begins at an item of the rule's list instead of at the payload."""
+"""First part of a path that starts at the current item of the rule's list instead of at the payload."""
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
@@ -40,7 +40,10 @@ Where = Annotated[
     BeforeValidator(_parts),
     WithJsonSchema({"type": "string", "format": "path"}),
 ]
-"""Path of names (for a list: numbers from 0) separated by dots. A leading `@` is the item of the rule's list."""
+"""Path of names (for lists: indexes from 0), separated by dots.
+
+A leading `@` is the current item of the rule's list.
+"""
 Wanted = Annotated[list[str | int | bool], BeforeValidator(_as_list), Field(min_length=1)]
 When = Annotated[
     dict[str, Wanted],
@@ -93,7 +96,7 @@ class Signature(_Part):
         return self
 
     def pieces(self) -> list[str]:
-        """Split `signed` into alternating texts and placeholder names, beginning with a text."""
+        """Split `signed` into alternating literal texts and placeholder names. The first element is a text."""
         return _PLACEHOLDER.split(self.signed)
 
 
@@ -107,7 +110,7 @@ class AttachmentPart(_Part):
 
 
 class Rule(_Part):
-    """One chat event in a payload. Every matching rule gives its event, up to the first matching `ignore`."""
+    """One chat event in a payload. Every matching rule produces its event, up to the first matching `ignore`."""
 
     kind: Literal["message", "deletion", "reaction", "ignore"] = Field(
         description="The event; `ignore` ends the search. A deletion sends the message again, without its text."
@@ -160,7 +163,7 @@ class Rule(_Part):
 
 
 class MapAnswer(_Part):
-    """A response that the platform expects once the events are in the log. The first matching one is sent."""
+    """A response that the platform expects once the events are in the log. The first matching response is sent."""
 
     when: When = Field(default_factory=dict)
     status: Annotated[int, Field(ge=200, le=299)] = Field(default=200, description="The status.")
@@ -174,7 +177,7 @@ class MapAnswer(_Part):
 
 
 class WebhookMap(_Part):
-    """One platform's webhooks."""
+    """Webhooks of one platform."""
 
     tenant: Name = Field(description="The tenant of the events.")
     project: Name = Field(description="The project of the events.")
@@ -194,7 +197,7 @@ class WebhookMap(_Part):
 
 
 class MappedWebhook(_Part):
-    """Webhook map with its name, and the secret or public key that verifies its requests."""
+    """Webhook map with its source name, and with the secret or public key that verifies requests."""
 
     name: Name
     map: WebhookMap

@@ -15,7 +15,10 @@ from contracts.instants import SECOND, parse_instant
 
 
 def is_signed(how: Signature, key: bytes, request: SignedRequest) -> bool:
-    """Return True if a header of `request` has a valid signature by `key`, and the signed time, if any, is recent."""
+    """Return True if `request` has a valid signature by `key`.
+
+    If the signature covers a time, the time must be recent.
+    """
     headers = request.headers
     if how.timestamp_header is not None:
         sent_at = _moment(headers.get(how.timestamp_header, ""))
@@ -36,7 +39,7 @@ def is_signed(how: Signature, key: bytes, request: SignedRequest) -> bool:
 
 
 def decoded(text: str, encoding: str) -> bytes:
-    """Decode `text` from the encoding `text`, `hex` or `base64` to bytes. Raises ValueError."""
+    """Decode `text` to bytes; `encoding` is `text`, `hex` or `base64`. Raises ValueError."""
     if encoding == "text":
         return text.encode()
     return bytes.fromhex(text) if encoding == "hex" else base64.b64decode(text, validate=True)
@@ -62,7 +65,7 @@ def _filled(how: Signature, name: str, headers: Mapping[str, str], body: bytes) 
 
 
 def _moment(text: str) -> int | None:
-    """Parse Unix seconds or an RFC 3339 time to microseconds. Return None if invalid."""
+    """Parse Unix seconds or an RFC 3339 time to microseconds. Return None if the text is invalid."""
     if text.isascii() and text.isdigit() and len(text) <= 12:
         return int(text) * SECOND
     try:

@@ -11,11 +11,14 @@ _PER_UNIT: Final = {"seconds": SECOND, "milliseconds": SECOND // 1_000}
 _DIGITS: Final = 20
 _LAST_SECOND: Final = 253_402_300_799
 _DISCORD_EPOCH_MS: Final = 1_420_070_400_000
-"""Start of 2015: Discord's ids count milliseconds from it, above their lowest 22 bits."""
+"""Start of 2015 in milliseconds since 1970. Discord's ids count milliseconds from it, above their lowest 22 bits."""
 
 
 def moment_of(value: Any, kind: TimeKind) -> int | None:
-    """Return the moment of `value` (any JSON value) in microseconds, from 1970 to the year 9999, or None if invalid."""
+    """Convert `value` (any JSON value) to microseconds since 1970, up to the year 9999.
+
+    Return None if it is invalid.
+    """
     if kind == "rfc3339" or kind == "iso8601":
         return _written(value, utc_if_none=kind == "iso8601")
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS:
