@@ -1,1 +1,1 @@
-"""Detection of implicit feedback in a person's message on an agent's answer: no Kafka, SQL or HTTP server."""
+"""Detection of implicit feedback: how a person's message reacts to an agent's answer. No Kafka, SQL or HTTP server."""

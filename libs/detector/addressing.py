@@ -1,7 +1,7 @@
-"""Finds the answer that a message is addressed to, from its reply, thread and writer, before its text is judged.
+"""Selection of the answer that a message is addressed to, by reply, thread and writer, before its text is judged.
 
-A thread is a conversation of its own: its root message and the messages in it. The channel is a conversation without
-the messages of its threads.
+A thread is treated as a separate conversation: its root message and the messages in it. The channel is a conversation
+without its threads' messages.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _OPENINGS: Final = frozenset(_NO_NAMES.split())
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The answer that a message is addressed to; `answered` is None if there is none.
+    """The answer that a message is addressed to. `answered` is None if there is none.
 
-    `request` is the question behind the answer, None if unknown or if the answer is not the writer's `own`. `rule` is
-    the rule that found the answer. `own` is False if the answer is to another person and the message does not reply to
-    it. `aside` is another person's message since the answer that no agent has answered.
+    `request` is the question behind the answer; None if it is unknown, or if the answer is not the writer's `own`.
+    `rule` is the rule that selected the answer. `own` is False if the answer is to another person, unless the message
+    replies to it. `aside` is a message of another person after the answer, to which no agent has replied.
     """
 
     answered: Message | None
@@ -47,19 +47,22 @@ NOBODY: Final = Address(None)
 
 
 def thread_of(message: Message) -> str | None:
-    """Return the thread that contains a message, None for the channel; a thread's root belongs to the channel."""
+    """Return the id of the thread that contains a message; None for the channel, to which a thread's root belongs."""
     return None if message.thread_id == message.message_id else message.thread_id
 
 
 def in_scope(item: Neighbourhood) -> Neighbourhood:
-    """Keep the last `NEIGHBOURHOOD` messages of the judged message's thread, or of the channel without its threads."""
+    """Return the item with only the last `NEIGHBOURHOOD` messages of the judged message's scope.
+
+    The scope is its thread, or the channel without its threads.
+    """
     thread = thread_of(item.message)
     before = tuple(one for one in item.before if thread_of(one) == thread or one.message_id == thread)
     return Neighbourhood(before[-NEIGHBOURHOOD:], item.message)
 
 
 def questions_of(before: Sequence[Message]) -> tuple[Message | None, ...]:
-    """Return the question that each message of `before` (`in_scope`) answers; None for people's messages."""
+    """Return the question that each message of `before` answers; None for people's messages. `before` is `in_scope`."""
     return tuple(
         None if message.role == "human" else question_of(message, before[:place])
         for place, message in enumerate(before)
@@ -67,10 +70,11 @@ def questions_of(before: Sequence[Message]) -> tuple[Message | None, ...]:
 
 
 def question_of(answer: Message, before: Sequence[Message]) -> Message | None:
-    """Return the question that an agent's message answers, or None if no person's message precedes it.
+    """Return the question that an agent's message answers; None if no person's message precedes it.
 
-    It is the message that the answer replies to, else the latest of the same turn, else the latest of the person whom
-    the answer addresses by name, else the latest of any person. `before` is limited to the scope (`in_scope`).
+    The question is the message that the answer replies to, otherwise the latest message of the same turn, otherwise the
+    latest message of the person whom the answer addresses by name, otherwise the latest message of any person. `before`
+    is limited to the scope (`in_scope`).
     """
     latest = [one for one in reversed(before) if one.role == "human"]
     place_only = answer.thread_id is not None and (
@@ -92,9 +96,9 @@ def question_of(answer: Message, before: Sequence[Message]) -> Message | None:
 def addressed(item: Neighbourhood, questions: Sequence[Message | None]) -> Address:
     """Return the answer that the message of `item` is addressed to. `item` is limited to the scope (`in_scope`).
 
-    A reply decides; otherwise it is the latest answer to the writer, else the latest answer to anybody (not `own`).
-    There is no answer if the message calls another person by name, or if another person's `aside` calls the writer.
-    `questions` are the questions that the messages of `item.before` answer.
+    A reply determines the answer. Otherwise it is the latest answer to the writer, or else the latest answer to anybody
+    (not `own`). There is no answer if the message calls another person by name, or if another person's `aside` calls
+    the writer. `questions` has the question that each message of `item.before` answers.
     """
     message, before = item.message, item.before
     if message.reply_to is None and _calls_a_person(item):
@@ -116,7 +120,11 @@ def addressed(item: Neighbourhood, questions: Sequence[Message | None]) -> Addre
 def _named(
     message: Message, before: Sequence[Message], questions: Sequence[Message | None], answers: Sequence[int]
 ) -> Address:
-    """Resolve a reply: to an agent's message or, for one's own question, to its latest answer; otherwise NOBODY."""
+    """Resolve a reply.
+
+    A reply to an agent's message is addressed to that message, a reply to one's own question to its latest answer. Any
+    other reply is addressed to NOBODY.
+    """
     named = next((one for one in before if one.message_id == message.reply_to), None)
     if named is None or (named.role == "human" and named.sender_id != message.sender_id):
         return NOBODY
@@ -131,7 +139,7 @@ def _is_for(question: Message | None, person: str) -> bool:
 
 
 def _is_root(name: str, item: Neighbourhood) -> bool:
-    """Return True if `name` is the root of the thread: a reply to the root marks the thread, not the addressee."""
+    """Return True if `name` is the thread's root. A reply to the root only marks the thread."""
     thread = thread_of(item.message)
     if thread is None:
         return False
@@ -139,7 +147,7 @@ def _is_root(name: str, item: Neighbourhood) -> bool:
 
 
 def _calls_a_person(item: Neighbourhood) -> bool:
-    """Return True if the message calls another person and several take part: "@carl ...", "carl, are you coming?"."""
+    """Return True if the message calls another participant by name: "@carl ...", "carl, are you coming?"."""
     people = {one.sender_id for one in item.before if one.role == "human"} - {item.message.sender_id}
     if not people:
         return False
@@ -154,7 +162,7 @@ def _calls_a_person(item: Neighbourhood) -> bool:
 
 
 def _opens_with(text: str, name: str, bare: bool = False) -> bool:
-    """Return True if a text begins by calling `name`: "@ann ...", "<@ann> ...", "ann, ..." or, if `bare`, "ann ..."."""
+    """Return True if a text starts by calling `name`: "@ann ...", "<@ann> ...", "ann, ..." or, if `bare`, "ann ..."."""
     opened = text.lstrip()[: len(name) + 3].removeprefix("<")
     at = opened.startswith("@")
     opened = opened.removeprefix("@")
@@ -163,9 +171,9 @@ def _opens_with(text: str, name: str, bare: bool = False) -> bool:
 
 
 def _aside(item: Neighbourhood, questions: Sequence[Message | None], since: int) -> Message | None:
-    """Return the last message of another person after index `since` that no agent has answered.
+    """Return another person's last message after index `since` that no agent has answered, or None.
 
-    A reply to an agent's message is addressed to the agent, so it is not among them.
+    Replies to an agent's message are excluded, because they are addressed to the agent.
     """
     answered = {question.message_id for question in questions[since:] if question}
     agents = {one.message_id for one in item.before if one.role == "agent"} - {thread_of(item.message)}
@@ -180,8 +188,8 @@ def _aside(item: Neighbourhood, questions: Sequence[Message | None], since: int)
 class Exchange:
     """The judged message, the messages before it in its thread, and the answer that it is addressed to.
 
-    `candidates` are the agent messages that it may be about, oldest first; `requests` are the questions that they
-    answer, one for each candidate.
+    `candidates` are the agent messages that it may be about, oldest first. `requests` has the question behind each
+    candidate.
     """
 
     message: Message
@@ -192,7 +200,7 @@ class Exchange:
 
     @classmethod
     def of(cls, item: Neighbourhood) -> Exchange:
-        """Build the exchange from the last `NEIGHBOURHOOD` messages of the message's thread; ignore all others."""
+        """Build the exchange from the last `NEIGHBOURHOOD` messages in the scope of the judged message."""
         item = in_scope(item)
         questions = questions_of(item.before)
         answers = [(one, asked) for one, asked in zip(item.before, questions, strict=True) if one.role == "agent"]
@@ -205,15 +213,15 @@ class Exchange:
         )
 
     def about(self, message_id: str) -> Exchange:
-        """Return the same message judged against the candidate `message_id`."""
+        """Return an exchange in which the same message is judged against the candidate `message_id`."""
         place = next(place for place, one in enumerate(self.candidates) if one.message_id == message_id)
         address = Address(self.candidates[place], self.requests[place], "older_named")
         return replace(self, address=address)
 
     def next_word(self) -> Exchange | None:
-        """Return the writer's first message after the answer as an exchange of its own.
+        """Return the exchange of the writer's first message after the answer.
 
-        None if that is the judged message, if it was addressed to another answer, or if there is no answer.
+        None if that message is the judged one or was addressed to another answer, or if there is no answer.
         """
         if self.answered is None:
             return None
@@ -227,7 +235,7 @@ class Exchange:
 
     @property
     def request(self) -> str:
-        """Text of the question behind the answer; empty if unknown or if the answer is not to the writer."""
+        """Text of the question behind the answer; empty if it is unknown or if the answer is to another person."""
         return self.address.request.text if self.address.request else ""
 
     @property
@@ -237,15 +245,15 @@ class Exchange:
 
     @property
     def answer(self) -> str:
-        """Text of the answer, or an empty text."""
+        """Text of the answer; empty if there is none."""
         return self.answered.text if self.answered else ""
 
     @property
     def aside(self) -> str | None:
-        """Text of another person's message since the answer that no agent has answered, or None."""
+        """Text of another person's message after the answer that no agent has answered, or None."""
         return self.address.aside.text if self.address.aside else None
 
     @property
     def silence(self) -> int:
-        """Microseconds from the answer to the message; 0 without an answer or if the clock went backwards."""
+        """Time from the answer to the message in microseconds; 0 without an answer, or if the clock went backwards."""
         return max(0, self.message.at - self.answered.at) if self.answered else 0

@@ -1,7 +1,8 @@
-"""Caps on the confidence of a decision that the message's form makes doubtful: the first row of `CAPS` that applies.
+"""Caps on the confidence of decisions that the message's form makes doubtful.
 
-Most hold a rejection by the learned layer below the announcement threshold. `agent-feedback explain --rules` prints the
-table.
+The first row of `CAPS` that applies wins.
+Most of them keep a rejection by the learned layer below the announcement threshold. `agent-feedback explain --rules`
+prints the table.
 """
 
 from __future__ import annotations
@@ -24,46 +25,49 @@ _REJECTIONS: Final[tuple[Capped, ...]] = ("explicit", "rephrased", "abandonment"
 
 
 def is_answer_to_question(e: Evidence) -> bool:
-    """Return True if the message answers a bare question of the agent without an explicit rejection."""
+    """Return True if the message answers a bare question of the agent, without an explicit rejection."""
     return e.is_answer_to_question
 
 
 def is_thankless_answer(e: Evidence) -> bool:
-    """Return True if the message answers a bare question of the agent without thanks."""
+    """Return True if the message answers a bare question of the agent, without thanks."""
     return e.asks_only and "thanks" not in e.kinds
 
 
 def asks_for_other_detail(e: Evidence) -> bool:
-    """Return True for the same question about something else; with a complaint it may be a correction."""
+    """Return True for the same request about something else.
+
+    With a complaint, it may be a correction, so return False.
+    """
     return e.has_other_detail and v.COMPLAINT.isdisjoint(e.kinds)
 
 
 def is_order(e: Evidence) -> bool:
-    """Return True for an order without a complaint: probably the next step, not a correction."""
+    """Return True for an order without a complaint, which is probably the next step instead of a correction."""
     if not v.ORDERS.isdisjoint(e.message.words[:1]) and v.COMPLAINT.isdisjoint(e.kinds):
         return True
     return cues.begins_with_task(e.message.said) and v.CORRECTING.isdisjoint(e.kinds)
 
 
 def is_about_subject(e: Evidence) -> bool:
-    """Return True for regret about the answer's content ("Too bad, I wanted to go out"), or an aside."""
+    """Return True for an aside, or for regret about the answer's subject ("Too bad, I wanted to go out")."""
     found = v.REGRET.search(e.message.text) or v.ASIDE.search(e.message.text)
     return found is not None and v.YOU.isdisjoint(e.message.words) and v.PLAIN_REJECTION.isdisjoint(e.kinds)
 
 
 def is_about_code(e: Evidence) -> bool:
-    """Return True if the answer has no words. The learned layer was trained on answers in words."""
+    """Return True if the answer contains no words. The learned layer was trained on answers with words."""
     return not e.answer.words and not e.message.failed
 
 
 def has_final_question(e: Evidence) -> bool:
-    """Return True if the message tells something and then asks. Its negative words concern the topic."""
+    """Return True if the message tells something and ends with a question. Its negative words are about the subject."""
     told = e.message.text.endswith("?") and len(e.message.words) > v.TOLD_WORDS
     return told and v.ASKED_AGAIN.isdisjoint(e.kinds)
 
 
 def has_contradiction(e: Evidence) -> bool:
-    """Return True if the message may contradict its approval: it mentions a failure, negates, or is ironic."""
+    """Return True if the message may contradict its own approval, by a failure, a negation or irony."""
     said = v.HARMLESS.sub(" ", e.message.text)
     for veto in e.found:
         if veto.kind == "veto":
@@ -74,11 +78,11 @@ def has_contradiction(e: Evidence) -> bool:
 
 
 class Cap(NamedTuple):
-    """Row of `CAPS`: the maximum confidence of decisions of some `kinds` if the condition holds.
+    """Row of `CAPS`: maximum confidence of decisions of these `kinds` if the condition holds.
 
-    It applies from the confidence `at_least`. A cap of None leaves the confidence and makes the gate neutral, so that
-    an approval is not announced. `rules_too`: it applies to decisions of rules as well. `detector/reasons.py` has the
-    reason in words under the name.
+    It applies to confidences from `at_least`. If `cap` is None, the confidence is unchanged and the gate becomes
+    neutral, so an approval is not announced. `rules_too`: the cap also applies to decisions by rules.
+    `detector/reasons.py` has the reason in words, by the cap's name.
     """
 
     name: str
@@ -103,7 +107,7 @@ _OF: Final = {kind: tuple(cap for cap in CAPS if kind in cap.kinds) for kind in 
 
 
 def cap_of(kind: Capped, confidence: float, e: Evidence, *, learned: bool) -> Cap | None:
-    """Return the first cap that applies to a decision of that kind and confidence, or None."""
+    """Return the first cap that applies to a decision with this kind and confidence, or None."""
     for cap in _OF[kind]:
         if confidence >= cap.at_least and (learned or cap.rules_too) and cap.condition(e):
             return cap

@@ -1,6 +1,7 @@
-"""Conditions of the rules: each states one fact about a message and the exchange before it. Pure.
+"""Conditions of the rules. Each states one fact about a message and the preceding exchange. Pure.
 
-`kinds` are the kinds of the message's patterns, `answer_kinds` those of the agent's message (`patterns/table.py`).
+`kinds` are the kinds of patterns that match the message, `answer_kinds` those that match the agent's message
+(`patterns/table.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from detector.text import prepare
 
 
 def names(e: Evidence, kinds: v.Kinds) -> tuple[str, ...]:
-    """Return the names of the patterns of `kinds` that match the message."""
+    """Return the names of the patterns with these kinds that match the message."""
     return tuple(p.name for p in e.found if p.kind in kinds)
 
 
@@ -23,7 +24,7 @@ def is_by_machine(e: Evidence) -> bool:
 
 
 def has_nothing_to_judge(e: Evidence) -> bool:
-    """Return True if the message is not about an answer, or has neither words nor an error message."""
+    """Return True if the message is not about an answer, or if it has neither words nor an error message."""
     return not e.answered or e.message.empty
 
 
@@ -38,7 +39,7 @@ def is_after_silence(e: Evidence) -> bool:
 
 
 def is_decline(e: Evidence) -> bool:
-    """Return True if the person declines an action that the agent proposed ("not now"), which is not feedback."""
+    """Return True if the person declines an action proposed by the agent ("not now"), which is not feedback."""
     if "agent_proposes" not in e.answer_kinds or "agent_closes" in e.answer_kinds:
         return False
     plain_no = "cue_no" in e.kinds and len(e.message.words) <= 2
@@ -46,7 +47,7 @@ def is_decline(e: Evidence) -> bool:
 
 
 def is_agreement(e: Evidence) -> bool:
-    """Return True for a short yes to a proposal or a request for confirmation."""
+    """Return True for a short yes to the agent's proposal or request for confirmation."""
     if not {"agent_proposes", "agent_confirms"} & e.answer_kinds or "agent_closes" in e.answer_kinds:
         return False
     yes = e.is_short and {"cue_yes", "action", "thanks"} & e.kinds
@@ -54,34 +55,37 @@ def is_agreement(e: Evidence) -> bool:
 
 
 def is_closing(e: Evidence) -> bool:
-    """Return True for a short "no, that's all" to an agent that asks for further requests."""
+    """Return True for a short "no, that's all" to the agent's question about further requests."""
     done = "agent_closes" in e.answer_kinds and {"cue_no", "postpone", "veto", "cue_bye"} & e.kinds
     return bool(done) and e.is_short and not ({"reject_stated", "cue_want"} | v.OBJECTION) & e.kinds
 
 
 def is_acknowledgement(e: Evidence) -> bool:
-    """Return True for an acknowledgement ("ok", "hmm") of a message without a question."""
+    """Return True for an acknowledgement ("ok", "hmm") of an agent message that asks nothing."""
     return "acknowledge" in e.kinds and not {"agent_asks", "agent_proposes"} & e.answer_kinds
 
 
 def is_puzzled(e: Evidence) -> bool:
-    """Return True for "What are you talking about?" and nothing else. Measured in English only."""
+    """Return True for a short sign of confusion, such as "What are you talking about?". Measured in English only."""
     return "cue_clarify" in e.kinds and e.language == "en" and e.is_short and "thanks" not in e.kinds
 
 
 def asks_about_agent(e: Evidence) -> bool:
-    """Return True for a question about the agent itself. Such small talk is not feedback."""
+    """Return True for a question about the agent itself, which is small talk and not feedback."""
     return "ask_agent" in e.kinds and "agent_asks" not in e.answer_kinds and not {"thanks", "cue_want"} & e.kinds
 
 
 def begins_with_task(text: str) -> bool:
-    """Return True for an order with an object, such as "ok, now add a map", but not for "stop, it is the other one"."""
+    """Return True for an order with an object ("ok, now add a map"), but False for "stop, it is the other one"."""
     first = text.split(maxsplit=v.LEAD_WORDS + 1)[: v.LEAD_WORDS + 1]
     return next((word for word in first if word.rstrip(",.!:") not in v.LEADS), "") in v.TASKS
 
 
 def praises_and_goes_on(e: Evidence) -> bool:
-    """Return True for praise in the first sentence, and only requests or more praise in the others. English only."""
+    """Return True if the first sentence praises and each other one requests or praises, with one request or more.
+
+    English only.
+    """
     if "thanks" not in e.kinds or e.language != "en" or e.asks_only or "cue_no" in e.kinds:
         return False
     praise, *rest = v.SENTENCE_END.split(e.message.text)
@@ -100,22 +104,25 @@ def _praises(sentence: str) -> tuple[str, ...]:
 
 
 def _asks_or_orders(sentence: str) -> bool:
-    """Return True for a question, a wish, or an order that begins with its verb."""
+    """Return True for a question, a wish, or an order that starts with its verb."""
     return sentence.endswith("?") or bool(v.REQUEST.search(sentence)) or begins_with_task(sentence)
 
 
 def has_surrender(e: Evidence) -> bool:
-    """Return True if the person gives up."""
+    """Return True if the person gives up on the request."""
     return "abandon" in e.kinds
 
 
 def has_approval(e: Evidence) -> bool:
-    """Return True if the message thanks, praises or accepts an offer."""
+    """Return True if the message thanks, praises, or accepts an offer."""
     return not v.APPROVAL.isdisjoint(e.kinds)
 
 
 def is_plain_approval(e: Evidence) -> bool:
-    """Return True for a short approval without contradiction. In a longer message it may be about anything."""
+    """Return True for a short approval without contradiction.
+
+    In a longer message, an approval may be about anything.
+    """
     return has_approval(e) and len(e.message.words) <= v.APPROVAL_WORDS and not v.DOUBT & e.kinds
 
 
@@ -125,30 +132,33 @@ def has_follow_up(e: Evidence) -> bool:
 
 
 def asks_on(e: Evidence) -> bool:
-    """Return True for a question after an answer, which mostly builds on it, in languages without a learned layer."""
+    """Return True for a question after an answer, in languages without a learned layer.
+
+    It usually builds on the answer.
+    """
     asks = e.language != "en" and "cue_ask" in e.kinds and "agent_asks" not in e.answer_kinds
     return asks and not v.NO_FOLLOW_UP & e.kinds
 
 
 def has_rejection(e: Evidence) -> bool:
-    """Return True for an explicit rejection."""
+    """Return True if the message has an explicit rejection."""
     return bool(rejections(e))
 
 
 def has_strong_rejection(e: Evidence) -> bool:
-    """Return True if rejections outweigh an approval: two of them, or a plain one with a "but"."""
+    """Return True if rejections outweigh an approval: there are two of them, or a plain one with a "but"."""
     found = rejections(e)
     return len(found) > 1 or bool(found and {"cue_but", "reject"} <= e.kinds)
 
 
 def has_final_rejection(e: Evidence) -> bool:
-    """Return True for a rejection of a suggestion, or a taste without a "but". The learned layer misreads both."""
+    """Return True for a rejected suggestion, or for a dislike without a "but". The learned layer misjudges both."""
     found = rejections(e)
     return bool(found) and ("agent_suggests" in e.answer_kinds or (v.TASTE in found and "cue_but" not in e.kinds))
 
 
 def rejections(e: Evidence) -> tuple[str, ...]:
-    """Return the names of explicit rejections, without those that a veto or the agent's question disarms."""
+    """Return the names of explicit rejections, except those that a veto or the agent's question makes harmless."""
     if v.REJECTING.isdisjoint(e.kinds):
         return ()
     found = names(e, v.REJECTION)
@@ -175,28 +185,28 @@ def rejections(e: Evidence) -> tuple[str, ...]:
 
 
 def is_taste_of_answer(e: Evidence) -> bool:
-    """Return True if a dislike concerns the answer: the answer recommends something, or a pronoun refers to it."""
+    """Return True if a dislike is about the answer: the answer recommends something, or a pronoun refers to it."""
     recommended = {"agent_suggests", "agent_offers"} & e.answer_kinds
     pronouns = not (v.PRONOUNS | v.DEMONSTRATIVES).isdisjoint(e.message.words)
     return bool(recommended) or (pronouns and not v.OF_OTHERS.search(e.message.text))
 
 
 def is_correction_of_detail(e: Evidence) -> bool:
-    """Return True for a "no" that corrects a detail to be confirmed: "No, on Saturday"."""
+    """Return True for a "no" that corrects a detail which the agent wanted confirmed: "No, on Saturday"."""
     asked = "agent_confirms" in e.answer_kinds and "agent_closes" not in e.answer_kinds
     said = "cue_no" in e.kinds and not {"veto", "postpone"} & e.kinds and len(e.message.words) > 2
     return asked and said and not v.ASKS_FOR_TIME.search(e.message.text)
 
 
 def is_bare_no(e: Evidence) -> bool:
-    """Return True for a "no" to an answer without a question."""
+    """Return True for a bare "no" after an answer without a question."""
     few = len(e.message.words) <= 2 and (e.language not in {"zh", "ja"} or len(e.message.text) <= v.BARE_CHARACTERS)
     bare = few and "cue_no" in e.kinds and not {"veto", "postpone", "thanks"} & e.kinds
     return bare and not v.QUESTIONS & e.answer_kinds
 
 
 def has_request_with_addition(e: Evidence) -> bool:
-    """Return True if the message repeats the request with an addition: "I want gaming laptops" after laptops."""
+    """Return True if the message repeats the request with an addition, such as "I want gaming laptops" for laptops."""
     if "restate" not in e.kinds or {"agent_asks", "agent_fails"} & e.answer_kinds:
         return False
     named = e.message.words[-1]
@@ -205,17 +215,17 @@ def has_request_with_addition(e: Evidence) -> bool:
 
 
 def has_meant_request(e: Evidence) -> bool:
-    """Return True if the message states the intended request again: "I wanted to know when it ended"."""
+    """Return True if the message restates the intended request: "I wanted to know when it ended"."""
     if "meant" not in e.kinds or "agent_asks" in e.answer_kinds:
         return False
     return not (e.message.content.isdisjoint(e.request.content) and v.PRONOUNS.isdisjoint(e.message.words))
 
 
 def is_resent(e: Evidence) -> bool:
-    """Return True if the message repeats the request word for word without rejecting the answer.
+    """Return True if the message repeats the request word for word, without rejecting the answer.
 
     Examples are a request sent again after a truncated answer, or with the word "again". A short request repeated after
-    a complete answer, or any request repeated after a failed answer, is a rejection.
+    a complete answer is a rejection, and so is any request repeated after a failed answer.
     """
     asked, said = e.request, e.message
     if "again" in said.words and "again" not in asked.words:
@@ -231,17 +241,17 @@ def is_resent(e: Evidence) -> bool:
 
 
 def asks_for_something_else(e: Evidence) -> bool:
-    """Return True for the previous request with another detail."""
+    """Return True if the message is the previous request with another detail."""
     return e.is_alike and e.has_other_detail
 
 
 def asks_again(e: Evidence) -> bool:
-    """Return True for the previous request in other words."""
+    """Return True if the message is the previous request in other words."""
     return e.is_alike and may_reword(e)
 
 
 def may_reword(e: Evidence) -> bool:
-    """Return True if the message may rephrase the request, whatever their similarity. English only."""
+    """Return True if the message may rephrase the request. Does not check their similarity. English only."""
     return (
         e.language == "en"
         and not v.COURTESY & e.kinds
@@ -254,7 +264,7 @@ def may_reword(e: Evidence) -> bool:
 
 
 def is_new_topic(e: Evidence) -> bool:
-    """Return True for a request that is unrelated to the exchange before it."""
+    """Return True for a request that is unrelated to the preceding exchange."""
     said, first = e.message.content, e.message.words[:3]
     return (
         e.relatedness < v.UNRELATED
@@ -269,18 +279,18 @@ def is_new_topic(e: Evidence) -> bool:
 
 
 def has_cues_against(e: Evidence) -> bool:
-    """Return True for two cues against the answer and none for it; three after a question of the agent."""
+    """Return True for two kinds of cues against the answer and none for it; three are needed if the agent asked."""
     needed = 3 if _asks_for_answer(e) else 2
     return len(v.CUES_AGAINST & e.kinds) >= needed and v.CUES_FOR.isdisjoint(e.kinds)
 
 
 def has_cue_for(e: Evidence) -> bool:
-    """Return True for a cue for the answer and none against it, unless the agent asked."""
+    """Return True for a cue for the answer and none against it, unless the agent asked a question."""
     return not v.CUES_FOR.isdisjoint(e.kinds) and v.CUES_AGAINST.isdisjoint(e.kinds) and not _asks_for_answer(e)
 
 
 def has_cues_for(e: Evidence) -> bool:
-    """Return True for several cues for the answer (`has_cue_for`)."""
+    """Return True if both kinds of cues for the answer match, and `has_cue_for` is True."""
     return e.kinds >= v.CUES_FOR and has_cue_for(e)
 
 

@@ -1,4 +1,4 @@
-"""Composition of the detector: turns a batch of neighbourhoods into verdicts."""
+"""The detector: converts a batch of neighbourhoods to verdicts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _REACTION: Final[dict[Feedback, Reaction | None]] = {"rejected": "not_ok", "acce
 
 
 class JudgedExchange(NamedTuple):
-    """Exchange with its evidence, the learned layer's opinion and the decision."""
+    """Exchange with its evidence, the learned layer's opinion (None if it has none), and the decision."""
 
     exchange: Exchange
     evidence: Evidence
@@ -38,12 +38,12 @@ class JudgedExchange(NamedTuple):
 
 
 class Detector:
-    """Judge of human messages. A pure function of its input: no clock, no randomness, no network.
+    """Judge of people's messages. It is a pure function of its input: no clock, no randomness, no network.
 
-    `layer`: None means rules and gate only. A layer needs vectors of the embedder that it was trained with, and reads
-    English only. `rewordings` compares requests and `second` judges likely rejections by sentence vectors; None means
-    word vectors. Verdicts that fall short of `target_precision` (`published.falls_short`) are not announced. `version`:
-    see `contracts.detectors`.
+    If `layer` is None, only rules and caps decide. A layer needs vectors from the embedder that it was trained with,
+    and reads English only. `rewordings` compares requests, and `second` re-judges likely rejections, both by sentence
+    vectors; None means word vectors. Verdicts below `target_precision` (`published.falls_short`) are not announced.
+    `version`: see `contracts.detectors`.
     """
 
     def __init__(
@@ -73,16 +73,16 @@ class Detector:
 
     @property
     def embedder(self) -> Embedder:
-        """Return the embedder, which caches the sentence vectors of judged messages."""
+        """The embedder, with a cache of sentence vectors of judged messages."""
         return self._reader
 
     @classmethod
     def default(
         cls, encoder: SentenceEncoder | None = None, target_precision: float = ANNOUNCEMENT_THRESHOLD
     ) -> Detector:
-        """Return a detector with WordLlama vectors and the committed weights. Loading takes about half a second.
+        """Return a detector with WordLlama vectors and the committed weights. Loading takes about 0.5 s.
 
-        `encoder` compares requests. It also judges likely rejections again if the weights were trained with it.
+        `encoder` compares requests. It also re-judges likely rejections if the weights were trained with it.
         """
         if encoder is None:
             return cls(WordLlamaEmbedder(), Layer.load(), IntentModel.load(), target_precision=target_precision)
@@ -116,12 +116,15 @@ class Detector:
         return verdicts
 
     def locate(self, item: Neighbourhood, top_k: int = TOP_K) -> tuple[Target, ...]:
-        """Return the agent messages that a message is most probably about, best first, whatever its verdict."""
+        """Return the `top_k` agent messages that a message is most probably about, best first, whatever its verdict."""
         x = Exchange.of(item)
         return ranked(x, self._reader.read([x]).evidence[0], self._reader, top_k)
 
     def target(self, item: Neighbourhood, message_id: str | None = None) -> Target | None:
-        """Return the agent message that feedback is about: `message_id`'s if given, else the most probable one."""
+        """Return the agent message that the feedback is about: `message_id` if given, otherwise the most probable one.
+
+        None if there is no such message.
+        """
         x = Exchange.of(item)
         [evidence] = self._reader.read([x]).evidence
         if message_id is not None:
@@ -135,7 +138,7 @@ class Detector:
         return (self._rewordings or self._reader).same_intent(left, right)
 
     def _judge(self, given: Iterable[Exchange]) -> list[JudgedExchange]:
-        """Judge each message against its answer. The learned layer has no opinion on what it does not read."""
+        """Judge each message against its answer. The learned layer has no opinion on messages that it cannot read."""
         exchanges = list(given)
         if not exchanges:
             return []
@@ -157,10 +160,10 @@ class Detector:
     def _older(
         self, judged: Sequence[JudgedExchange], named: Mapping[int, tuple[Target, int]]
     ) -> dict[int, tuple[JudgedExchange, Target]]:
-        """Judge messages that name an older answer against that answer; return verdicts and targets by row.
+        """Re-judge messages that name an older answer against that answer. Return verdicts and targets by row.
 
-        `named` has the older answers by row, with the number of their names in the message. Rows with other feedback on
-        the older answer, or settled before (`_settled_before`), are left out.
+        `named` has the older answers by row, with the number of names in the message. A row is omitted if the new
+        verdict differs in feedback, or if the older answer was settled before (`_settled_before`).
         """
         again = self._judge(judged[row].exchange.about(target.message_id) for row, (target, _) in named.items())
         earlier = [one.exchange.next_word() for one in again]
@@ -196,7 +199,7 @@ class Detector:
 
 
 def _settled_before(said: Decision, before: Decision | None, names: int) -> bool:
-    """Return True if the writer had rejected the answer before, unless two or more names approve of it now."""
+    """Return True if the writer had already rejected the answer, unless two or more names approve of it now."""
     turned_down = before is not None and before.feedback == "rejected" and before.confidence >= ANNOUNCEMENT_THRESHOLD
     return turned_down and (said.feedback == "rejected" or names < 2)
 

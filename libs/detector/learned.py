@@ -1,7 +1,7 @@
 """Learned layer: a linear model over patterns, relations and vectors.
 
 A linear model generalised best to subjects outside of its training data (docs/detector_operations.md). Its weights are
-a small file, and the features behind a decision can be named.
+a small file, and each decision can be explained by features.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _TYPES: Final[tuple[CorrectionType, ...]] = ("explicit", "rephrased", "abandonme
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """Probabilities of the `CLASSES`, summing to 1.
+    """Probabilities of the `CLASSES`, which sum to 1.
 
-    The features are those with the largest contribution to the most probable class. `announce` has the
-    probabilities from which a rejection and an approval are announced.
+    `reasons` names the features that contribute most to the most probable class. `announce` has the thresholds, as
+    probabilities, at which a rejection and an approval are announced.
     """
 
     probabilities: tuple[float, ...]
@@ -59,7 +59,7 @@ class Opinion:
 
     @property
     def accepted(self) -> float:
-        """Probability that the message accepts the answer or builds on it."""
+        """Probability that the message accepts the answer, or builds on it."""
         return sum(self.probabilities[_ACCEPTED])
 
     @property
@@ -79,12 +79,12 @@ class Opinion:
 
     @property
     def correction_type(self) -> CorrectionType:
-        """The most probable type of rejection."""
+        """The most probable correction type."""
         return max(zip(self.probabilities[_REJECTED], _TYPES, strict=True))[1]
 
     @property
     def gate(self) -> GateCall:
-        """Stricter reading, in which a follow-up question is not feedback."""
+        """The most probable gate call. It is stricter: a follow-up question is neutral."""
         options: tuple[tuple[float, GateCall], ...] = (
             (self.neutral + self.probabilities[4], "neutral"),
             (self.probabilities[3], "ok"),
@@ -94,7 +94,7 @@ class Opinion:
 
     @property
     def confidence(self) -> float:
-        """Return the confidence of the most probable class, scaled to the fitted announcing threshold."""
+        """Confidence of the most probable class, on a scale with the common announcement threshold."""
         if self.feedback == "rejected":
             return on_scale(self.rejected, self.announce[0])
         if self.feedback == "accepted" and self.gate == "ok":
@@ -102,23 +102,22 @@ class Opinion:
         return self.of(self.feedback)
 
     def without_rejection(self) -> Opinion:
-        """Return the same opinion with the probability of a rejection added to that of no feedback."""
+        """Return the opinion without rejection: its probability is added to that of no feedback."""
         *_, approval, follow_up, none = self.probabilities
         return replace(self, probabilities=(0.0, 0.0, 0.0, approval, follow_up, none + self.rejected))
 
     def of(self, feedback: Feedback) -> float:
-        """Return the probability of rejected, accepted or neutral."""
+        """Return the probability of `feedback`."""
         return {"rejected": self.rejected, "accepted": self.accepted, "neutral": self.neutral}[feedback]
 
 
 @dataclass(frozen=True)
 class Layer:
-    """Weights of the model, shape (features + dimensions of message and answer, classes).
+    """The model's weights, shape (features + dimensions of message and answer, classes).
 
-    `embedder` names the embedder of messages; answers have WordLlama's vectors of `answer_dimension`.
-
-    `temperature` calibrates the probabilities; `announce` holds the probabilities from which rejections and approvals
-    are announced. Both were fitted on domains that were left out of training in turn.
+    `embedder` is the name of the embedder of messages; answers have WordLlama vectors with `answer_dimension`
+    components. `temperature` calibrates the probabilities; `announce` has the probabilities at which rejections and
+    approvals are announced. Both were fitted by cross-validation over domains.
     """
 
     embedder: str
@@ -130,7 +129,7 @@ class Layer:
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> Layer:
-        """Read the committed weights. Raises ValueError if they are for other features."""
+        """Load the committed weights. Raises ValueError if they are for other features or classes."""
         stored = json.loads(path.read_text(encoding="utf-8"))
         if tuple(stored["features"]) != features.names() or tuple(stored["classes"]) != CLASSES:
             raise ValueError(f"{path} was made for other features or classes: run `make train`")
@@ -149,11 +148,11 @@ class Layer:
 
     @cached_property
     def _lifts(self) -> Numbers:
-        """Contribution of each input to a class relative to the average of all classes, shape (classes, inputs)."""
+        """Weight of each input for a class, minus its mean weight over all classes, shape (classes, inputs)."""
         return np.ascontiguousarray((self.weights - self.weights.mean(axis=1, keepdims=True)).T)
 
     def opinions(self, known: features.Matrix, messages: Vectors, answers: Vectors) -> list[Opinion]:
-        """Return one opinion per row of features. `messages` and `answers` are the vectors of the same rows."""
+        """Return one opinion per row of features. `messages` and `answers` are the vectors for the same rows."""
         inputs = assemble(known, messages, answers)
         # Rounded, so that the last bits of a matrix product do not depend on the rest of the batch.
         rounded = np.round(probabilities(self._scores(inputs), self.temperature), 6)
@@ -165,7 +164,7 @@ class Layer:
         return np.concatenate(pieces) + self.bias
 
     def _reasons(self, inputs: Numbers, winners: npt.NDArray[np.intp]) -> list[tuple[str, ...]]:
-        """Return for each row up to `NAMED` features with the largest contribution to its most probable class."""
+        """Return, for each row, at most `NAMED` features that contribute most to the most probable class."""
         lift = inputs * self._lifts[winners]
         cut = features.WIDTH
         answer = lift.shape[1] - self.answer_dimension
@@ -183,12 +182,12 @@ class Layer:
 
 
 def assemble(known: features.Matrix, messages: Vectors | Numbers, answers: Vectors) -> Numbers:
-    """Return the model's inputs, shape (rows, features + dimensions of messages and answers)."""
+    """Build the model's inputs, shape (rows, features + dimensions of messages and answers)."""
     return np.hstack((known, VECTOR_SCALE * messages, VECTOR_SCALE * answers), dtype=np.float64)
 
 
 def probabilities(scores: Numbers, temperature: float) -> Numbers:
-    """Return the softmax of scores times temperature for each row."""
+    """Return the softmax of each row of `scores * temperature`."""
     scaled = scores * temperature
     raised = np.exp(scaled - scaled.max(axis=1, keepdims=True))
     shares: Numbers = raised / raised.sum(axis=1, keepdims=True)
@@ -196,7 +195,7 @@ def probabilities(scores: Numbers, temperature: float) -> Numbers:
 
 
 def on_scale(probability: float, announce: float) -> float:
-    """Scale a probability linearly on either side of `announce`, which becomes the announcement threshold."""
+    """Rescale a probability, linearly on both sides of `announce`, which becomes the announcement threshold."""
     if probability < announce:
         return probability / announce * ANNOUNCEMENT_THRESHOLD
     return ANNOUNCEMENT_THRESHOLD + (probability - announce) / (1 - announce) * (1 - ANNOUNCEMENT_THRESHOLD)

@@ -1,4 +1,4 @@
-"""Location of the agent message that feedback is about: the latest answer, or an older one that the message names."""
+"""Selection of the agent message that feedback is about: the latest answer, or an older one that the message names."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def named(message: Prepared) -> frozenset[str]:
 def likeness(
     message: Prepared, candidates: Sequence[Prepared], cosines: Sequence[float], requests: Sequence[Prepared] = ()
 ) -> list[float]:
-    """Return the similarity in [0, 1] of a message to each candidate, from shared words and the cosines.
+    """Return the similarity in [0, 1] of a message to each candidate, from shared words and cosines.
 
     Rare words weigh more.
-    `requests` are the questions behind the candidates. They are compared if no answer has a word that the message
-    names.
+    `requests` are the questions behind the candidates. They are compared instead if no candidate contains a word named
+    by the message.
     """
     words = named(message)
     if requests and not any(c.content & words for c in candidates):
@@ -84,7 +84,7 @@ def likeness(
 
 
 def score(similarity: float, turns_back: int) -> float:
-    """Return the probability that a message is about an answer of that similarity and distance (1: the latest)."""
+    """Return the score of an answer with this similarity and distance (1: the latest); see `Target`."""
     return SIMILARITY_WEIGHT * similarity + RECENCY_WEIGHT / turns_back
 
 
@@ -93,9 +93,9 @@ def locate(
 ) -> tuple[Target, ...]:
     """Return the `top_k` best targets, best first.
 
-    `candidates` are agent messages by time, `similarity` their similarity to the judged message in [0, 1]. Recency is 1
-    for the latest agent message, then 1/2, 1/3, ... Candidates more than 365 days older than `now` are excluded; later
-    ones than `now` (a clock that went backwards) are included.
+    `candidates` are agent messages sorted by time, `similarity` has their similarities to the judged message in [0, 1].
+    Recency is 1 for the latest agent message, then 1/2, 1/3, ... Candidates more than 365 days older than `now` are
+    excluded. Candidates later than `now` (a clock that went backwards) are included.
     """
     scored = [
         target
@@ -109,7 +109,7 @@ def locate(
 def place_at(
     candidates: Sequence[Message], place: int, similarity: float, now: int, rule: TargetRule = "own_latest"
 ) -> Target | None:
-    """Return `candidates[place]` as a target, or None if it is more than 365 days older than `now`."""
+    """Return `candidates[place]` as a target; None if it is more than 365 days older than `now`."""
     message = candidates[place]
     if now - message.at > MAX_AGE_US:
         return None
@@ -128,7 +128,7 @@ def place_at(
 
 
 def names_in(message: Prepared, language: str) -> frozenset[str]:
-    """Return the words of a message that may name the topic of an answer."""
+    """Return the words of a message in this language that may name an answer's topic."""
     return message.content - TOPICLESS.get(language, JUDGING)
 
 
@@ -137,8 +137,8 @@ def named_alone(
 ) -> frozenset[str]:
     """Return the names in a message that an older answer contains and the latest exchange lacks.
 
-    Empty if the message has more names from the latest exchange. The older request is searched as well if the message
-    points back, or if neither the message nor the older exchange has words in common with the latest exchange.
+    Empty if the message has more names from the latest exchange. The older answer's request is searched too if the
+    message points back, or if neither the message nor the older exchange shares words with the latest exchange.
     """
     shared = names & latest
     elsewhere = not shared and not (answer.content | request.content) & latest
@@ -148,28 +148,28 @@ def named_alone(
 
 
 def restates(message: Prepared, kinds: frozenset[Kind]) -> bool:
-    """Return True if a message restates its sender's own request, so that it is judged against the latest answer."""
+    """Return True if a message restates its sender's own request. It is then judged against the latest answer."""
     return bool(_RESTATING & kinds) or _RESTATES.search(message.text) is not None
 
 
 def points_back(message: Prepared) -> bool:
-    """Return True if a message refers back to an answer before the latest."""
+    """Return True if a message refers to an answer before the latest one."""
     return _POINTS_BACK.search(message.text) is not None
 
 
 def revises(latest: Prepared, older: Prepared, language: str) -> bool:
-    """Return True if the latest answer shares enough words with an older one to answer the same request again."""
+    """Return True if the latest answer shares so many words with an older one that it revises that answer."""
     held, again = topics_of((older,), language), topics_of((latest,), language)
     return len(held & again) >= REVISED * max(1, min(len(held), len(again)))
 
 
 def topics_of(texts: tuple[Prepared, ...], language: str) -> frozenset[str]:
-    """Return the words of `texts` that may name a topic in a message of that language."""
+    """Return the words of `texts` that may name a topic in this language."""
     return frozenset[str]().union(*(text.content for text in texts)) - TOPICLESS.get(language, JUDGING)
 
 
 def ranked(x: Exchange, e: Evidence, reader: Reader, top_k: int = TOP_K) -> tuple[Target, ...]:
-    """Return the candidates as targets, ranked by likeness and recency, best first."""
+    """Return the candidates as targets, sorted by score (likeness and recency), best first."""
     texts = [reader.prepared(one.text) for one in x.candidates]
     vectors = reader.embed([x.message.text, *(one.text for one in x.candidates)])
     cosines = np.clip(vectors[1:] @ vectors[0], 0.0, 1.0).tolist()
@@ -178,7 +178,7 @@ def ranked(x: Exchange, e: Evidence, reader: Reader, top_k: int = TOP_K) -> tupl
 
 
 def addressed_target(x: Exchange, e: Evidence) -> Target | None:
-    """Return the answer that a message is addressed to as a target, or None."""
+    """Return the target for the answer that a message is addressed to, or None."""
     if x.answered is None:
         return None
     place = x.candidates.index(x.answered)
@@ -186,7 +186,10 @@ def addressed_target(x: Exchange, e: Evidence) -> Target | None:
 
 
 def older_named(x: Exchange, e: Evidence, reader: Reader) -> tuple[Target, int] | None:
-    """Return the older answer that a message names by words of that answer alone, and their number, or None."""
+    """Return the target for an older answer that the message names, and the number of names; None if there is none.
+
+    The names are words that only that answer has.
+    """
     if x.answered is None or x.address.rule == "named" or restates(e.message, e.kinds):
         return None
     names = names_in(e.message, e.language)

@@ -1,4 +1,4 @@
-"""Texts that a client program writes in a person's name: buttons, commands with their output, notices."""
+"""Texts written by a client program in a person's name: buttons, commands with their output, notices."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ _BEGINS: Final = re.compile("|".join(start for starts in _WRITTEN.values() for s
 
 
 def by_machine(text: str) -> bool:
-    """Return True if a client program wrote the text (`_WRITTEN`), or the person sent only a command to it."""
+    """Return True if a client program wrote the text (`_WRITTEN`), or if it is only a command to the program."""
     return _BEGINS.match(text.lstrip()[:400] if len(text) > 400 else text.strip()) is not None

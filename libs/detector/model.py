@@ -1,4 +1,4 @@
-"""Values of the detector: what is judged, and the verdicts.
+"""Data model of the detector: its input and its verdicts.
 
 Times are integer microseconds since the epoch. Scores and confidences are in [0, 1] unless a field says otherwise.
 """
@@ -43,10 +43,10 @@ NEIGHBOURHOOD: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation, by a person or by an agent.
+    """Message of a conversation, written by a person or an agent.
 
-    `at` is in microseconds since the epoch; `agent_id` is None for a person's message. `reply_to` is the id of
-    the message that it replies to, `thread_id` that of its thread; both are None if the chat names none.
+    `at` is in microseconds since the epoch. `agent_id` is None for a person's message. `reply_to` is the id of the
+    message that it replies to, `thread_id` the id of its thread. Both are None if the chat does not provide them.
     """
 
     message_id: str
@@ -72,8 +72,8 @@ class Neighbourhood:
 class Target:
     """Agent message that feedback is about.
 
-    `score` = 0.85 * `similarity` + 0.15 * `recency`; `turns_back` counts agent messages, 1 is the latest. `rule` is the
-    rule that found the target.
+    `score` = 0.85 * `similarity` + 0.15 * `recency`. `turns_back` is the distance in agent messages; 1 is the latest.
+    `rule` is the rule that selected the target.
     """
 
     turn_id: str
@@ -88,14 +88,15 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Verdict of one human message on an agent's answer.
+    """Verdict that a person's message gives on an agent's answer.
 
     `confidence` is the specification's constant if `decided_by` is "rules", the learned probability if it is "learned"
-    (of approval if `gate` is ok), and the model's own value if it is "llm". `rules` names the matching patterns and
-    rules, `scores` the numbers behind the decision. `status_only`: a new topic, which sets the earlier turn to accepted
-    0.5 and is never announced. `encoder`: the detector's sentence encoder; None: it used word vectors only. `settled`:
-    a rule decided alone, or there was nothing to decide; a language model may be asked about any other verdict. `rule`:
-    the row of `detector.rules.RULES` that decided, or "learned" or "llm". `falls_short`: see `published.falls_short`.
+    (of approval if `gate` is ok), and the model's own value if it is "llm". `rules` has the names of matching patterns
+    and rules, `scores` the numbers behind the decision. `status_only`: a new topic. It sets the earlier turn to
+    accepted with confidence 0.5 and is never announced. `encoder` is the name of the detector's sentence encoder; None
+    means word vectors only. `settled`: a rule decided alone, or nothing was to decide; only other verdicts are sent to
+    a language model. `rule` is the row of `detector.rules.RULES` that decided, or "learned" or "llm". `falls_short`:
+    see `published.falls_short`.
     """
 
     feedback: Feedback
@@ -116,15 +117,15 @@ class Verdict:
 
     @property
     def emitted(self) -> bool:
-        """Return True if the verdict is announced: a sure rejection, or an acceptance that the gate calls ok.
+        """True if the verdict is announced: a confident rejection, or an acceptance with the gate call ok.
 
-        A follow-up question builds on an answer and says nothing about its quality.
+        A follow-up question is not announced, because it says nothing about the answer's quality.
         """
         return self.held_back is None
 
     @property
     def held_back(self) -> HeldBack | None:
-        """Return the reason for which the verdict is not announced; None if it is."""
+        """Reason for not announcing the verdict; None if it is announced."""
         if self.feedback == "neutral":
             return _ABSTAINED.get(self.rule, "no_feedback")
         if self.target is None:
@@ -139,6 +140,6 @@ class Verdict:
 
     @property
     def status(self) -> Feedback:
-        """Status that the verdict gives its target. A rejection that is too doubtful to be announced gives none."""
+        """Status that the verdict gives its target. A rejection below the threshold or the target gives neutral."""
         is_doubtful = self.confidence < ANNOUNCEMENT_THRESHOLD or self.falls_short
         return "neutral" if self.feedback == "rejected" and is_doubtful else self.feedback

@@ -1,4 +1,4 @@
-"""Published accuracy of announced verdicts, on conversations whose texts trained nothing. Pure."""
+"""Published precision of announced verdicts, on held-out conversations. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contracts.intervals import wilson
 
 
 class CheckedVerdicts(NamedTuple):
-    """Number of announced verdicts that were checked, and of those that were right."""
+    """Number of checked announced verdicts, and the number of correct ones among them."""
 
     right: int
     checked: int
@@ -20,17 +20,18 @@ PUBLISHED: Final[Mapping[Reaction, CheckedVerdicts]] = {
     "not_ok": CheckedVerdicts(35 + 110, 45 + 141),
     "ok": CheckedVerdicts(6 + 8, 6 + 11),
 }
-"""By verdict, on talk with coding agents of 82 owners: `agents_dev2` and the turns of `training/sources.jsonl`
-(docs/evaluation.md), without the Chinese turns, whose patterns were chosen by reading them.
+"""Counts by announced reaction, on conversations of 82 owners with coding agents: `agents_dev2` and the turns of
+`training/sources.jsonl` (docs/evaluation.md). Chinese turns are excluded, because the patterns were chosen by reading
+them.
 
-A language model assigned the labels. The rules and the learned layer share a figure, because theirs do not differ by
-more than noise (docs/decisions/0118-a-target-precision-above-the-floor.md).
+A language model assigned the labels. Rules and learned layer share the counts, because their rates do not differ
+significantly (docs/decisions/0118-a-target-precision-above-the-floor.md).
 """
 
 
 def falls_short(reaction: Reaction, decided_by: DecidedBy, target: float) -> bool:
-    """Return True if even the upper bound of the published share of right verdicts is below `target`, from 0 to 1.
+    """Return True if even the upper confidence bound of the published precision is below `target`, from 0 to 1.
 
-    Nothing is published for verdicts of a language model, so theirs never fall short.
+    There are no published figures for language models, so their verdicts never fall short.
     """
     return decided_by != "llm" and wilson(*PUBLISHED[reaction]).high < target

@@ -1,4 +1,4 @@
-"""Conversion of texts to evidence: prepares, matches and embeds each text of a batch once."""
+"""Conversion of texts to evidence. Each text of a batch is prepared, matched and embedded once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ WORTH_ALIGNING: Final = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Batch after reading: evidence of each exchange, and the vectors of messages, requests and answers."""
+    """Result of reading a batch: evidence of each exchange, vectors of messages and answers, and all vectors by text.
+
+    `vectors[place[text]]` is the vector of `text`.
+    """
 
     exchanges: tuple[Exchange, ...]
     evidence: tuple[Evidence, ...]
@@ -53,7 +56,7 @@ class _Preparations(dict[str, Prepared]):
 
 
 class Reader:
-    """Reader with a cache of prepared, matched and embedded texts. A full cache is emptied."""
+    """Reader with a cache of prepared, matched and embedded texts. If the cache is full, it is emptied."""
 
     def __init__(self, embedder: Embedder, intent: IntentModel | None = None) -> None:
         self.embedder = embedder
@@ -82,7 +85,7 @@ class Reader:
 
     @property
     def name(self) -> str:
-        """See `Embedder.name`. A reader is an embedder with a cache."""
+        """See `Embedder.name`. The reader is also an embedder with a cache."""
         return self.embedder.name
 
     @property
@@ -96,7 +99,7 @@ class Reader:
         return self._vectors[[self._place[text] for text in texts]]
 
     def _learn(self, texts: Collection[str]) -> None:
-        """Embed the new texts, after emptying the cache if they exceed its limits."""
+        """Embed new texts. If they would exceed the cache's limits, empty the cache first."""
         fresh = [text for text in texts if text not in self._place]
         length = sum(map(len, fresh))
         if len(self._place) + len(fresh) > REMEMBERED or self._length + length > REMEMBERED_LENGTH:
@@ -140,20 +143,23 @@ class Reader:
         )
 
     def _meant(self, x: Exchange, language: str, found: frozenset[Kind]) -> bool:
-        """Return True if the message is for the agent, even if others take part (`Address.own`, `Address.aside`)."""
+        """Return True if the message is meant for the agent, even if it may be for another person.
+
+        See `Address.own` and `Address.aside`.
+        """
         if x.address.own and x.aside is None:
             return True
         aside = None if x.aside is None else self.prepared(x.aside)
         return _speaks_of(self.prepared(x.message.text), language, found, self.prepared(x.answer), aside)
 
     def _same_intent(self, message: Prepared, request: Prepared, cosine: float) -> float:
-        """Return the probability of the same intent; without word vectors or a model, the cosine."""
+        """Return the probability of the same intent, or the cosine without word vectors or a model."""
         if self._intent is None or not isinstance(self.embedder, WordLlamaEmbedder):
             return cosine
         return self._compared(message, request, self.embedder.words) if cosine >= WORTH_ALIGNING else 0.0
 
     def same_intent(self, left: str, right: str) -> float:
-        """Return the probability in [0, 1] that two requests have the same intent."""
+        """Return the probability in [0, 1] that two requests have the same intent, or their cosine without a model."""
         if self._intent is None or not isinstance(self.embedder, WordLlamaEmbedder):
             vectors = self.embedder.embed([left, right])
             return float(_cosine(vectors[:1], vectors[1:])[0])
@@ -168,7 +174,7 @@ class Reader:
     def _language(self, x: Exchange) -> str:
         """Return the message's language.
 
-        A message too short to tell has the language of the answer, else of the request, else English.
+        If the message is too short, its language is that of the answer, otherwise of the request, otherwise English.
         """
         for text in (x.message.text, x.answer, x.request):
             if text and (language := self._spoken(text)):
@@ -198,10 +204,10 @@ class Reader:
 def _speaks_of(
     message: Prepared, language: str, kinds: frozenset[Kind], answer: Prepared, aside: Prepared | None
 ) -> bool:
-    """Return True if a message clearly refers to an answer to somebody else, or to one's own answer after an aside.
+    """Return True if a message clearly refers to `answer`.
 
-    `aside` is another person's message in between, None if there is none. Questions never refer: they ask for an
-    answer of their own.
+    The answer is to another person, or an `aside` of another person follows it; `aside` is None if there is none. A
+    question never refers to it, because it asks for a new answer.
     """
     if "cue_ask" in kinds:
         return False
@@ -212,7 +218,7 @@ def _speaks_of(
 
 
 def _cosine(left: Vectors, right: Vectors) -> Vectors:
-    """Return the cosine of each row in [0, 1], rounded so that the last bits do not depend on the rest of the batch."""
+    """Return the cosine of each pair of rows, in [0, 1], rounded so that the last bits do not depend on the batch."""
     product = np.einsum("ij,ij->i", left, right, dtype=np.float64)
     rounded: Vectors = np.round(np.clip(product, 0.0, 1.0), 6)
     return rounded

@@ -1,4 +1,4 @@
-"""Reasons behind a verdict in words, for readers who do not know the names of rules and patterns. Pure."""
+"""Reasons of a verdict in words, for readers who do not know the names of rules and patterns. Pure."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ _WORDS: Final[Mapping[str, str]] = {
 
 
 def reason_in_words(rules: Iterable[str]) -> tuple[str, ...]:
-    """Describe the rules that fired, each description once, in the rules' order; unknown rules are left out.
+    """Return the descriptions of `rules`, in order and without repetition. Rules without a description are skipped.
 
     A description has the message as its subject, such as "repeats the request in other words".
     """
@@ -168,7 +168,7 @@ def reason_in_words(rules: Iterable[str]) -> tuple[str, ...]:
 
 
 def _family(rule: str) -> str:
-    """Return the rule's name in `_WORDS`: the part before a colon, or "llm" for all rules of a language model."""
+    """Return the rule's key in `_WORDS`: the part before a colon, or "llm" for all rules of a language model."""
     if rule.startswith("llm."):
         return "llm"
     head, _, _ = rule.partition(":")

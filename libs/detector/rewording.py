@@ -1,4 +1,4 @@
-"""Comparison, by sentence vectors, of messages that may rephrase the previous request."""
+"""Comparison, by sentence vectors, of a message with the previous request that it may rephrase."""
 
 from __future__ import annotations
 
@@ -22,19 +22,22 @@ WEIGHTS: Final = Path(__file__).parent / "weights" / "sentences.json"
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Scale from a cosine of sentences to the probability of the same intent, fitted on our own pairs."""
+    """Logistic scale from a sentence cosine to the probability of the same intent, fitted on our own pairs."""
 
     weight: float
     bias: float
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> Scale:
-        """Read the committed scale."""
+        """Load the committed scale."""
         stored = json.loads(path.read_text(encoding="utf-8"))
         return cls(float(stored["weight"]), float(stored["bias"]))
 
     def sameness(self, cosine: float) -> Sameness:
-        """Return the cosine with its probability, rounded so that the last bits do not depend on other comparisons."""
+        """Return the cosine and its probability.
+
+        Both are rounded, so that the last bits do not depend on other comparisons.
+        """
         similarity = round(min(1.0, max(0.0, cosine)), 4)
         return Sameness(similarity, round(1 / (1 + float(np.exp(-self.weight * similarity - self.bias))), 6))
 
@@ -52,7 +55,7 @@ class Rewordings:
         return self._encoder.name
 
     def compared(self, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-        """Return the evidence, with `sentences` for messages that may be rewordings. Calls the encoder once for all."""
+        """Return the evidence, with `sentences` set for possible rewordings. The encoder is called at most once."""
         rows = [row for row, one in enumerate(evidence) if _worth_comparing(one)]
         alike = self.alike([(evidence[row].message.text, evidence[row].request.text) for row in rows])
         compared = dict(zip(rows, alike, strict=True))
@@ -66,7 +69,7 @@ class Rewordings:
         return sameness.same_intent
 
     def alike(self, pairs: Sequence[tuple[str, str]]) -> list[Sameness]:
-        """Return the comparison of each pair of prepared texts, in order."""
+        """Return the similarity of each pair of prepared texts, in order."""
         if not pairs:
             return []
         texts = {text: row for row, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}

@@ -1,6 +1,6 @@
-"""Rules that decide what a message says about an answer: the first row of `RULES` whose conditions hold.
+"""Rules that decide what a message says about an answer. The first row of `RULES` whose conditions hold wins.
 
-The learned layer may override a row (`VerdictRule.override`): then its opinion decides. `agent-feedback explain
+The learned layer may override a row (`VerdictRule.override`); its opinion then decides. `agent-feedback explain
 --rules` prints the table.
 """
 
@@ -31,7 +31,10 @@ REFUSED: Final = 0.8
 
 
 class RuleVerdict(NamedTuple):
-    """Verdict of a rule. `confidence` None: the similarity of the two requests. `status_only`: see `Verdict`."""
+    """Verdict of a rule. If `confidence` is None, it is the similarity of the two requests.
+
+    `status_only`: see `Verdict`.
+    """
 
     feedback: Feedback
     confidence: float | None
@@ -41,7 +44,10 @@ class RuleVerdict(NamedTuple):
 
 
 class Override(NamedTuple):
-    """Opinions of the learned layer that override a rule. A `certain` rule decides alone if there is no opinion."""
+    """Condition under which the learned layer's opinion overrides a rule.
+
+    Without an opinion, a `certain` rule decides alone.
+    """
 
     words: str
     overrides: Callable[[Opinion, Evidence], bool]
@@ -49,9 +55,10 @@ class Override(NamedTuple):
 
 
 class VerdictRule(NamedTuple):
-    """Row of `RULES`. All `conditions` must hold. `names` returns the names behind the verdict, else the rule's own.
+    """Row of `RULES`.
 
-    `detector/reasons.py` has the reason in words under the rule's name.
+    All `conditions` must hold. `names` returns the names behind the verdict; by default the rule's name.
+    `detector/reasons.py` has the reason in words, by the rule's name.
     """
 
     name: str
@@ -62,7 +69,7 @@ class VerdictRule(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Verdict without its target. `rule` is the name of the row that decided, or "learned".
+    """Verdict without a target. `rule` is the name of the row that decided, or "learned".
 
     `look_back`: the target may be an earlier turn and must be located. `settled`: see `Verdict`.
     """
@@ -188,7 +195,7 @@ RULES: Final = (
 
 
 def match(e: Evidence) -> VerdictRule:
-    """Return the first of `RULES` whose conditions hold; the last has none."""
+    """Return the first of `RULES` whose conditions all hold. The last rule has no conditions."""
     for rule in RULES:
         for condition in rule.conditions:
             if not condition(e):
@@ -199,7 +206,7 @@ def match(e: Evidence) -> VerdictRule:
 
 
 def decide(e: Evidence, opinion: Opinion | None) -> Decision:
-    """Return the decision of the first matching rule, or of the learned layer if its opinion overrides the rule."""
+    """Return the decision of the first matching rule, or the learned layer's opinion if it overrides the rule."""
     rule = match(e)
     if opinion is not None and rule.override.overrides(opinion, e):
         return _learned(e, opinion)
@@ -245,5 +252,5 @@ def _learned(e: Evidence, opinion: Opinion) -> Decision:
 
 
 def announceable(e: Evidence) -> bool:
-    """Return True if a rejection with the learned layer's highest probability would be announced."""
+    """Return True if a rejection to which the learned layer gives probability 1 would be announced."""
     return cap_of("explicit", 1.0, e, learned=True) is None

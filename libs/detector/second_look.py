@@ -1,7 +1,7 @@
-"""Second judgement of messages that may be rejections, by a sentence encoder's vector of the message.
+"""Re-judging of likely rejections by a sentence encoder's vector of the message.
 
-It takes ten times as long as the first, so it is limited to messages whose verdict it may change. An improbable
-rejection becomes neutral, and so does a doubtful one in an answer to the agent's own question.
+It takes ten times as long as the first judgement, so it is limited to messages whose verdict it may change. An
+improbable rejection becomes neutral, and so does a doubtful one in an answer to the agent's own question.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DOUBTFUL: Final = 0.7
 
 @dataclass(frozen=True)
 class SecondLook:
-    """Sentence encoder, and the layer that was trained with its vectors."""
+    """Sentence encoder, with the layer that was trained on its vectors."""
 
     encoder: Embedder
     layer: Layer
@@ -40,9 +40,9 @@ class SecondLook:
     def revised(
         self, evidence: Sequence[Evidence], opinions: Sequence[Opinion | None], known: Matrix, answers: Vectors
     ) -> list[Opinion | None]:
-        """Return the opinions, each replaced by the second one if the message was judged again.
+        """Return the opinions, replaced by the second layer's opinion for re-judged messages.
 
-        `known` are the features of the evidence, `answers` the vectors of its answers, in the same order.
+        `known` has the features of the evidence, `answers` the vectors of its answers, in the same order.
         """
         rows = [row for row, opinion in enumerate(opinions) if opinion and worth_a_look(evidence[row], opinion)]
         revised = [opinion and abstaining(one, opinion) for one, opinion in zip(evidence, opinions, strict=True)]
@@ -54,14 +54,14 @@ class SecondLook:
         return revised
 
     def embed(self, evidence: Sequence[Evidence]) -> Vectors:
-        """Return the vectors of the messages, shape (len(evidence), dimension). Each distinct text is embedded once."""
+        """Return the messages' vectors, shape (len(evidence), dimension). Each distinct text is embedded once."""
         places = {text: place for place, text in enumerate(dict.fromkeys(one.message.said for one in evidence))}
         vectors = self.encoder.embed(list(places))
         return vectors[[places[one.message.said] for one in evidence]]
 
 
 def worth_a_look(evidence: Evidence, opinion: Opinion) -> bool:
-    """Return True if the second judgement may change the verdict."""
+    """Return True if re-judging may change the verdict."""
     if not LIKELY <= opinion.rejected < SURE or not evidence.message.said:
         return False
     rule = match(evidence)
@@ -71,9 +71,9 @@ def worth_a_look(evidence: Evidence, opinion: Opinion) -> bool:
 
 
 def abstaining(evidence: Evidence, opinion: Opinion) -> Opinion:
-    """Return the opinion with an improbable rejection counted as neutral.
+    """Return the opinion, with an improbable rejection converted to neutral.
 
-    In an answer to the agent's bare question, a rejection below SURE counts as neutral.
+    If the message answers a bare question of the agent, any rejection below SURE is converted.
     """
     if opinion.feedback != "rejected" or opinion.rejected >= SURE:
         return opinion

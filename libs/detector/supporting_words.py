@@ -1,4 +1,4 @@
-"""Words of a message that support its verdict. Pure."""
+"""The words of a message that support its verdict. Pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _AROUND = " ,.!?;:-"
 
 
 def supporting_words(said: str, rules: Iterable[str]) -> tuple[str, ...]:
-    """Return the parts of the message that the patterns among `rules` match, in the message's order.
+    """Return the parts of a message matched by the patterns among `rules`, in the message's order.
 
-    They are in lower case, as patterns read them. A part within a longer one is left out. Rules that are no patterns
-    match nothing.
+    They are in lower case, like the text that patterns match. A part within a longer part is omitted. Rules that are
+    not patterns match nothing.
     """
     text = prepare(said).said
     patterns = [pattern for name in rules if (pattern := _by_name().get(name))]

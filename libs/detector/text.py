@@ -1,4 +1,4 @@
-"""Text as the rules read it: shortened, without code, markup and quotations, with normalised quotes and spaces."""
+"""Preparation of texts for the rules: shortened, without code, markup and quotations, with normalised characters."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ _ODD: Final = ("<", "`", ">", "~", "http")
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Message as the rules read it.
+    """Message in the form that the rules read.
 
-    `text` is in lower case, `words` its words in order, `content` those with a topic, `numbers` its numbers. `coded`:
-    code was removed. `failed`: a program's error message was removed. `by_machine`: a client program wrote the message.
-    `said` and `said_words` are the text and words of the first and last sentences of a long message: feedback is
+    `text` is in lower case, `words` has its words in order, `content` its content words, `numbers` its numbers.
+    `coded`: code was removed. `failed`: a program's error message was removed. `by_machine`: a client program wrote the
+    message. `said` and `said_words` are the text and words of a long message's first and last sentences. Feedback is
     usually there, and long messages would otherwise match more cues.
     """
 
@@ -77,15 +77,15 @@ class Prepared:
 
     @property
     def empty(self) -> bool:
-        """True without a letter or digit in any script, and without a program's error.
+        """True if the text has no letters or digits, in any script, and no program's error message.
 
-        Emoji and punctuation are neither letters nor digits.
+        Emojis and punctuation are neither letters nor digits.
         """
         return not self.words and not self.failed
 
 
 def cap(text: str) -> str:
-    """Return at most HEAD + TAIL characters, so that the cost of long messages is bounded."""
+    """Shorten a text to its first HEAD and last TAIL characters, to bound the cost of long messages."""
     if len(text) <= HEAD + TAIL:
         return text
     return f"{text[:HEAD]}\n{text[-TAIL:]}"
@@ -123,7 +123,7 @@ def prepare(text: str) -> Prepared:
 
 
 def _without_machine_lines(text: str) -> tuple[str, bool]:
-    """Return the text without lines written by a program, and True if one of them reports an error."""
+    """Return the text without lines written by a program, and True if any of these lines reports an error."""
     kept, failed = [], False
     for line in text.split("\n"):
         if _MACHINE.match(line):
@@ -134,7 +134,10 @@ def _without_machine_lines(text: str) -> tuple[str, bool]:
 
 
 def _ends(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the first sentences, up to the end of the one that reaches `OPENING` words, and the shortened last one."""
+    """Return the first sentences, until half of `OPENING` words is reached, and the last sentence, with their words.
+
+    Both parts are shortened.
+    """
     sentences = [s for s in _SENTENCE_END.split(text) if s.strip()]
     opening: list[str] = []
     while sentences and len(opening) < OPENING // 2:

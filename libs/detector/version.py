@@ -1,4 +1,4 @@
-"""Version of a detector: the date of its weights, and a digest of everything that its verdicts depend on."""
+"""Version of a detector: the date of its weights, and a digest of everything that affects its verdicts."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from contracts.detectors import GATE, WORDS
 
 HOME: Final = Path(__file__).parent
 DATE: Final = Path("weights", "date.txt")
-"""File with the date of weights and patterns, relative to the package. File times would change with each copy."""
+"""File with the date of weights and patterns, relative to the package. File times would change with every copy."""
 _APART: Final = frozenset({"evaluation", "explain.py", "spans.py", "version.py"})
 """Files and folders that do not affect verdicts."""
 
 
 def version(parts: tuple[str, ...], *, encoder: str | None, home: Path = HOME) -> str:
-    """Return the version of a detector, see `contracts.detectors`.
+    """Return the version of a detector; see `contracts.detectors`.
 
-    `parts` names the detector's parts outside of `home`; `encoder` is its sentence encoder's name.
+    `parts` has the names of the detector's parts outside of `home`; `encoder` is the name of its sentence encoder or
+    None.
     """
     date = (home / DATE).read_text("ascii").strip()
     return f"{date}.{_digest(digest_of_files(home), *parts, encoder or '')}{'' if encoder else WORDS}"
 
 
 def version_with_gate(version: str, model: str, home: Path) -> str:
-    """Return the version of a detector that asks the language model `model` with the code in `home`."""
+    """Return the version of a detector whose gate asks the language model `model`, with the code in `home`."""
     date, _, rest = version.partition(".")
     words = WORDS if rest.endswith(WORDS) else ""
     return f"{date}.{_digest(digest_of_files(home), version, model)}{words}{GATE}"
@@ -41,7 +42,7 @@ def _digest(files: bytes, *parts: str) -> str:
 
 @cache
 def digest_of_files(home: Path) -> bytes:
-    """Return the SHA-256 of a package's code, patterns and weights, by relative name and content."""
+    """Return the SHA-256 digest of a package's code, patterns and weights, by relative path and content."""
     told = hashlib.sha256()
     for file in sorted((*home.rglob("*.py"), *home.rglob("*.json"))):
         place = file.relative_to(home)

@@ -1,4 +1,4 @@
-"""Limits, kinds of patterns, words and regular expressions that the conditions of the rules (`cues.py`) use."""
+"""Limits, kinds of patterns, words and regular expressions used by the rules' conditions (`cues.py`)."""
 
 from __future__ import annotations
 

@@ -237,7 +237,7 @@ class TurnMetadata(KnownTurn):
     track_id: str | None
     """The platform's track that the answer belongs to."""
     bundle_id: str | None
-    """The platform's bundle that the answer belongs to."""
+    """The platform's bundle (the application) that produced the answer."""
     session_id: str
     """The conversation's id."""
     timestamp: str | None

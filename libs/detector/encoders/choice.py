@@ -1,4 +1,4 @@
-"""Choice of the sentence encoder that compares a message with the previous request."""
+"""Selection of the sentence encoder that compares a message with the previous request."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from detector.encoders.sentence_transformer import SentenceTransformerEmbedder
 
 
 def sentence_encoder(choice: str, say: Callable[[str], None]) -> SentenceEncoder | None:
-    """Return the encoder, or None for word vectors only.
+    """Return the selected encoder, or None for word vectors only.
 
-    `choice` is `none`; `minilm`, downloaded if missing; `auto`, which is `minilm` if it is on this machine and
-    otherwise none; or the name of a sentence-transformers model.
-
+    `choice` is `none`; `minilm`, which is downloaded if missing; `auto`, which is `minilm` if it is on this machine and
+    none otherwise; or the name of a sentence-transformers model.
     Raises ModelMissing if a package or the chosen model is missing.
     """
     try:

@@ -1,8 +1,8 @@
 """Sentence vectors behind a port.
 
-WordLlama is the default. Its weights are in its wheel, so nothing is downloaded. Its vectors are sums over tokens. So
-this adapter caches the sum of every word and embeds a message by adding words, several times faster than tokenising
-each message. The vectors of words are also available (see `intent`).
+WordLlama is the default. Its wheel contains its weights, so nothing is downloaded. Its vectors are sums over tokens.
+This adapter therefore caches the sum of every word and embeds a message by adding words. That is several times faster
+than tokenising each message. The vectors of single words are also available (see `intent`).
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ WORD_LENGTH: Final = 40
 
 
 class Embedder(Protocol):
-    """Encoder of texts to vectors whose dot product is the similarity."""
+    """Encoder of texts to vectors. The dot product of two vectors is their similarity."""
 
     @property
     def name(self) -> str:
-        """Return the encoder's name; vectors of different encoders are never compared."""
+        """Name of the encoder. Vectors of different encoders are never compared."""
 
     @property
     def dimension(self) -> int:
-        """Dimension of a vector."""
+        """Number of components of a vector."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return vectors of shape (len(texts), dimension). Each row has length 1, or is zero for an empty text."""
 
 
 class SentenceEncoder(Embedder, Protocol):
-    """Slower encoder that reads a text as a whole."""
+    """Slower encoder that reads a text as a whole, instead of word by word."""
 
     @property
     def early(self) -> Embedder | None:
-        """Return the cheaper output of the first layers for a text; None if the encoder has none."""
+        """Embedder by the encoder's first layers only, which is cheaper; None if the encoder has none."""
 
 
 def unit_rows(rows: Vectors) -> Vectors:
-    """Scale rows to length 1. A row of length zero, or with NaN or infinity, becomes zero."""
+    """Scale each row to length 1. A row of length zero, or with NaN or infinity, becomes zero."""
     clean = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
     length = np.linalg.norm(clean, axis=1, keepdims=True)
     scaled: Vectors = np.divide(clean, length, out=np.zeros_like(clean), where=length > 1e-9)
@@ -59,12 +59,12 @@ def unit_rows(rows: Vectors) -> Vectors:
 
 
 def encodable(text: str) -> str:
-    """Return the text without lone surrogates, on which tokenizers raise."""
+    """Return the text with lone surrogates replaced, because tokenizers reject them."""
     return text.encode("utf-8", "replace").decode()
 
 
 class WordVectors:
-    """Index of words to rows of a growing matrix; row 0 is the zero vector."""
+    """Row numbers of words in a growing matrix of vectors. Row 0 is the zero vector."""
 
     def __init__(self, tokenizer: Any, table: npt.NDArray[np.float16], limit: int = WORD_CACHE) -> None:
         self._tokenizer = tokenizer
@@ -76,11 +76,11 @@ class WordVectors:
 
     @property
     def matrix(self) -> Vectors:
-        """Matrix of shape (rows, dimension); valid until the next call of `rows`."""
+        """Matrix of shape (rows, dimension). It is valid until the next call of `rows`."""
         return self._matrix
 
     def rows(self, words: Sequence[Sequence[str]]) -> list[list[int]]:
-        """Return for each text the rows of its words in `matrix`."""
+        """Return the row numbers in `matrix` of each text's words."""
         known = self._rows
         fresh = set(chain.from_iterable(words)).difference(known)
         if fresh:
@@ -106,7 +106,7 @@ class WordVectors:
 
 
 class WordLlamaEmbedder:
-    """256-dimensional vectors of WordLlama, added up word by word. Does not use the network."""
+    """256-dimensional WordLlama vectors, added word by word. Needs no network."""
 
     name = "wordllama-256-words"
 
@@ -119,7 +119,7 @@ class WordLlamaEmbedder:
 
     @property
     def dimension(self) -> int:
-        """256, the only dimension in the wheel."""
+        """256, the only dimension that the wheel contains."""
         return int(self.words.matrix.shape[1])
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -133,7 +133,7 @@ class WordLlamaEmbedder:
 
 
 def _import_quietly(name: str) -> Any:
-    """Import a package that configures the root logger, and restore the logger."""
+    """Import a package that reconfigures the root logger, then restore the logger."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     package = import_module(name)
@@ -143,10 +143,10 @@ def _import_quietly(name: str) -> Any:
 
 
 def summed(matrix: Vectors | npt.NDArray[np.float16], rows: Sequence[Sequence[int]]) -> Vectors:
-    """Return for each list of row numbers the sum of these rows of the matrix, added in the given order.
+    """Return, for each list of row numbers, the sum of these rows of the matrix, added in the given order.
 
-    The longest lists come first, so that the n-th rows of all lists are added in one step. This is several times faster
-    than one list after the other, or than a segmented sum.
+    Lists are sorted by length, longest first, so that the n-th rows of all lists are added in one step. This is several
+    times faster than adding one list after another, or than a segmented sum.
     """
     lengths = np.fromiter(map(len, rows), np.intp, len(rows))
     order = np.argsort(-lengths, kind="stable")

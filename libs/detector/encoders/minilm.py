@@ -1,11 +1,11 @@
 """all-MiniLM-L6-v2, a small sentence encoder, run by ONNX Runtime on one thread.
 
-It reads a sentence as a whole, while WordLlama adds words, so it distinguishes "reset my password" from "reset my
-router". It takes about two milliseconds per text and is used for few texts. Its weights have eight bits, so another
-kind of processor may give other last digits.
+It reads a sentence as a whole, while WordLlama adds words. It therefore distinguishes "reset my password" from "reset
+my router". It takes about 2 ms per text and is used for few texts. Its weights have eight bits, so the last digits may
+differ between kinds of processors.
 
-Its six layers run as two models of three layers. Comparing requests needs all of them, judging a message only the first
-three.
+Its six layers run as two models of three layers. Comparing requests needs both models, judging a message only the
+first one.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _LAST: Final = "last_hidden_state"
 
 
 class MiniLm:
-    """384-dimensional vectors: the mean over a text's word pieces. Takes 80 MB."""
+    """384-dimensional vectors: the mean over a text's word pieces. Needs 80 MB of memory."""
 
     name = "all-minilm-l6-v2-q"
     dimension = WIDTH
 
     def __init__(self, files: ModelFiles) -> None:
-        """Raise ImportError if the packages onnxruntime or tokenizers are missing."""
+        """Load the model. Raises ImportError if the package onnxruntime or tokenizers is missing."""
         tokenizers: Any = import_module("tokenizers")
         model = files.model.read_bytes()
         self._first: Any = _session(part(model, _EARLY))
@@ -59,7 +59,7 @@ class MiniLm:
         return mean
 
     def _layers(self, text: str) -> Vectors:
-        """Return the output of the first layers for a text, shape (word pieces, WIDTH)."""
+        """Return the output of the first three layers for a text, shape (word pieces, WIDTH)."""
         ids = np.array([self._tokenizer.encode(encodable(text)).ids], dtype=np.int64)
         fed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         [hidden] = self._first.run(None, fed)
@@ -68,13 +68,13 @@ class MiniLm:
 
 
 class EarlyLayers:
-    """768-dimensional vectors: mean and maximum over a text's word pieces after three layers."""
+    """768-dimensional vectors: mean and maximum over a text's word pieces, after three layers."""
 
     name = "all-minilm-l6-v2-q-3-layers"
     dimension = 2 * WIDTH
 
     def __init__(self, layers: Callable[[str], Vectors]) -> None:
-        """`layers` returns the first layers' output for a text, shape (word pieces, WIDTH)."""
+        """Take `layers`, which returns the first layers' output for a text, shape (word pieces, WIDTH)."""
         self._layers = layers
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -88,7 +88,10 @@ class EarlyLayers:
 
 
 def _vectors(texts: Sequence[str], dimension: int, read: Callable[[str], Vectors]) -> Vectors:
-    """Return the vectors, one text per run: 8-bit scaling depends on the whole input, so a batch would change them."""
+    """Return the vectors, with one run per text.
+
+    8-bit scaling depends on the whole input, so running a batch would change the vectors.
+    """
     out: Vectors = np.zeros((len(texts), dimension), dtype=np.float32)
     for row, text in enumerate(texts):
         if text.strip():

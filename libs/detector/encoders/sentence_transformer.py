@@ -1,4 +1,4 @@
-"""Any model of sentence-transformers as a sentence encoder."""
+"""Sentence encoder for any sentence-transformers model."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from detector.encoders.embedder import Vectors, encodable, unit_rows
 
 
 class SentenceTransformerEmbedder:
-    """Encoder that needs the package, and the model's weights or a network to download them."""
+    """Encoder that needs the package, and either the model's weights or a network to download them."""
 
     early = None
 
     def __init__(self, model: str) -> None:
-        """`model` is a name or a folder. Raises ImportError if the package sentence-transformers is missing."""
+        """Load `model`, a name or a folder. Raises ImportError if the package sentence-transformers is missing."""
         package: Any = import_module("sentence_transformers")
         self._model: Any = package.SentenceTransformer(model, device="cpu")
         self.name = model
         self.dimension = len(self._model.encode("a", show_progress_bar=False))
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder.embed`. One text per run, so that a vector does not depend on other texts."""
+        """See `Embedder.embed`. Each text is a run of its own, so that a vector does not depend on other texts."""
         out: Vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             if text.strip():

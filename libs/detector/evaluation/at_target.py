@@ -20,9 +20,10 @@ _RIGHT: Final[dict[Reaction, tuple[str, str, str]]] = {
 
 
 def score_at_target(rows: Sequence[Row], verdicts: Sequence[Verdict], target: float) -> dict[str, Any]:
-    """Return precision and recall of announced rejections and ok, and the recall that remains at the target.
+    """Return precision and recall of announced rejections and ok verdicts, and the recall that is left at the target.
 
-    `verdicts` are of a detector without the target. `published` is the share of right verdicts that decides.
+    `verdicts` must come from a detector without a target. `published` is the published precision, which decides whether
+    a kind of verdict is announced at the target.
     """
     report: dict[str, Any] = {"target": target}
     for reaction, (name, field, value) in _RIGHT.items():

@@ -1,4 +1,4 @@
-"""Differences between two measurements on the same rows, with intervals that tell them from noise."""
+"""Differences between two measurements on the same rows, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PERCENTILES: Final = (2.5, 97.5)
 
 
 class RowOutcome(NamedTuple):
-    """The labels of a row, and the detector's label and announced reaction. No text."""
+    """A row's labels, the detector's label, and the announced reaction. Contains no text."""
 
     label: str
     gate: str
@@ -29,7 +29,7 @@ class RowOutcome(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A share before and after, and the 95 % interval of its difference. None without rows to compute it from."""
+    """A rate before and after, and the 95 % interval of the difference. A rate without rows is None."""
 
     figure: str
     before: float | None
@@ -39,14 +39,14 @@ class Difference(NamedTuple):
 
     @property
     def is_noise(self) -> bool:
-        """True if the interval of the difference contains 0."""
+        """True if the difference's interval contains 0."""
         return self.low <= 0 <= self.high
 
 
 Outcomes = Mapping[str, RowOutcome]
-"""Outcomes by the digest of their row."""
+"""Outcomes by the row's digest."""
 _Share = tuple[Callable[[RowOutcome], bool], Callable[[RowOutcome], bool]]
-"""The rows of a share's denominator, and which of them it counts."""
+"""Conditions of a rate: rows in the denominator, and rows in the numerator."""
 FIGURES: Final[Mapping[str, _Share]] = {
     "accuracy": (lambda one: True, lambda one: one.called == one.label),
     "announced rejections: precision": (lambda one: one.announced == "not_ok", lambda one: one.label == "rejected"),
@@ -57,7 +57,7 @@ FIGURES: Final[Mapping[str, _Share]] = {
 
 
 def outcomes(rows: Sequence[Row], called: Sequence[str], verdicts: Sequence[Verdict]) -> dict[str, RowOutcome]:
-    """Return the outcome of every row by the row's digest. `called` are the detector's labels."""
+    """Return the outcome of every row, by the row's digest. `called` has the detector's labels."""
     return {
         _digest(row): RowOutcome(
             str(row["label"]), str(row["gate"]), label, verdict.reaction if verdict.emitted else None
@@ -67,9 +67,9 @@ def outcomes(rows: Sequence[Row], called: Sequence[str], verdicts: Sequence[Verd
 
 
 def differences(before: Outcomes, after: Outcomes) -> list[Difference]:
-    """Compare two measurements on the rows that both contain.
+    """Compare two measurements on their shared rows.
 
-    The intervals are percentiles of a paired bootstrap over rows: both measurements resample the same rows.
+    The intervals are percentiles of a paired bootstrap over rows: both measurements are resampled with the same rows.
     """
     shared = sorted(before.keys() & after.keys())
     drawn = np.random.default_rng(_SEED).multinomial(len(shared), [1 / len(shared)] * len(shared), RESAMPLES)
@@ -77,7 +77,7 @@ def differences(before: Outcomes, after: Outcomes) -> list[Difference]:
 
 
 def by_file(before: Mapping[str, Outcomes], after: Mapping[str, Outcomes]) -> dict[str, list[Difference]]:
-    """Compare the files that both measured. Raises UnknownRows if they share no row."""
+    """Compare two measurements file by file, for files in both. Raises UnknownRows if no file has shared rows."""
     shared = {name: found for name, found in after.items() if before.get(name, {}).keys() & found.keys()}
     if not shared:
         raise UnknownRows("The saved outcomes and these files share no labelled message")
@@ -90,7 +90,7 @@ def write(path: Path, measured: Mapping[str, Outcomes]) -> None:
 
 
 def read(path: Path) -> dict[str, dict[str, RowOutcome]]:
-    """Read a file that `write` has written. Raises UnknownRows."""
+    """Read a file written by `write`. Raises UnknownRows."""
     try:
         found = json.loads(path.read_bytes())
         return {name: {key: RowOutcome(*one) for key, one in rows.items()} for name, rows in found.items()}
@@ -109,7 +109,7 @@ def _difference(name: str, sides: Sequence[Sequence[RowOutcome]], drawn: NDArray
 def _share(
     figure: _Share, side: Sequence[RowOutcome], drawn: NDArray[np.int64]
 ) -> tuple[float | None, NDArray[np.float64]]:
-    """Return the share, None without rows, and the share in every resample."""
+    """Return the rate (None without rows), and the rate in every resample."""
     counted, hit = (np.array([test(one) for one in side]) for test in figure)
     share = float(hit[counted].mean()) if counted.any() else None
     return share, (drawn @ (counted & hit)) / np.maximum(1, drawn @ counted)

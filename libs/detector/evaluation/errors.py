@@ -1,4 +1,4 @@
-"""The worst verdicts on labelled rows, next to their labels."""
+"""The worst errors on labelled rows, with their labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHOWN: Final = 160
 
 
 def worst(rows: Sequence[Row], verdicts: Sequence[Verdict], count: int) -> list[dict[str, Any]]:
-    """Return the `count` worst errors: announced ones first, then by confidence."""
+    """Return the `count` worst errors: announced errors first, then by descending confidence."""
     wrong = [
         (not v.emitted, -v.confidence, number)
         for number, (row, v) in enumerate(zip(rows, verdicts, strict=True))
@@ -23,7 +23,7 @@ def worst(rows: Sequence[Row], verdicts: Sequence[Verdict], count: int) -> list[
 
 
 def side_by_side(row: Row, verdict: Verdict) -> dict[str, Any]:
-    """Return a row's label and text with the verdict; texts are shortened."""
+    """Return a row's label and shortened texts, with the verdict."""
     return {
         "id": row.get("id"),
         "label": row.get("label"),
@@ -38,7 +38,7 @@ def side_by_side(row: Row, verdict: Verdict) -> dict[str, Any]:
 
 
 def cut(text: str) -> str:
-    """Return the text on one line of at most `SHOWN` characters."""
+    """Return the text on one line, shortened to `SHOWN` characters."""
     line = " ".join(text.split())
     return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
 

@@ -1,4 +1,4 @@
-"""Evaluation of the detector on the rows of a file. The fields of its first row determine their kind."""
+"""Evaluation of the detector on a file of rows. The fields of the first row determine the kind of rows."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def evaluate(
     keep_outcomes: bool = False,
     target_precision: float | None = None,
 ) -> Report:
-    """Return the scores of a JSON-lines file under `kind` and keys that depend on it.
+    """Return the scores of a JSON-lines file, with its `kind`. The other keys depend on the kind.
 
-    `by`: additional groupings of labelled messages. `errors`: number of worst verdicts to return with their texts, for
-    labelled messages and phrases. `keep_outcomes`: for labelled messages, add the outcome of each row under `outcomes`.
-    `target_precision`: for labelled messages, add the recall at it under `at_target`. Raises UnknownRows.
+    For labelled messages, `by` adds groupings, `keep_outcomes` adds the outcome of each row under `outcomes`, and
+    `target_precision` adds the recall at this precision under `at_target`. `errors` is the number of worst errors to
+    return with their texts, for labelled messages and phrases. Raises UnknownRows.
     """
     rows = read_rows(path)
     kind = kind_of(rows, path)
@@ -52,7 +52,7 @@ def evaluate(
 
 
 def score_pairs(rows: Sequence[Row], detector: Detector) -> Report:
-    """Return accuracy at probability 0.5 and AUC of "same intent", for each source and overall."""
+    """Return accuracy (at probability 0.5) and AUC of "same intent", overall and for each source."""
     truth = [row["same_intent"] in {True, "yes"} for row in rows]
     scores = [detector.same_intent(row["a"], row["b"]) for row in rows]
     sources = [str(row["source"]) for row in rows]
@@ -70,9 +70,9 @@ def score_pairs(rows: Sequence[Row], detector: Detector) -> Report:
 
 
 def score_targets(rows: Sequence[Row], detector: Detector) -> Report:
-    """Return the share of rows with a correct best target, overall and for targets more than one turn back.
+    """Return the accuracy of the best target, overall and for targets more than one turn back.
 
-    `by_verdict`: the same for targets of verdicts; `by_rules`: for targets found by a rule.
+    `by_verdict` has the same for the verdicts' targets, `by_rules` for the targets of verdicts decided by rules.
     """
     items = [neighbourhood(row) for row in rows]
     meant = [{f"m{number:06}" for number in row["target_indices"]} for row in rows]
@@ -91,7 +91,7 @@ def score_targets(rows: Sequence[Row], detector: Detector) -> Report:
 def _found(
     targets: Sequence[str | None], meant: Sequence[set[str]], back: Sequence[bool], found_only: bool = False
 ) -> dict[str, float]:
-    """Return the share of correct targets. `found_only` leaves out rows without a target."""
+    """Return the accuracy of targets. `found_only` excludes rows without a target."""
     rows = [(t in m, b) for t, m, b in zip(targets, meant, back, strict=True) if t is not None or not found_only]
     right, further = [r for r, _ in rows], [r for r, b in rows if b]
     return {

@@ -1,4 +1,4 @@
-"""Scores of labelled messages: strict and lenient, by group, of announcements, and the time per message."""
+"""Scores of labelled messages: strict and lenient, by group, for announcements, and the time per message."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ LENGTHS: Final = (5, 10, 25, 60)
 
 
 def label_of(verdict: Verdict) -> str:
-    """Return the label of a verdict. A new topic only sets the turn's status, so its label is neutral."""
+    """Return a verdict's label. A new topic only sets the turn's status, so its label is neutral."""
     return "neutral" if verdict.status_only else verdict.feedback
 
 
 def length_of(row: Row) -> str:
-    """Return the length group of a row, such as "6-10 words". Names sort by length."""
+    """Return a row's length group, such as "06-10 words". The names sort by length."""
     words = len(row["message"].split())
     low = 0
     for high in LENGTHS:
@@ -61,7 +61,7 @@ def score_messages(
     keep_outcomes: bool,
     target_precision: float | None,
 ) -> Scores:
-    """Return the scores of `label` and `gate`, overall and by source, at the announcement threshold, and the time.
+    """Return the scores of `label` and `gate`, overall, by source and for announcements, and the time per message.
 
     `keep_outcomes` adds the outcome of each row under `outcomes`, for `comparison.differences`; `target_precision` adds
     the figures of `score_at_target` under `at_target`.
@@ -106,7 +106,7 @@ def score_messages(
 
 
 def _core(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
-    """Return the figures reported for every group of rows."""
+    """Return the scores that are reported for every group of rows."""
     truth, labels = [str(row["label"]) for row in rows], [label_of(v) for v in verdicts]
     classes = scoring.per_class(truth, labels, LABELS)
     return {
@@ -124,9 +124,9 @@ def _core(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
 
 
 def _announced(truth: Sequence[str], verdicts: Sequence[Verdict], name: str) -> dict[str, float]:
-    """Return the scores of announcements: `precision` of the rows, and for a share of 8 % of the class.
+    """Return the scores of announcements, with the `precision` on these rows and at a prevalence of 8 %.
 
-    `ok` uses the gate's label, the others the label.
+    `ok` is compared with the gate's label, the others with the label.
     """
     wanted = {"ok": "accepted"}.get(name, name)
     said = [v.emitted and v.feedback == wanted for v in verdicts]
@@ -175,7 +175,7 @@ def _macro(truth: Sequence[str], labels: Sequence[str], names: Sequence[str]) ->
 
 
 def _lenient(rows: Sequence[Row], key: str, truth: Sequence[str], labels: Sequence[str], names: Sequence[str]) -> float:
-    """Return the macro-F1 if every prediction that a careful person might give counts as correct."""
+    """Return the macro-F1 if every acceptable label of a row counts as correct."""
     eased = [p if p in row.get(key, ()) else t for row, t, p in zip(rows, truth, labels, strict=True)]
     return _macro(eased, labels, names)
 
@@ -192,7 +192,7 @@ def _gate(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
 
 
 def _latency(items: Sequence[Neighbourhood], detector: Detector) -> dict[str, float]:
-    """Return the milliseconds of judging a single message."""
+    """Return the median and the 99th percentile of the time to judge a single message, in milliseconds."""
     spent = []
     for item in items:
         started = time.perf_counter()

@@ -1,6 +1,6 @@
-"""Rows to evaluate: their kind, and the detector's input.
+"""Rows of evaluation files: their kind, and their conversion to the detector's input.
 
-Rows are read and scored, never stored.
+Rows are read and scored, but never stored.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _MINUTE: Final = 60_000_000
 
 
 class UnknownRows(ValueError):
-    """The file does not have rows of a known kind. The message gives the reason without texts."""
+    """The file does not have rows of a known kind. The message has the reason, but no texts."""
 
 
 def read_rows(path: Path, needed: Sequence[str] | None = None) -> list[Row]:
-    """Return the rows of a JSON-lines file, split only at line feeds, because JSON may contain other line ends.
+    """Return the rows of a JSON-lines file. Only line feeds end a line, because JSON may contain other line breaks.
 
-    Each row must have the fields `needed`, by default those of the first row's kind. Raises UnknownRows.
+    Each row must have the fields `needed`, by default the fields of the first row's kind. Raises UnknownRows.
     """
     rows: list[Row] = []
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
@@ -66,7 +66,7 @@ def read_rows(path: Path, needed: Sequence[str] | None = None) -> list[Row]:
 
 
 def kind_of(rows: list[Row], path: Path) -> RowKind:
-    """Return the kind by the fields of the first row. Raises UnknownRows."""
+    """Return the kind of rows, determined by the first row's fields. Raises UnknownRows."""
     for kind, fields in _FIELDS:
         if fields <= rows[0].keys():
             return kind
@@ -77,7 +77,10 @@ def kind_of(rows: list[Row], path: Path) -> RowKind:
 
 
 def neighbourhood(row: Row) -> Neighbourhood:
-    """Return a row's history and message, a minute apart. `previous_*` texts replace a history."""
+    """Build the detector's input from a row's history and message, a minute apart.
+
+    Without a history, the `previous_*` texts are used.
+    """
     before = tuple(
         Message(
             message_id=f"m{number:06}",
@@ -95,7 +98,7 @@ def neighbourhood(row: Row) -> Neighbourhood:
 
 
 def source_of(row: Row) -> str:
-    """Return the part of `source` before a slash."""
+    """Return the part of `source` before the first slash."""
     return str(row["source"]).partition("/")[0]
 
 

@@ -1,4 +1,4 @@
-"""Scores of predictions by labels."""
+"""Scores that compare predictions with labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BINS: Final = 10
 
 
 def per_class(truth: Sequence[str], predicted: Sequence[str], classes: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Return precision, recall and F1 of every class; 0 for an empty denominator."""
+    """Return precision, recall and F1 of every class; 0 if a denominator is empty."""
     found = {}
     for name in classes:
         hit = sum(1 for t, p in zip(truth, predicted, strict=True) if t == p == name)
@@ -27,47 +27,47 @@ def per_class(truth: Sequence[str], predicted: Sequence[str], classes: Sequence[
 
 
 def share(name: str, hits: int, rows: int) -> dict[str, float]:
-    """Return a share under `name`, and its 95 % confidence interval under `name_low` and `name_high`.
+    """Return the rate `hits / rows` under `name`, and its 95 % confidence interval under `name_low` and `name_high`.
 
-    Without rows the share is 0 and the interval 0 to 1.
+    Without rows, the rate is 0 and the interval is 0 to 1.
     """
     interval = wilson(hits, rows)
     return {name: hits / max(1, rows), f"{name}_low": interval.low, f"{name}_high": interval.high}
 
 
 def macro_f1(classes: Mapping[str, Mapping[str, float]]) -> float:
-    """Return the mean F1 over the classes."""
+    """Return the mean of the classes' F1 scores."""
     return float(np.mean([scores["f1"] for scores in classes.values()]))
 
 
 def accuracy(truth: Sequence[str], predicted: Sequence[str]) -> float:
-    """Return the share of equal pairs."""
+    """Return the proportion of correct predictions."""
     return sum(1 for t, p in zip(truth, predicted, strict=True) if t == p) / max(1, len(truth))
 
 
 def balanced_accuracy(truth: Sequence[str], predicted: Sequence[str]) -> float:
-    """Return the mean recall over the classes that occur."""
+    """Return the mean recall of the classes that occur in `truth`."""
     hits = {name: [p == name for t, p in zip(truth, predicted, strict=True) if t == name] for name in set(truth)}
     return float(np.mean([sum(own) / len(own) for _, own in sorted(hits.items())]))
 
 
 def at_prevalence(recall: float, false_share: float) -> float:
-    """Return the precision if `PREVALENCE` of the messages are positive; 0 without positive predictions."""
+    """Return the precision at a prevalence of `PREVALENCE`; 0 without positive predictions."""
     hit, wrong = PREVALENCE * recall, (1 - PREVALENCE) * false_share
     return hit / (hit + wrong) if hit + wrong > 0 else 0.0
 
 
 def called(truth: Sequence[str], positive: Sequence[bool], name: str) -> tuple[float, float]:
-    """Return the recall of a class, and the share of other rows predicted as it."""
+    """Return the recall of a class and its false positive rate."""
     own = [p for t, p in zip(truth, positive, strict=True) if t == name]
     other = [p for t, p in zip(truth, positive, strict=True) if t != name]
     return sum(own) / max(1, len(own)), sum(other) / max(1, len(other))
 
 
 def reliability(confidence: Sequence[float], right: Sequence[bool]) -> list[dict[str, float]]:
-    """Return count, mean confidence and accuracy per bin of confidence.
+    """Return row count, mean confidence and accuracy for each confidence bin.
 
-    A bin includes its upper bound, and not its lower one.
+    A bin includes its upper bound but not its lower bound.
     """
     found = []
     sure, hits = np.asarray(confidence, dtype=float), np.asarray(right, dtype=float)
@@ -88,13 +88,13 @@ def reliability(confidence: Sequence[float], right: Sequence[bool]) -> list[dict
 
 
 def expected_calibration_error(bins: Sequence[Mapping[str, float]]) -> float:
-    """Return the mean difference of confidence and accuracy over the bins, weighted by rows."""
+    """Return the mean difference between confidence and accuracy over the bins, weighted by row count."""
     rows = sum(b["rows"] for b in bins)
     return sum(b["rows"] / rows * abs(b["confidence"] - b["accuracy"]) for b in bins) if rows else 0.0
 
 
 def auc(truth: Sequence[bool], scores: Sequence[float]) -> float:
-    """Return the probability that a positive scores above a negative, ties half; 0.5 if either class is empty."""
+    """Return the probability that a positive scores above a negative. Ties count half; 0.5 if either class is empty."""
     positive = np.sort([s for t, s in zip(truth, scores, strict=True) if t])
     negative = np.sort([s for t, s in zip(truth, scores, strict=True) if not t])
     if not len(positive) or not len(negative):

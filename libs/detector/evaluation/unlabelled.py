@@ -1,4 +1,4 @@
-"""Scores without labels: the share of announced messages, and the results of phrases with a known verdict."""
+"""Scores of unlabelled messages (rates of announcements), and of phrases with an expected verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def announced(verdict: Verdict) -> str | None:
 
 
 def score_unlabelled(rows: Sequence[Row], detector: Detector) -> Scores:
-    """Return the shares of messages announced as rejected or ok, and judged rejected, overall and by source."""
+    """Return the rates of announced rejections, announced ok and judged rejections, overall and by source."""
     verdicts = detector.judge([neighbourhood(row) for row in rows])
     sources = [source_of(row) for row in rows]
 
@@ -39,10 +39,10 @@ def score_unlabelled(rows: Sequence[Row], detector: Detector) -> Scores:
 
 
 def score_phrases(rows: Sequence[Row], detector: Detector, errors: int) -> Scores:
-    """Count phrases with the right label, with the right announced reaction, and with both.
+    """Count phrases with the correct label, with the correct announced reaction, and with both.
 
-    `false_rejections` are announced rejections of phrases for which none is expected. The label of a new topic is
-    accepted, which is the status of its turn.
+    `false_rejections` counts announced rejections of phrases for which none is expected. The label of a new topic is
+    accepted, because that is its turn's status.
     """
     verdicts = detector.judge([neighbourhood(row) for row in rows])
     right = [

@@ -1,4 +1,4 @@
-"""Table of patterns, and matching of texts."""
+"""Table of patterns, and matching of patterns with texts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def human_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
 
 
 def agent_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
-    """Return the patterns for agents that match a prepared text, in table order."""
+    """Return the patterns for agents that match an agent's prepared text, in table order."""
     return _agents(language).search(message.said)
 
 

@@ -1,4 +1,4 @@
-"""English patterns for agents' messages. A "no" to the agent's question is not feedback, for example."""
+"""English patterns for agents' messages. They show, for example, that a "no" answers a question and is not feedback."""
 
 from __future__ import annotations
 

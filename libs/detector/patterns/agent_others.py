@@ -1,4 +1,4 @@
-"""Patterns for agents' messages in other languages, and in any language."""
+"""Patterns for agents' messages in languages other than English, and in any language."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ _ASKS: Final = r"[?？][\"')»” ]*$"
 
 
 def _detail(openers: str, questions: str) -> str:
-    """Return an expression for a question that consists of an assumed detail: "to Bilbao, from Vigo?".
+    """Return an expression for a question that only states an assumed detail: "to Bilbao, from Vigo?".
 
-    One of `openers` begins it. It must not contain a word of `questions`, which would ask for the detail.
+    The question begins with one of `openers`. A word of `questions` must not follow, because it would ask for the
+    detail.
     """
     return rf"(?:^|[,.;:¿] ?)(?:{openers}) (?!{questions})[^?,.;]{{1,40}}\?[. ]*$"
 

@@ -1,4 +1,7 @@
-"""Chinese patterns, simplified and traditional, for people's messages. Chinese has no spaces, so no word boundaries."""
+"""Chinese patterns for people's messages, simplified and traditional.
+
+Without word boundaries: Chinese has no spaces.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ _PIECES: Final = {
     ),
     "near": rf"[^{_END}]{{0,16}}?",
 }
-"""Parts of expressions."""
+"""Named parts of expressions."""
 
 PATTERNS: Final[tuple[Pattern, ...]] = table(
     "zh",

@@ -1,4 +1,4 @@
-"""English cues, which only count together with other evidence, and vetoes."""
+"""English vetoes, and cues that count only together with other evidence."""
 
 from __future__ import annotations
 

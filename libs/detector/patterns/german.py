@@ -1,4 +1,4 @@
-"""German patterns for people's messages. Prepared text is lower-case; umlauts may be written out."""
+"""German patterns for people's messages. Prepared text is in lower case; "ä" may be written as "ae"."""
 
 from __future__ import annotations
 

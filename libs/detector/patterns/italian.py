@@ -1,4 +1,4 @@
-"""Italian patterns for people's messages. An accent may be an apostrophe, or missing."""
+"""Italian patterns for people's messages. Accents may be missing or written as apostrophes."""
 
 from __future__ import annotations
 

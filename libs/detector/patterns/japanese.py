@@ -1,4 +1,4 @@
-"""Japanese patterns for people's messages. Japanese has no spaces, so no word boundaries."""
+"""Japanese patterns for people's messages. They have no word boundaries, because Japanese has no spaces."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PIECES: Final = {
     ),
     "not": r"(?:されて?|して?|でき|出来|て|が|は|れ)?(?:い)?(?:ません|ない(?:です)?|なくなり|なくなっ|なかった)",
 }
-"""Parts of expressions."""
+"""Named parts of expressions."""
 
 PATTERNS: Final[tuple[Pattern, ...]] = table(
     "ja",

@@ -1,4 +1,4 @@
-"""Russian patterns for people's messages. The two dots of a letter may be missing."""
+"""Russian patterns for people's messages. The diaeresis of a letter may be missing."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Matching of a pattern table in which RE2 first excludes patterns that cannot match.
+"""Matching of a pattern table. RE2 first excludes patterns that cannot match.
 
 RE2 searches for many patterns in one pass. It has no look-arounds, and its word boundaries differ from those of
-Python's `re`. So it gets a wider expression for each pattern, which matches wherever the pattern does. `re` then tries
-the patterns that RE2 finds.
+Python's `re`. It therefore receives a wider expression for each pattern, which matches whenever the pattern does. `re`
+then searches only for the patterns that RE2 finds.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ import re2
 from detector.patterns.table import Pattern
 
 TOGETHER: Final = 5
-"""Patterns per pass. RE2 builds its automaton on demand: that of many patterns is large and slow to build, and every
-additional pass costs a little on every text.
+"""Number of patterns per pass.
+
+RE2 builds its automaton on demand. An automaton of many patterns is large and slow to build, and every additional pass
+costs a little time on every text.
 """
 MEMORY: Final = 4 << 20
-"""Memory limit of RE2 per pass in bytes. If the automaton exceeds it, RE2 starts to build it again."""
+"""Memory limit of RE2 per pass, in bytes. If the automaton exceeds it, RE2 restarts building it."""
 #: An escaped character, a character class, the start of a look-around, a counted repetition, or one character.
 _TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<?[=!]|\{(?:\d+,?|,\d)\d*\}|.", re.DOTALL)
 _COUNTED: Final = re.compile(r"\{.+\}")
@@ -29,7 +31,7 @@ _ANY: Final = "(?s:.)"
 
 
 class Screen:
-    """Search that finds the same patterns as trying every one."""
+    """Search for all patterns of a table. It gives the same result as searching for each pattern with `re`."""
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self._patterns = tuple(patterns)
@@ -71,7 +73,7 @@ def _reads(source: str) -> bool:
 
 
 def _pass(readable: Sequence[tuple[int, str]]) -> tuple[re2.Set, list[int]]:
-    """Return RE2's automaton of some patterns, and the index of each in the table."""
+    """Return RE2's automaton for some patterns, and their indexes in the table."""
     looked = re2.Set.SearchSet(_options())
     for _, source in readable:
         looked.Add(source)
@@ -80,11 +82,11 @@ def _pass(readable: Sequence[tuple[int, str]]) -> tuple[re2.Set, list[int]]:
 
 
 def wider(source: str) -> str:
-    r"""Return an expression for RE2 that matches every text in which `source` matches for Python.
+    r"""Return an expression for RE2 that matches every text in which Python finds `source`.
 
     Look-arounds, word boundaries and anchors are removed. Character classes that differ between the two, such as `\w`,
-    become any character. A counted repetition (`{0,80}`) becomes unlimited, because counting makes an automaton many
-    times as large.
+    become any character. A counted repetition (`{0,80}`) becomes unlimited, because counting makes the automaton many
+    times larger.
     """
     kept: list[str] = []
     depth = 0

@@ -1,4 +1,4 @@
-"""Type of a pattern. The tables are data, one module per language."""
+"""Type of a pattern, and construction of pattern tables. The tables are data, one module per language."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ Kind = Literal[
 class Pattern:
     """Named regular expression over lower-case text with single spaces and straight quotes.
 
-    `name` is unique over all languages and starts with the language, so that a verdict can be traced to one line.
+    `name` is unique across languages and starts with the language, so that a verdict can be traced to one line.
     """
 
     name: str
@@ -78,9 +78,9 @@ class Pattern:
 
 
 def table(language: str, *rows: tuple[Kind, str, str], pieces: Mapping[str, str] | None = None) -> tuple[Pattern, ...]:
-    """Return rows of (kind, short name, regular expression) as patterns named `language.short_name`.
+    """Convert rows of (kind, short name, regular expression) to patterns named `language.short_name`.
 
-    `<name>` in an expression is replaced by the piece of that name.
+    In an expression, `<name>` is replaced by the piece with that name.
     """
     found = []
     for kind, name, source in rows:
