@@ -1,1 +1,1 @@
-"""All four services in one process on embedded parts, and the command line."""
+"""All four services in one process, with an embedded Kafka and PostgreSQL, and the command line."""

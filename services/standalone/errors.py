@@ -1,7 +1,7 @@
-"""Errors that end a command; those of its start are servicekit.errors.StartError."""
+"""Errors that end a running command. For errors at start, see servicekit.errors.StartError."""
 
 from __future__ import annotations
 
 
 class DependencyLost(Exception):
-    """The broker or the database stopped answering."""
+    """The broker or the database has stopped responding."""

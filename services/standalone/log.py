@@ -1,4 +1,4 @@
-"""Choice of a run's Kafka: in memory, a local one, or a given address."""
+"""Selection of a run's Kafka: in memory, local, or at a given address."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Say = Callable[[str], None]
 
 @asynccontextmanager
 async def open_log(choice: str, state: Path, say: Say, seconds: float | None) -> AsyncIterator[Bootstrap]:
-    """Open the Kafka that `choice` names (memory, local or HOST:PORT,...) and create all topics.
+    """Open the Kafka selected by `choice` (memory, local or HOST:PORT,...), and create all topics.
 
-    An external broker has `seconds` to answer, otherwise StartError is raised; None means no limit.
+    An external broker must respond within `seconds` (None: no limit), otherwise StartError is raised.
     """
     match choice:
         case "memory":
@@ -40,7 +40,7 @@ async def open_log(choice: str, state: Path, say: Say, seconds: float | None) ->
 
 
 def facts_of_log(choice: str, log: Bootstrap) -> dict[str, Any]:
-    """Return the facts that other commands need to reach the chosen Kafka; `log_of` is the inverse."""
+    """Return the facts with which other commands can connect to the selected Kafka; `log_of` is the inverse."""
     facts: dict[str, Any] = {"log": choice, "broker": str(log)}
     if choice == "local" and isinstance(log, Cluster) and log.security.sasl_password is not None:
         facts["kafka_secret"] = log.security.sasl_password.get_secret_value()
@@ -48,7 +48,10 @@ def facts_of_log(choice: str, log: Bootstrap) -> dict[str, Any]:
 
 
 def log_of(facts: Mapping[str, Any]) -> Bootstrap:
-    """Return the Kafka of a run from the facts it left. Raises StartError if the settings KAFKA_* are invalid."""
+    """Return the Kafka of a run, from the facts of `facts_of_log`.
+
+    Raises StartError if the settings KAFKA_* are invalid.
+    """
     servers = str(facts["broker"])
     match facts.get("log"):
         case "memory":

@@ -1,4 +1,4 @@
-"""The state folder: a lock for one run at a time, and the files that a run leaves for the next."""
+"""The state folder: a lock that allows one run at a time, and files that a run leaves for the next run."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ DEFAULT_STATE = Path(".agent-feedback")
 
 _ENTRIES = frozenset({"kafka", "lock", "postgres", "run", "sample", "secret", "token"})
 _MODE = 0o711 if os.geteuid() == 0 else 0o700
-"""With root, PostgreSQL runs as another user, who must be able to enter the folder."""
+"""Permissions of the folder.
+
+If root starts PostgreSQL, it runs as another user, who must be able to enter the folder.
+"""
 
 
 class StateFolder:
-    """Exclusive lock on a state folder, as a context manager. Raises StartError if another run holds it."""
+    """Exclusive lock on a state folder, as a context manager. Raises StartError if another run holds the lock."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
@@ -49,21 +52,21 @@ class StateFolder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Raise StartError if a write to the folder in the block fails: no permission, or a full disk."""
+        """Raise StartError if the block cannot write to the folder, for example if the disk is full."""
         try:
             yield
         except OSError as error:
             raise StartError(f"The state folder {self.path} cannot be used: {error.strerror}.") from None
 
     def token(self, given: str | None) -> str:
-        """Return the access token: `given`, else the stored one, else a new one, which is then stored.
+        """Return the access token: `given`, otherwise the stored token, otherwise a new token, which is then stored.
 
         An empty file, which a full disk may leave, counts as missing.
         """
         return given or self._kept("token", lambda: secrets.token_urlsafe(24))
 
     def secret_key(self) -> str:
-        """Return the stored key that encrypts secrets in the database, else a new one, which is then stored."""
+        """Return the stored key that encrypts secrets in the database. If there is none, create and store it."""
         return self._kept("secret", lambda: base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
 
     def _kept(self, name: str, new: Callable[[], str]) -> str:
@@ -81,7 +84,7 @@ class StateFolder:
         return token
 
     def announce(self, facts: dict[str, Any]) -> None:
-        """Write the addresses of this run for other commands, readable only by this user."""
+        """Write this run's addresses for other commands. Only this user can read the file."""
         with self.writing():
             descriptor = os.open(self.path / "run.json", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "w") as out:
@@ -89,12 +92,12 @@ class StateFolder:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Return True if a folder contains only files of a run. The permissions of any other folder stay unchanged."""
+    """Return True if the folder contains only files of a run. Permissions of other folders are not changed."""
     return all(entry.name.split(".")[0] in _ENTRIES for entry in folder.iterdir())
 
 
 def running(path: Path) -> dict[str, Any]:
-    """Return the facts of the run on that state folder. Raises StartError if none is running."""
+    """Return the facts of the run on this state folder. Raises StartError if nothing is running."""
     try:
         facts: dict[str, Any] = json.loads((path / "run.json").read_text())
     except (OSError, ValueError):

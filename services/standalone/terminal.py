@@ -1,4 +1,4 @@
-"""Shared parts of the commands: common options, output, and exit codes."""
+"""Code shared by the commands: options, output, and exit codes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ T = TypeVar("T")
 FAILED = 1
 NOT_STARTED = 3
 INTERRUPTED = 130
-"""Exit code of a program ended by Ctrl-C, as shells report it."""
+"""Exit code of a program that Ctrl-C ended, as shells report it."""
 ANSWER_SECONDS = 20.0
-"""Time that a command waits for a broker or database, in seconds; a serving process waits without limit."""
+"""Time limit for a command to wait for a broker or database, in seconds. A serving process has no limit."""
 State = Annotated[Path, typer.Option(help="The folder of a run's data, token and lock.", show_default=True)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 Running = Annotated[
@@ -41,9 +41,9 @@ _OBEYED = dict.fromkeys(
 
 
 def harmless(text: str, style: str = "") -> Text:
-    """Return untrusted text without control characters, which a terminal would execute, and without rich's markup.
+    """Return untrusted text without rich's markup and without control characters, which a terminal would execute.
 
-    Lone surrogates are replaced too: a terminal cannot print them.
+    Lone surrogates are replaced too, because a terminal cannot print them.
     """
     return Text(text.translate(_OBEYED), style)
 
@@ -54,7 +54,7 @@ def say(message: str, style: str = "") -> None:
 
 
 def sentence(error: Exception) -> str:
-    """Return the error's text with exactly one full stop at the end."""
+    """Return the error's text, ending with exactly one full stop."""
     return f"{str(error).rstrip('.')}."
 
 
@@ -64,9 +64,9 @@ def show(text: str) -> None:
 
 
 def run(work: Coroutine[Any, Any, T], log_level: str | None = None) -> T:
-    """Run `work` and return its result. Log lines have `log_level` or above; by default warnings, of Kafka errors.
+    """Run `work` and return its result. `log_level` is the lowest log level; by default warnings, and errors for Kafka.
 
-    A failed start exits with code 3, a lost broker or database with code 1; each prints one sentence.
+    A failed start exits with code 3, a lost broker or database with code 1. Each prints one sentence.
     """
     # Help and usage errors need neither.
     import uvloop

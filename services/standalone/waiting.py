@@ -1,4 +1,4 @@
-"""Waits for the answer of a broker or database."""
+"""Waiting for a broker or database to respond."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ T = TypeVar("T")
 
 
 async def within(seconds: float | None, work: Coroutine[Any, Any, T], address: str) -> T:
-    """Return the result of `work`. Raises StartError if `address` takes longer than `seconds` (None: no limit)."""
+    """Return the result of `work`.
+
+    Raises StartError if `address` does not respond within `seconds` (None: no limit).
+    """
     try:
         return await deadlines.within(seconds, work)
     except TimeoutError:
@@ -22,7 +25,7 @@ async def within(seconds: float | None, work: Coroutine[Any, Any, T], address: s
 
 
 async def once_answered(read: Callable[[], Awaitable[T]], say: Callable[[str], None]) -> T:
-    """Call `read` until its server answers, and return its result. Prints the first reason for the wait."""
+    """Call `read` until its server responds, and return its result. The first reason for waiting is printed."""
     told = False
     while True:
         try:

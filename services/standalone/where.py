@@ -1,4 +1,4 @@
-"""The path of an event or a message through the services, combined from their responses."""
+"""Trace of an event or a message through the services, combined from their responses."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from contracts.topics import CHAT_MESSAGE, CHAT_REPLY
 
 MOST_IDS: Final = 100
-"""Maximum number of ids per request, so that its URL stays below every server's limit."""
+"""Maximum number of ids per request. It keeps the URL shorter than any server's limit."""
 Params = Sequence[tuple[str, str]]
 Ask = Callable[[str, Params], Awaitable[Mapping[str, Any]]]
-"""Called with a service's part of the path (`chat`, `feedback`, `inference`, `reports`) and the parameters; returns
-the response."""
+"""Function called with the service's part of the path (`chat`, `feedback`, `inference`, `reports`) and the parameters.
+
+It returns the response.
+"""
 Facts = Mapping[str, Any]
 _MESSAGE_TOPICS: Final = (CHAT_MESSAGE.name, CHAT_REPLY.name)
 _HELD_BACK: Final = {
@@ -31,9 +33,9 @@ _HELD_BACK: Final = {
 
 @dataclass(frozen=True)
 class EventTrace:
-    """Knowledge of all services about an event: records with their outcomes, verdicts, and states of feedback records.
+    """All services' knowledge of an event: records with outcomes, verdicts, and states of feedback records.
 
-    `judged` has inference's messages; `records` the records of each service that keeps a journal.
+    `judged` has inference's messages; `records` has the records of each service with a journal.
     """
 
     records: Mapping[str, Sequence[Facts]]
@@ -46,7 +48,7 @@ class EventTrace:
         return any(self.records.values()) or bool(self.judged)
 
     def steps(self) -> list[dict[str, str]]:
-        """Return the steps, oldest first: service, record or message, outcome, and its effect."""
+        """Return the steps, oldest first, each with its service, record or message, outcome, and effect."""
         rows = [(one["noted_at"], self._step(service, one)) for service, found in self.records.items() for one in found]
         rows += [(one["noted_at"], _verdict(one)) for one in self.judged]
         return [step for _, step in sorted(rows, key=lambda row: row[0])]
@@ -64,7 +66,7 @@ class EventTrace:
         }
 
     def _feedback(self, record: Facts) -> str:
-        """Describe the feedback record that `record` concerns: stored, announced, counted."""
+        """Describe the feedback record that `record` changes: its stored, announced and reported states."""
         feedback_id = record["feedback_id"]
         stored, counted = self.stored.get(feedback_id), self.counted.get(feedback_id)
         if stored is None:
@@ -88,7 +90,7 @@ class EventTrace:
 
 
 async def trace_event(ask: Ask, id_: str, *, is_message: bool) -> EventTrace:
-    """Follow an event, or all events about a message, through the services: four requests at most."""
+    """Trace an event, or all events about a message, through the services, with at most four requests."""
     name = "message_id" if is_message else "event_id"
     chat = (await ask("chat", [(name, id_)]))["records"]
     # A verdict is read out of a message; it names that message, not the record.
@@ -120,7 +122,7 @@ async def trace_event(ask: Ask, id_: str, *, is_message: bool) -> EventTrace:
 
 
 def _counted(one: Facts) -> str:
-    """Describe the state in the reports, with the figures that count it."""
+    """Describe a record's state in the reports, and the figures in which it is counted."""
     if one["counted_in"] is None:
         return str(one["state"])
     counted = one["counted_in"]
@@ -160,5 +162,5 @@ def _some(ids: Iterable[str]) -> Collection[str]:
 
 
 def _named(name: str, ids: Iterable[str]) -> Params:
-    """Return the ids as values of the parameter `name`."""
+    """Return the ids as query parameters with this name, at most `MOST_IDS`."""
     return [(name, one) for one in _some(ids)]

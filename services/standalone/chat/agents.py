@@ -1,4 +1,4 @@
-"""Agents of the chat: a scripted one, and a language model at any OpenAI-compatible endpoint."""
+"""Agents for the chat: a scripted one, and a language model at any OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import httpx
 from agent_feedback_kit.json_text import json_bytes, replace_surrogates
 
 ANSWER_LIMIT: Final = 256 * 1024
-"""Size limit of an endpoint's response, in bytes."""
+"""Maximum size of an endpoint's response, in bytes."""
 _HISTORY: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
 class ChatLine:
-    """One message of the chat."""
+    """A message of the chat."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -27,7 +27,7 @@ class ChatLine:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Answer of an agent, with the strategy that produced it."""
+    """An agent's answer, with the strategy that produced it."""
 
     text: str
     strategy: str
@@ -35,7 +35,7 @@ class Answer:
 
 
 class AgentFailed(Exception):
-    """The agent gave no answer. The message gives the reason in one sentence, without key or user text."""
+    """The agent gave no answer. The message has the reason, without the key or user text."""
 
 
 class Agent(Protocol):
@@ -59,7 +59,7 @@ _SCRIPT: Final[Sequence[tuple[frozenset[str], str]]] = (
 
 
 class ScriptedAgent:
-    """Museum guide with five scripted answers. Works offline, and asks back if `advice` mentions a rejection."""
+    """Museum guide with five scripted answers. It works offline, and asks back if `advice` contains a rejection."""
 
     name = "museum-guide"
 
@@ -77,7 +77,7 @@ class ScriptedAgent:
 
 
 class OpenAiAgent:
-    """Model behind `url`/chat/completions. `key` is sent as a bearer token; `seconds` is the deadline of an answer."""
+    """Model at `url`/chat/completions. `key` is sent as a bearer token; `seconds` is the deadline of an answer."""
 
     def __init__(self, url: str, model: str, key: str | None, seconds: float) -> None:
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})

@@ -1,4 +1,4 @@
-"""Table of the chat's commands. Pure."""
+"""Table and parser of the chat's commands. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SentMessage:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Command by name; `rest` is the text after the name."""
+    """Command with its name; `rest` is the text after the name."""
 
     name: str
     rest: str = ""
@@ -45,7 +45,7 @@ class Unknown:
 
 
 def read_line(line: str) -> SentMessage | Command | Unknown | None:
-    """Parse a typed line; return None for an empty one. `//x` is the message `/x`."""
+    """Parse a typed line. Return None for an empty line. `//x` is the message `/x`."""
     text = line.strip()
     if not text:
         return None

@@ -1,4 +1,4 @@
-"""One conversation: publishes every message, and gives the agent the feedback on its earlier answers."""
+"""A conversation that publishes every message, and gives the agent the feedback on its earlier answers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,15 @@ _LOOK_SECONDS = 0.05
 
 
 class NoAnswerYet(Exception):
-    """There is no answer to give feedback on."""
+    """There is no answer yet on which feedback could be given."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatExchange:
-    """Answer and the advice given to the agent. `published` is False if the platform did not accept the exchange."""
+    """The answer, with the announcement and advice that the agent received.
+
+    `published` is False if publishing failed.
+    """
 
     answer: Answer
     announcement: str | None
@@ -41,7 +44,8 @@ class Conversation:
     """Conversation between a person and an agent.
 
     Methods that give feedback raise NoAnswerYet before the first answer, and AgentFeedbackError.
-    Before each answer, `planning_seconds` bounds two waits: one for feedback on earlier answers and one for advice.
+    Before each answer, there are two waits: for feedback on earlier answers, and for advice. `planning_seconds` is the
+    maximum of each wait.
     """
 
     client: AsyncClient
@@ -62,9 +66,9 @@ class Conversation:
         return Channel(self.client.place.tenant, self.client.place.project, self.id)
 
     async def say(self, text: str, reply_to: str | None = None) -> ChatExchange:
-        """Return the agent's answer to `text`. `reply_to` is the turn whose answer it replies to.
+        """Return the agent's answer to `text`. `reply_to` is the id of the turn that `text` replies to.
 
-        Raises AgentFailed, and ValueError if there is no such turn; `text` then stays out of the history.
+        Raises AgentFailed, and ValueError if there is no such turn; `text` is then not added to the history.
         """
         heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=self.planning_seconds)
         self.timeline = heard.timeline
@@ -97,13 +101,13 @@ class Conversation:
         return ChatExchange(answer, heard.announcement, planning.markdown, published)
 
     async def judge(self, reaction: Reaction, text: str | None = None) -> None:
-        """Give feedback on the last answer, and wait until the platform shows it."""
+        """Give feedback on the last answer, and wait until the platform shows this feedback."""
         turn_id = self._last_turn()
         await self.client.submit_feedback(self.id, turn_id, reaction, text=text, user_id=self.user_id)
         await self._shown(turn_id, lambda own: (own["reaction"], own["text"]) == (reaction, text))
 
     async def react(self, emoji: str) -> None:
-        """Add an emoji to the last answer. Raises ValueError if it is not an emoji or the platform rejects it."""
+        """Add an emoji to the last answer. Raises ValueError if it is not an emoji, or if the platform rejects it."""
         if not is_emoji(normalise(emoji)):
             raise ValueError("it is not an emoji; type one, or its name, such as :heart:")
         message_id = self._answer_id(self._last_turn())
@@ -116,7 +120,7 @@ class Conversation:
         await self._shown(self._last_turn(), lambda own: own["emoji"] is not None)
 
     async def clear(self) -> None:
-        """Withdraw all feedback on the last answer, emoji included."""
+        """Retract all feedback on the last answer, including emojis."""
         turn_id = self._last_turn()
         gone = [
             events.reaction(self.channel, self._answer_id(turn_id), emoji, user_id=self.user_id, action="removed")
@@ -133,7 +137,10 @@ class Conversation:
         await self.client.end_session(self.id, label, user_id=self.user_id, memory_mode=self.memory_mode, source=source)
 
     async def refresh(self) -> str | None:
-        """Merge feedback received since the last call into the timeline, and return its announcement."""
+        """Merge feedback received since the last call into the timeline.
+
+        Returns its announcement, or None without feedback.
+        """
         heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=self.planning_seconds)
         self.timeline = heard.timeline
         return heard.announcement
@@ -141,7 +148,8 @@ class Conversation:
     async def _shown(self, turn_id: str, holds: Callable[[Mapping[str, Any]], bool]) -> None:
         """Wait until the platform shows the feedback, so that the next answer can consider it.
 
-        Gives up after `planning_seconds`."""
+        Gives up after `planning_seconds`.
+        """
         with suppress(TimeoutError, AgentFeedbackError):
             async with asyncio.timeout(self.planning_seconds):
                 while not holds(await self.client.own_feedback(self.id, turn_id, user_id=self.user_id)):
@@ -177,7 +185,7 @@ class Conversation:
         return not taken["refused"]
 
     def _in_hand(self, turn_id: str, question: str, answer: Answer) -> PreviousAnswer:
-        """Return the last answer in the form in which the next request for advice sends it."""
+        """Return the answer in the format of a request for advice."""
         return {
             "message_id": self._answer_id(turn_id),
             "turn_id": turn_id,

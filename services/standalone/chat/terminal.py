@@ -24,12 +24,12 @@ YOU = "you> "
 
 class Typed(Protocol):
     async def line(self, question: str) -> str:
-        """Return the next line. Raises KeyboardInterrupt on Ctrl-C, EOFError at the end of the input."""
+        """Return the next line. Raises KeyboardInterrupt on Ctrl-C, and EOFError at the end of input."""
         ...
 
 
 class Keyboard:
-    """Terminal with history, line editing and command completion. Ctrl-C clears a line that is not empty."""
+    """Terminal with history, line editing and command completion. Ctrl-C clears a non-empty line."""
 
     def __init__(self) -> None:
         keys = KeyBindings()
@@ -56,7 +56,7 @@ class Pipe:
 
 
 class TerminalScreen:
-    """Terminal output. Escapes text from other people so that it cannot control the terminal."""
+    """Terminal output. Other people's text is escaped, so it cannot control the terminal."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

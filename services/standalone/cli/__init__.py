@@ -1,4 +1,5 @@
-"""The command line: one module for each command.
+"""The command line, with one module per command.
 
-A command imports its work when it runs, after it has checked its options: help and usage errors load no server library.
+A command imports its implementation only after it has checked its options. Help and usage errors therefore load no
+server library.
 """

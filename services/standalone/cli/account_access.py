@@ -1,4 +1,4 @@
-"""Shared parts of the commands on accounts and keys."""
+"""Shared code of the commands for accounts and keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Database = Annotated[
 
 
 def accessed(work: Callable[[AccessTables], Awaitable[Any]], database: str | None, state: Path) -> Any:
-    """Return the result of `work`. If it is refused, exit with code 1."""
+    """Return the result of `work`. If the request is refused, print the reason and exit with code 1."""
     from standalone.operations.users import open_access
 
     own = str(running(state)["database"]) if database is None and (state / "run.json").exists() else None

@@ -1,4 +1,4 @@
-"""The command line. Exit codes: 0 done, 1 the work failed, 2 usage error, 3 it could not start."""
+"""The command line. Exit codes: 0 success, 1 the work failed, 2 usage error, 3 the start failed."""
 
 from __future__ import annotations
 

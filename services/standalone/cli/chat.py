@@ -1,4 +1,4 @@
-"""The command `chat`: a terminal conversation that is published to a running platform."""
+"""The command `chat`, a conversation at the terminal that is published to a running platform."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from standalone.terminal import State, run, sentence
 
 
 class MemoryModeName(StrEnum):
-    """Memory mode of a session: where its data may be stored."""
+    """Memory mode of a session, which determines where its data may be stored."""
 
     local = "local"
     synced = "synced"
@@ -112,7 +112,7 @@ async def _chat(
 
 
 def _account() -> str:
-    """Return the account's name, or `me` if it has none, as in a container that runs under a numeric user id."""
+    """Return the account's name; `me` if it has none, as in a container with a numeric user id."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -1,4 +1,4 @@
-"""Parts that the commands about the detector share: the choice of its encoder, and the print of its errors."""
+"""Shared code of the detector commands: choice of the encoder, and output of errors."""
 
 from __future__ import annotations
 

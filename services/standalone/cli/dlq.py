@@ -19,9 +19,9 @@ from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, Running, State, harmless, instant, print_json, run, say, show
 
 SHOWN = 50
-"""Number of letters in a list, the newest ones."""
+"""Maximum number of dead letters in a list; the newest are shown."""
 UNFOLDED = 1_000
-"""Table width in columns if the output is not a terminal: a dead letter stays on one line."""
+"""Table width in columns if the output is not a terminal, so that each dead letter stays on one line."""
 MEANINGS = {**REASONS, **BRIDGE_REASONS}
 """Meaning and remedy of each reason."""
 Reason = Annotated[str | None, typer.Option(help="Only this reason, such as invalid_json.")]
@@ -53,7 +53,7 @@ def list_letters(
     wanted = Filter(reason, topic, instant(since), instant(until))
 
     async def read() -> list[tuple[int, tuple[str, int, int], dict[str, Any]]]:
-        """Drop the contents while reading: they may exceed the memory."""
+        """Read the dead letters. Contents are dropped at once, because they may exceed the memory."""
         bootstrap = target_of(broker, state).bootstrap
         return [(letter.written_at, letter.place, facts_of(letter)) async for letter in letters(bootstrap, wanted)]
 
@@ -71,7 +71,7 @@ def list_letters(
 
 
 def letters_table(found: Sequence[dict[str, Any]]) -> Table:
-    """Return a table of the newest letters. Names never wrap, because `dlq show` takes a name."""
+    """Return a table of the newest dead letters. Their names never wrap, so that they can be copied to `dlq show`."""
     count = f"{len(found):,} dead letter{'' if len(found) == 1 else 's'}"
     table = Table(title=count, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for name in ("letter", "written", "reason"):

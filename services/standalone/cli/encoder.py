@@ -1,4 +1,4 @@
-"""The command that downloads the sentence encoder."""
+"""The command `encoder`, which downloads the sentence encoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that erases a person's data and waits for the services to confirm."""
+"""The command `erase`, which erases a person's data and waits for the services' confirmations."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def erase(
 
 
 def _followed(http: httpx.Client, path: str, request: str, wait: float) -> dict[str, Any]:
-    """Return the request's status once all services have confirmed, or after `wait` seconds."""
+    """Return the request's status once all services have confirmed, or the last status after `wait` seconds."""
     until = time.monotonic() + wait
     while True:
         progress = _asked(http, "GET", path, missing_is_fine=True)

@@ -1,4 +1,4 @@
-"""The command that measures the detector on rows."""
+"""The command `evaluate`, which measures the detector on rows."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _draw(report: dict[str, Any], path: Path) -> None:
 
 
 def _print_scores(console: Console, report: dict[str, Any]) -> None:
-    """Print every number of the report, nested ones indented."""
+    """Print every number of the report. Nested numbers are indented."""
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column()
     table.add_column(justify="right")

@@ -1,4 +1,4 @@
-"""Check of a command's files of chat events."""
+"""Validation of the chat-event files passed to a command."""
 
 from __future__ import annotations
 

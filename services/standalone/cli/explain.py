@@ -1,4 +1,4 @@
-"""The command that explains a verdict, or the detector's rules."""
+"""The command `explain`, which explains a verdict or the detector's rules."""
 
 from __future__ import annotations
 

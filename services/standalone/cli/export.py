@@ -1,4 +1,4 @@
-"""The command that writes a running service's training examples to a file, with a manifest next to it."""
+"""The command `export`, which writes a service's training examples and a manifest to files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """Formats of an export."""
+    """Formats of exports."""
 
     kto = "kto"
     dpo = "dpo"
@@ -115,7 +115,10 @@ def export(
 
 
 def _downloaded(http: httpx.Client, path: str, query: dict[str, Any], out: Path, *, quiet: bool) -> dict[str, Any]:
-    """Stream the response into `out`, whole or not at all. Returns its size in bytes, digest and number of examples."""
+    """Download the response to `out`, completely or not at all.
+
+    Returns its size in bytes, digest and number of examples.
+    """
     import httpx
 
     digest, size, lines = hashlib.sha256(), 0, 0
@@ -152,7 +155,7 @@ def _downloaded(http: httpx.Client, path: str, query: dict[str, Any], out: Path,
 
 @contextmanager
 def _written(out: Path) -> Iterator[BinaryIO]:
-    """Yield a file that replaces `out` if the block succeeds."""
+    """Yield a temporary file. It replaces `out` if the block succeeds."""
     part = out.with_name(f"{out.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:

@@ -1,4 +1,4 @@
-"""The command that imports judgements from a file of another tool."""
+"""The command `import`, which imports judgements from another tool's file."""
 
 from __future__ import annotations
 
@@ -110,13 +110,13 @@ def import_feedback(
 
 
 def facts_of(progress: ImportProgress) -> dict[str, Any]:
-    """Return the result of an import as JSON; `rejected` has the first rows."""
+    """Return the result of an import for `--json`. `rejected` has the first rejected rows."""
     rejected = [{"line": line, "reason": reason} for line, reason in progress.rejected]
     return {**asdict(progress), "rejected": rejected}
 
 
 def _file(path: Path | None) -> MappingFile:
-    """Return the contents of a mapping file. Raises typer.BadParameter."""
+    """Read a mapping file; without a path, return an empty mapping. Raises typer.BadParameter."""
     from servicekit.errors import StartError
     from servicekit.settings import read_toml
     from standalone.data_import.mapping_file import MappingFile
@@ -139,7 +139,7 @@ def _mapping(
     person: str | None,
     time_zone: str | None,
 ) -> ImportMapping:
-    """Return the mapping that file and options describe. Raises MappingInvalid."""
+    """Build the mapping from the file and the options. Raises MappingInvalid."""
     from standalone.data_import.mapping import ImportMapping
     from standalone.data_import.verdicts import MappingInvalid, verdicts_of
 
@@ -172,7 +172,7 @@ def _pair(text: str, option: str, *, last: bool = False) -> tuple[str, str]:
 
 
 def _check_columns(mapping: ImportMapping, file: Path, delimiter: str) -> None:
-    """Raise MappingInvalid if a CSV file lacks a column that the user has named."""
+    """Raise MappingInvalid if the header of a CSV file lacks a column named by the user."""
     from standalone.data_import.rows import header_of
     from standalone.data_import.verdicts import MappingInvalid
 

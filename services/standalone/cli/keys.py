@@ -1,4 +1,4 @@
-"""The commands that manage keys of programs."""
+"""The commands `keys`, which manage programs' keys."""
 
 from __future__ import annotations
 

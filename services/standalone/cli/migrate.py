@@ -1,4 +1,4 @@
-"""The command that migrates the schemas of all services before they start."""
+"""The command `migrate`, which migrates the schemas of all services before they start."""
 
 from __future__ import annotations
 

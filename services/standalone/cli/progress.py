@@ -1,4 +1,4 @@
-"""Progress bar of commands."""
+"""Progress bar for commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 @contextmanager
 def progress_bar(what: str, total: int | None, hidden: bool) -> Iterator[Callable[[int], None]]:
-    """Show a command's progress. Yields a function that adds to the amount done; `total` is None if unknown."""
+    """Show a progress bar. Yields a function that advances it. `total` is None if unknown."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -1,4 +1,4 @@
-"""The command that deletes, or counts, rows older than their retention."""
+"""The command `purge`, which deletes (or only counts) rows past their retention period."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that rebuilds the reporting service's tables."""
+"""The command `rebuild`, which rebuilds the reporting service's tables."""
 
 from __future__ import annotations
 

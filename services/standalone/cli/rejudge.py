@@ -1,4 +1,4 @@
-"""The command that judges stored messages again."""
+"""The command `rejudge`, which judges stored messages again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from standalone.operations.rejudge import Rejudged
 
 QUOTED = 160
-"""Maximum length of a shown message, in characters."""
+"""Maximum length of a printed message, in characters."""
 _KINDS = ("unchanged", "withdrawn", "added", "reversed", "moved")
 
 
@@ -92,7 +92,7 @@ def rejudge(
 
 
 def facts_of(done: Rejudged) -> dict[str, Any]:
-    """Return the result without people's texts."""
+    """Return the result for `--json`, without people's texts."""
     from contracts.instants import format_instant
 
     return {
@@ -125,7 +125,7 @@ def _print(done: Rejudged) -> None:
 
 
 def _examples(found: Differences, *, with_text: bool) -> Table:
-    """Return changed messages by id and labels; their texts only on a terminal, as in `explain`."""
+    """Return a table of changed messages, with ids and labels. Texts are included only if the output is a terminal."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("difference", "before", "after", "project", "conversation", "message"):
         table.add_column(name, overflow="fold")

@@ -1,4 +1,4 @@
-"""The command that publishes files of chat events."""
+"""The command `replay`, which publishes files of chat events."""
 
 from __future__ import annotations
 

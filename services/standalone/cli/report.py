@@ -1,4 +1,4 @@
-"""The command that summarises all feedback of a run."""
+"""The command `report`, which summarises all feedback of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that announces the whole feedback store again."""
+"""The command `republish`, which announces all stored feedback again."""
 
 from __future__ import annotations
 

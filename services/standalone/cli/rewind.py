@@ -1,4 +1,4 @@
-"""The command that resets consumer groups to an earlier time."""
+"""The command `rewind`, which resets consumer groups to an earlier time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that runs one service."""
+"""The command `run`, which runs a single service."""
 
 from __future__ import annotations
 

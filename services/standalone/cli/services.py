@@ -1,4 +1,4 @@
-"""The command that prints the services' pages."""
+"""The command `services`, which prints the services' definitions."""
 
 from __future__ import annotations
 

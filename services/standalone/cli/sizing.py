@@ -1,4 +1,4 @@
-"""The command that calculates the size of an installation."""
+"""The command `sizing`, which calculates the size of an installation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that writes everything that is stored about a person to a file."""
+"""The command `subject-access`, which writes all stored data about a person to a file."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def subject_access(
 
 
 def _counts(archive: dict[str, Any]) -> dict[str, int]:
-    """Return the number of rows by place, without empty ones."""
+    """Return the number of rows by storage location, without empty locations."""
     places = {**archive["tables"], "feedback store": archive["feedback_store"]}
     places |= {f"log: {topic}": rows for topic, rows in archive["log"].items()}
     places |= {"log: unreadable records": archive["unreadable_records"], "object store": archive["objects"]}

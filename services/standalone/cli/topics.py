@@ -1,4 +1,4 @@
-"""The command that lists, creates and checks the topics."""
+"""The command `topics`, which lists, creates and checks the topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that runs all services in one process."""
+"""The command `up`, which runs all services in one process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 class LogLevel(StrEnum):
-    """Levels of log lines."""
+    """Log levels."""
 
     debug = "debug"
     info = "info"

@@ -1,4 +1,4 @@
-"""The commands that manage accounts of operators."""
+"""The commands `users`, which manage operators' accounts."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def remove(name: Name, database: Database = None, state: State = DEFAULT_STATE) 
 
 
 def _base(url: str | None, state: Any) -> str:
-    """Return the URL of the pages. Raises typer.BadParameter if it is unknown."""
+    """Return the base URL of the pages. Raises typer.BadParameter if it is unknown or invalid."""
     if url is not None:
         if not url.startswith(("http://", "https://")):
             raise typer.BadParameter("--url is the address of the pages, for example https://feedback.example.org.")

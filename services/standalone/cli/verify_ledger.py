@@ -1,4 +1,4 @@
-"""The command that compares the ledger feedback.created with the store."""
+"""The command `verify-ledger`, which compares the ledger feedback.created with the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that shows the place of an event and its outcome in every service."""
+"""The command `where`, which shows an event's place in the log and its outcome in every service."""
 
 from __future__ import annotations
 

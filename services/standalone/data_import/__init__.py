@@ -1,1 +1,1 @@
-"""Import of judgements from files of other tools: rows, their mapping to events, and the position reached."""
+"""Import of judgements from other tools' files: rows, their mapping to events, and the import position."""

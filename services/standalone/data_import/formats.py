@@ -1,4 +1,4 @@
-"""Columns of other tools' export files, among them those that tell people's rows from others. Pure.
+"""Columns of other tools' export files, including those that show whether a person gave the score. Pure.
 
 Sources, looked up in November 2026:
 
@@ -20,11 +20,11 @@ from enum import StrEnum
 from typing import Final, Literal
 
 Giver = Literal["user", "reviewer", "machine"]
-"""The kind of author of a score."""
+"""Kind of a score's author."""
 
 
 class Fact(StrEnum):
-    """Facts of a row; a mapping names the columns of each."""
+    """Facts that a row can contain. A mapping assigns columns to them."""
 
     id = "id"
     conversation = "conversation"
@@ -46,9 +46,9 @@ class Fact(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImportFormat:
-    """Columns by fact, in the order in which they are tried, and the authors of rows by column and value.
+    """Columns by fact, in the order in which they are tried, and kinds of authors by column and value.
 
-    `is_utc`: times without an offset are UTC. `is_named`: a row's score has a name, of which an import takes one.
+    `is_utc`: times without an offset are in UTC. `is_named`: the scores have names, and an import selects one name.
     """
 
     columns: Mapping[Fact, tuple[str, ...]] = field(default_factory=dict)
@@ -118,4 +118,4 @@ FORMATS: Final[Mapping[str, ImportFormat]] = {
         is_named=True,
     ),
 }
-"""Formats by name; `mapped` has only the columns that the user names."""
+"""Formats by name. `mapped` has only the columns that the user assigns."""

@@ -1,4 +1,4 @@
-"""Mapping of a row of another tool to a judgement. Pure."""
+"""Mapping of another tool's rows to judgements. Pure."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from standalone.data_import.formats import Fact, Giver, ImportFormat
 from standalone.data_import.verdicts import MappingInvalid, VerdictRules
 
 Cells = Mapping[str, Any]
-"""Row by column: texts of a CSV file, or a JSON object."""
+"""Row, keyed by column: the texts of a CSV line, or a JSON object."""
 _REQUIRED: Final = (Fact.conversation, Fact.agent, Fact.time, Fact.verdict)
 _PROJECT: Final = TypeAdapter(tuple[Name, Name])
 _ORDER: Final[tuple[Giver, ...]] = ("machine", "reviewer", "user")
-"""Of the authors that several columns of a row name, the first one here counts."""
+"""Precedence of the kinds of authors, if several columns of a row name one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedRow:
-    """Row that is deliberately not imported. Rows skipped for the same cause have the same `reason`."""
+    """Row that is deliberately not imported. `reason` is the same for all rows skipped for the same cause."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedRow:
-    """Row that cannot be imported; `reason` has no content of the row."""
+    """Row that cannot be imported. `reason` does not contain the row's content."""
 
     reason: str
 
@@ -47,8 +47,8 @@ class RejectedRow:
 class ImportMapping:
     """Mapping of rows to judgements in one project.
 
-    `columns` take precedence over those of `format`; `constants` replace missing values. `name` selects the scores of
-    that name. `zone` is the time zone of times without an offset.
+    `columns` take precedence over the columns of `format`; `constants` replace missing values. `name` selects the
+    scores with that name. `zone` is the time zone of times without an offset.
     """
 
     tenant: str
@@ -61,7 +61,10 @@ class ImportMapping:
     zone: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise MappingInvalid if a fact that every judgement needs has neither a column nor a constant."""
+        """Validate the mapping.
+
+        Raises MappingInvalid, for example if a required fact has neither a column nor a constant.
+        """
         try:
             _PROJECT.validate_python((self.tenant, self.project))
         except ValidationError:
@@ -90,19 +93,19 @@ class ImportMapping:
 
     @cached_property
     def _local(self) -> ZoneInfo:
-        """The time zone of times without an offset."""
+        """Time zone of times without an offset."""
         return ZoneInfo(self.zone or "UTC")
 
     def names_of(self, column: Fact) -> tuple[str, ...]:
-        """Return the columns of a fact in the order in which they are tried."""
+        """Return a fact's columns, in the order in which they are tried."""
         own = self.columns.get(column)
         return (own,) if own is not None else self.format.columns.get(column, ())
 
     def event_of(self, row: Cells, now: int) -> FeedbackExplicitReceived | SkippedRow | RejectedRow:
-        """Return the judgement of a row, whose time is at most `now` (microseconds), or why it has none.
+        """Return a row's judgement, or the reason why it has none. Its time must not be after `now` (microseconds).
 
-        The same row always gives the same event, so that a repeated import changes nothing. Of several versions of a
-        row the last one counts, at the row's own time.
+        The same row always gives the same event, so a repeated import changes nothing. If a row has several versions,
+        the last version counts, at the row's own time.
         """
         if self.name is not None and self._text(row, Fact.name) != self.name:
             return SkippedRow("another score's name")
@@ -162,7 +165,7 @@ class ImportMapping:
         )
 
     def _giver(self, row: Cells) -> Giver | None:
-        """Return the author of a row; None if its columns name none, or an unknown one."""
+        """Return the kind of a row's author; None if its columns contain none, or an unknown one."""
         if not self.format.givers:
             return "reviewer" if self._text(row, Fact.reviewer) and not self._text(row, Fact.person) else "user"
         named = {column: text for column in self.format.givers if (text := text_at(row, column)) is not None}
@@ -173,7 +176,7 @@ class ImportMapping:
         return bool(self.names_of(column)) or column in self.constants
 
     def _text(self, row: Cells, column: Fact) -> str | None:
-        """Return the first text in the columns of `fact`, otherwise the constant of the fact."""
+        """Return the first text in the fact's columns, otherwise the fact's constant, otherwise None."""
         found = (text for name in self.names_of(column) if (text := text_at(row, name)) is not None)
         return next(found, None) or self.constants.get(column)
 
@@ -184,7 +187,7 @@ class ImportMapping:
         return text
 
     def _time(self, text: str) -> int:
-        """Return a time in microseconds. Raises ValueError."""
+        """Parse a time to microseconds. Raises ValueError."""
         try:
             return parse_loose_instant(text)
         except ValueError:
@@ -198,9 +201,9 @@ class ImportMapping:
 
 
 def text_at(row: Cells, name: str) -> str | None:
-    """Return the value of a column as text; None if it is missing, blank, or a list or an object.
+    """Return a column's value as text; None if it is missing, blank, a list or an object.
 
-    A name that is not a column itself is a path into nested objects, such as `feedback_source.type`.
+    A name that is not a column is a path into nested objects, such as `feedback_source.type`.
     """
     value: Any = row.get(name)
     if name not in row:

@@ -1,4 +1,4 @@
-"""The file of an import's mapping, for an import that is repeated."""
+"""Mapping file, for an import that is run repeatedly."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from standalone.data_import.formats import Fact
 
 
 class MappingFile(BaseModel):
-    """Contents of the TOML file of `import --map`. Options of the command line take precedence."""
+    """Contents of the TOML file of `import --map`. Command-line options take precedence."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 

@@ -1,6 +1,6 @@
-"""Position that an import has reached, in a file next to the imported one, from which a killed import continues.
+"""Position of an import, stored in a file next to the imported one. A killed import continues from it.
 
-Losing the file is harmless: rows that are imported again change nothing.
+Losing the file is harmless, because importing rows again changes nothing.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import Any, Self
 
 @dataclass
 class ImportProgress:
-    """Rows that an import has read, by outcome; `rejected` has the line and reason of the first ones.
+    """Rows that an import has read, by outcome. `rejected` has the lines and reasons of the first rejected rows.
 
-    `sent` are in the log, by verdict. `skipped` are left out on purpose, by reason.
+    `sent` counts rows written to the log, by verdict. `skipped` counts rows that are deliberately not imported, by
+    reason.
     """
 
     rows: int = 0
@@ -30,13 +31,13 @@ class ImportProgress:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Self:
-        """Return the progress with these facts. Raises TypeError, KeyError or ValueError."""
+        """Build the progress from stored facts. Raises TypeError, KeyError or ValueError."""
         rejected = [(int(line), str(reason)) for line, reason in facts["rejected"]]
         return cls(**{**facts, "rejected": rejected})
 
 
 class PositionFile:
-    """File with the progress of an import of `source` under the same `settings`."""
+    """File with the progress of an import of `source` with the given `settings`."""
 
     def __init__(self, source: Path, settings: str) -> None:
         self.path = source.with_name(f"{source.name}.position.json")
@@ -44,7 +45,7 @@ class PositionFile:
         self._key = sha256(f"{about.st_size} {about.st_mtime_ns} {settings}".encode()).hexdigest()
 
     def read(self) -> ImportProgress | None:
-        """Return the progress of an unfinished import; None if there is none, or file or settings have changed."""
+        """Return the progress of an unfinished import; None if there is none, or if file or settings have changed."""
         try:
             found = json.loads(self.path.read_text("utf-8"))
             return ImportProgress.of(found["progress"]) if found["import"] == self._key else None
@@ -52,7 +53,7 @@ class PositionFile:
             return None
 
     def write(self, progress: ImportProgress) -> None:
-        """Replace the file. An unwritable folder is ignored."""
+        """Replace the file. Errors are ignored, for example if the folder is not writable."""
         part = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
         try:
             part.write_text(json.dumps({"import": self._key, "progress": asdict(progress)}), "utf-8")

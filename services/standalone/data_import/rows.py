@@ -1,6 +1,6 @@
-"""Rows of CSV, JSON Lines and JSON files with their line numbers, read with bounded memory.
+"""Rows of CSV, JSON Lines and JSON files, with line numbers, read with bounded memory.
 
-After a broken row, reading continues at the next line.
+After an invalid row, reading continues at the next line.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _NO_TEXT: Final = RejectedRow("it is not UTF-8")
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """Row that begins in `line` (from 1): its cells, or why it has none. `read` counts the file's bytes read so far."""
+    """Row that starts at `line` (from 1), with its content or the reason for its rejection.
+
+    `read` is the number of the file's bytes read so far.
+    """
 
     line: int
     read: int
@@ -36,9 +39,9 @@ class FileRow:
 
 
 def rows_of(path: Path, delimiter: str = ",") -> Iterator[FileRow]:
-    """Yield the rows of a file by its suffix: .csv, .tsv, .jsonl, .ndjson, or .json with one array or with lines.
+    """Yield a file's rows. The suffix selects the format: .csv, .tsv, .jsonl, .ndjson, or .json with an array or lines.
 
-    Raises MappingInvalid for another suffix and for a CSV file without a header.
+    Raises MappingInvalid for any other suffix, and for a CSV file without a valid header.
     """
     read = _READERS.get(path.suffix.lower())
     if read is None:
@@ -49,13 +52,16 @@ def rows_of(path: Path, delimiter: str = ",") -> Iterator[FileRow]:
 
 
 def _after_mark(file: BinaryIO) -> None:
-    """Go to the start of the content, after a byte order mark."""
+    """Move the file position to the start of the content, after a byte order mark if there is one."""
     if file.read(len(BOM_UTF8)) != BOM_UTF8:
         file.seek(0)
 
 
 def header_of(path: Path, delimiter: str = ",") -> list[str] | None:
-    """Return the columns of a CSV file, or None for a JSON file. Raises MappingInvalid."""
+    """Return the column names of a CSV or TSV file; None for other files.
+
+    Raises MappingInvalid if the header is invalid.
+    """
     if _READERS.get(path.suffix.lower()) not in (_csv, _tsv):
         return None
     delimiter = "\t" if path.suffix.lower() == ".tsv" else delimiter
@@ -71,7 +77,7 @@ def header_of(path: Path, delimiter: str = ",") -> list[str] | None:
 
 
 class _Lines:
-    """Lines of a file, which can be read again from the second line of the row being read."""
+    """Lines of a file. After an invalid row, they can be read again from the row's second line."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -92,7 +98,10 @@ class _Lines:
         return line.decode("utf-8", "surrogateescape")
 
     def next_bytes(self) -> bytes:
-        """Return the next line with its end, cut after the limit. Raises StopIteration at the file's end."""
+        """Return the next line with its line break, truncated if it exceeds the limit.
+
+        Raises StopIteration at the end.
+        """
         line = self._again.popleft() if self._again else self._file.readline(RECORD_LIMIT + 1)
         if not line:
             raise StopIteration
@@ -103,12 +112,12 @@ class _Lines:
         return line
 
     def begin_row(self) -> int:
-        """Forget the lines of the previous row; return the number of the next line."""
+        """Forget the previous row's lines. Returns the number of the next line."""
         self._row, self._size = [], 0
         return self.number + 1
 
     def reread(self) -> None:
-        """Go back to the second line of the row that could not be read."""
+        """Return to the second line of the row that could not be parsed."""
         back = self._row[1:]
         self._again.extendleft(reversed(back))
         self.number -= len(back)
@@ -178,7 +187,7 @@ def _object(value: Any) -> Cells | RejectedRow:
 
 
 def _json_file(file: BinaryIO, delimiter: str) -> Iterator[FileRow]:
-    """Yield the elements of one array, or else of lines."""
+    """Yield the elements of an array, or of JSON Lines if the file does not start with an array."""
     start = file.tell()
     while (first := file.read(1)).isspace():
         pass
@@ -189,7 +198,7 @@ def _json_file(file: BinaryIO, delimiter: str) -> Iterator[FileRow]:
 
 
 def _json_array(file: BinaryIO) -> Iterator[FileRow]:
-    """Yield the elements after an array's `[`. Reading ends at an element that is not JSON: its end is unknown."""
+    """Yield the elements after an array's `[`. Reading stops at an invalid element, because its end is unknown."""
     line = 1 + _newlines_before(file)
     decoder, decode = json.JSONDecoder(), getincrementaldecoder("utf-8")("surrogateescape").decode
     text, at = "", 0
@@ -213,7 +222,7 @@ def _json_array(file: BinaryIO) -> Iterator[FileRow]:
 
 
 def _newlines_before(file: BinaryIO) -> int:
-    """Return the number of lines that end before the file's position."""
+    """Return the number of line breaks before the file's position."""
     done = file.tell()
     file.seek(0)
     return file.read(done).count(b"\n")

@@ -1,6 +1,6 @@
-"""Mapping of the values of a score to verdicts. Pure.
+"""Mapping of score values to verdicts. Pure.
 
-A value without a mapping has no verdict: a guessed reward would be worse than a missing one.
+A value without a rule has no verdict, because a guessed reward would be worse than a missing one.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _RANGE: Final = ".."
 
 
 class MappingInvalid(ValueError):
-    """The mapping of an import cannot be used; the text is a sentence for the user."""
+    """The mapping of an import is invalid. The message is a sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumberRule:
-    """Rule for numbers from `low` to `high`, both included."""
+    """Rule for numbers from `low` to `high`, both inclusive."""
 
     low: float
     high: float
@@ -34,18 +34,18 @@ class NumberRule:
 
 @dataclass(frozen=True, slots=True)
 class VerdictRules:
-    """Rules for numbers, and verdicts of texts by their case-folded value.
+    """Rules for numbers, and verdicts by case-folded text.
 
-    The texts `ok`, `not_ok` and `neutral` mean themselves unless a rule says otherwise.
+    The texts `ok`, `not_ok` and `neutral` mean themselves unless a rule differs.
     """
 
     numbers: Sequence[NumberRule] = ()
     texts: tuple[tuple[str, Verdict], ...] = ()
 
     def of(self, values: Iterable[str]) -> Verdict | None:
-        """Return the verdict of a score from its forms, such as a label and a number.
+        """Return a score's verdict from its representations, such as a label and a number.
 
-        Returns None if no form has a rule, or if two forms have different verdicts.
+        Return None if no representation has a rule, or if two of them have different verdicts.
         """
         found = {verdict for value in values if (verdict := self._of(value)) is not None}
         return found.pop() if len(found) == 1 else None
@@ -60,7 +60,7 @@ class VerdictRules:
 
 
 def number_of(text: str) -> float | None:
-    """Return the finite number that `text` is, or None."""
+    """Return `text` as a finite number, or None if it is not one."""
     try:
         number = float(text)
     except ValueError:
@@ -69,9 +69,9 @@ def number_of(text: str) -> float | None:
 
 
 def verdicts_of(rules: Iterable[tuple[str, str]]) -> VerdictRules:
-    """Return the rules of (value, verdict) pairs; a value is a text, a number, or a range of numbers `1..2`.
+    """Build the rules from (value, verdict) pairs. A value is a text, a number, or a range of numbers such as `1..2`.
 
-    Raises MappingInvalid for an unknown verdict and for two rules that disagree about a value.
+    Raises MappingInvalid for an unknown verdict, and if two rules contradict each other.
     """
     numbers: list[NumberRule] = []
     texts: dict[str, Verdict] = {}

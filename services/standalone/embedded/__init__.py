@@ -1,4 +1,4 @@
-"""Servers that start and stop with this process: a Kafka in memory, a Kafka on disk, a PostgreSQL on disk.
+"""Servers that start and stop with this process: an in-memory Kafka, a Kafka on disk, and a PostgreSQL on disk.
 
-Import the module you need: each has an optional dependency of its own.
+Import only the module that you need, because each has its own optional dependency.
 """

@@ -1,4 +1,4 @@
-"""Backpressure for a log that silently drops its oldest records: limits what is written but not yet consumed.
+"""Backpressure for a log that silently drops its oldest records. It limits the written but unconsumed bytes.
 
 The in-process log keeps about 5 MiB and 100,000 record batches per partition. A writer therefore waits until the
 slowest group has committed enough. Topics that no group of this process reads (dead letters, sessions) have no
@@ -18,13 +18,13 @@ from servicekit.errors import LogUnavailable
 from servicekit.logging import logger
 
 INSIDE_BYTES = 3 * 1024 * 1024
-"""Limit of unconsumed bytes per partition for writes of the services' own process."""
+"""Maximum unconsumed bytes per partition, for writes by the services' own process."""
 OUTSIDE_BYTES = 1024 * 1024
-"""Limit of unconsumed bytes per partition for writes of another process: both together stay within 4 MiB."""
+"""Maximum unconsumed bytes per partition, for writes by another process. Both limits together are 4 MiB."""
 MOST_BATCHES = 50_000
-"""Limit of unconsumed record batches per partition."""
+"""Maximum number of unconsumed record batches per partition."""
 PIECE_BYTES = 256 * 1024
-"""Bytes of one partition that are written, and counted as consumed, as one record batch."""
+"""Maximum size of a piece in bytes. A piece is written to one partition, and consumed, as one record batch."""
 KEPT_BYTES = 5 * 1024 * 1024
 
 LogPartition = tuple[str, int]
@@ -35,7 +35,7 @@ log = logger("backpressure")
 
 @dataclass(slots=True)
 class _Account:
-    """One partition: unconsumed pieces as (next offset, bytes), their total bytes, and bytes being written."""
+    """Counts of a partition: unconsumed pieces as (next offset, bytes), their total bytes, and bytes being written."""
 
     pieces: deque[tuple[int, int]] = field(default_factory=deque)
     standing: int = 0
@@ -48,7 +48,7 @@ class _Account:
 
 
 class Backpressure:
-    """Unconsumed bytes of every partition, and the limit on them. The count is an upper bound."""
+    """Unconsumed bytes of all partitions, and their limit. The counts are upper bounds."""
 
     def __init__(self, limit: int = INSIDE_BYTES) -> None:
         self._limit = limit
@@ -60,7 +60,7 @@ class Backpressure:
         self._stopped = False
 
     def follow(self, groups: Collection[Consumer]) -> None:
-        """Set the consumer groups, before any write. Each group must commit everything it receives."""
+        """Set the consumer groups, before any write. Each group must commit every record that it receives."""
         self._groups = frozenset(groups)
 
     @property
@@ -68,14 +68,14 @@ class Backpressure:
         return self._groups
 
     def readers(self, topic: str) -> frozenset[Consumer]:
-        """Return the followed groups that read `topic`."""
+        """Return the followed groups that consume `topic`."""
         known = BY_NAME.get(topic)
         return self._groups.intersection(known.consumers) if known else frozenset()
 
     def room(self, size: int) -> bool:
-        """Return True if `size` bytes fit into every partition. False after `close`.
+        """Return True if every partition has room for `size` bytes. False after `close`.
 
-        A larger size than half the limit counts as half: it is spread over partitions, or written in pieces.
+        A size above half the limit counts as half the limit, because it is spread over partitions or written in pieces.
         """
         return not self._closed and self.fullest + min(size, self._limit // 2) <= self._limit
 
@@ -85,23 +85,23 @@ class Backpressure:
         return max((account.unconsumed for account in self._accounts.values()), default=0)
 
     def admits(self, partition: LogPartition, size: int) -> bool:
-        """Return True if `partition` accepts `size` more bytes. An empty partition accepts a record of any size."""
+        """Return True if `partition` accepts `size` more bytes. An empty partition accepts any size."""
         account = self._accounts[partition]
         if not account.unconsumed:
             return True
         return account.unconsumed + size <= self._limit and len(account.pieces) < MOST_BATCHES
 
     def expect(self, partition: LogPartition, size: int) -> None:
-        """Count bytes that are about to be written."""
+        """Count bytes that will be written next."""
         self._accounts[partition].coming += size
 
     def abandon(self, partition: LogPartition, size: int) -> None:
-        """Undo `expect`: the write was not acknowledged."""
+        """Undo `expect`, because the write was not acknowledged."""
         self._accounts[partition].coming -= size
         self._move()
 
     def wrote(self, partition: LogPartition, size: int, next_offset: int) -> None:
-        """Turn `size` expected bytes into written ones. `next_offset` is the offset after the last of them."""
+        """Convert `size` expected bytes to written ones. `next_offset` is the offset after the last of them."""
         account = self._accounts[partition]
         account.coming -= size
         account.standing += size
@@ -109,7 +109,7 @@ class Backpressure:
         self._settle(partition, account)
 
     def wrote_unread(self, partition: LogPartition, size: int) -> None:
-        """Count bytes of a topic without followed readers. Warns once when the log starts to drop them."""
+        """Count bytes written to a topic without followed groups. Warns once when the log starts to drop records."""
         before = self._unread[partition]
         self._unread[partition] = before + size
         if before <= KEPT_BYTES < before + size:
@@ -124,18 +124,18 @@ class Backpressure:
         self._move()
 
     async def moved(self) -> None:
-        """Wait until something is consumed or abandoned. Raises LogUnavailable once stopped."""
+        """Wait until bytes are consumed or abandoned. Raises LogUnavailable once stopped."""
         if self._stopped:
             raise LogUnavailable("it is full and its readers have stopped")
         moved = self._moved
         await moved.wait()
 
     def close(self) -> None:
-        """Make `room` return False, so that no new work starts. Accepted work may still be written."""
+        """Make `room` return False, so that no new work starts. Work that was already accepted may still be written."""
         self._closed = True
 
     def stop(self) -> None:
-        """Wake every waiting writer; each fails with LogUnavailable, since nothing reads any more."""
+        """Wake all waiting writers. They fail with LogUnavailable, since nothing consumes any more."""
         self._closed = self._stopped = True
         self._move()
 

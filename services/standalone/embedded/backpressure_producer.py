@@ -1,4 +1,4 @@
-"""A producer for the in-process log that writes in pieces, as the readers free space."""
+"""Producer for the in-process log, which writes in pieces as the consumers free space."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from standalone.embedded.backpressure import PIECE_BYTES, Backpressure, LogParti
 
 
 class BackpressureProducer:
-    """Producer that writes a piece once its partition has room. Keeps the order within each partition."""
+    """Producer that writes each piece once its partition has room. It keeps the order within each partition."""
 
     def __init__(self, producer: Producer, backpressure: Backpressure) -> None:
         self._producer = producer
         self._backpressure = backpressure
 
     async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
-        """See `Producer.send`. Also raises LogUnavailable if the readers stop before there is room."""
+        """See `Producer.send`. Also raises LogUnavailable if the consumers stop before there is room."""
         if any(message.size > MESSAGE_LIMIT for message in messages):
             raise MessageSizeTooLargeError("a record exceeds the topic's size limit")
         waiting = list(enumerate(map(_placed, messages)))
@@ -82,7 +82,7 @@ class BackpressureProducer:
 
 
 def _placed(message: Message) -> Message:
-    """Return the message with its partition from the topic table, which also defines the in-process log's topics."""
+    """Return the message with its partition, computed from the topic table."""
     if message.partition is not None:
         return message
     topic = BY_NAME.get(message.topic)

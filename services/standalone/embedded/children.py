@@ -1,4 +1,4 @@
-"""Child processes that end when this process ends: start, end, and the reason for a failure from their logs."""
+"""Child processes that end when this process ends: starting them, ending them, and finding errors in their logs."""
 
 import asyncio
 import ctypes
@@ -21,12 +21,12 @@ _DISK_FULL: Final = (os.strerror(errno.ENOSPC), "Check free disk space")
 
 
 def say_nothing(_line: str) -> None:
-    """Ignore the line. Default of `say`."""
+    """Ignore the line. This is the default for `say`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """System user that runs a child process, because the child must not run as root."""
+    """System user that runs a child process which must not run as root."""
 
     name: str
     uid: int
@@ -83,7 +83,7 @@ def _die_with(parent: int, death_signal: signal.Signals) -> Callable[[], None] |
 
 
 async def ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Wait at most `seconds` for a child to end. Return True if it ended."""
+    """Wait at most `seconds` for a child to end. Return True if it has ended."""
     deadline = time.monotonic() + seconds
     while process.poll() is None:
         if time.monotonic() >= deadline:
@@ -93,7 +93,7 @@ async def ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
 
 
 async def end(process: subprocess.Popen[bytes], steps: Sequence[tuple[signal.Signals, float]]) -> None:
-    """End a child: send each signal in turn, and wait up to its seconds, until the child has ended."""
+    """End a child. Each signal is sent in turn, followed by a wait of up to its seconds, until the child has ended."""
     for next_signal, seconds in steps:
         if process.poll() is not None:
             return
@@ -103,9 +103,9 @@ async def end(process: subprocess.Popen[bytes], steps: Sequence[tuple[signal.Sig
 
 
 def last_complaint(log: Path, complaint: re.Pattern[str]) -> str:
-    """Return the first group of the last match of `complaint` in a log, or the log's last line if none matches.
+    """Return the first group of the last match of `complaint` in a log; the log's last line if nothing matches.
 
-    A full disk takes precedence, in the system's words: other errors follow from it.
+    A full disk takes precedence, in the system's words, because it causes other errors.
     """
     text = log.read_text(errors="replace")
     if any(mark in text for mark in _DISK_FULL):

@@ -1,4 +1,4 @@
-"""A lock file that one process can hold at a time. The kernel releases it when that process dies."""
+"""Lock file that one process can hold at a time. The kernel releases the lock when that process dies."""
 
 import fcntl
 import os
@@ -7,14 +7,14 @@ from typing import IO
 
 
 class FileLock:
-    """Lock on one file. The file's text is the process id of the holder."""
+    """Lock on a file. The file contains the process id of the holder."""
 
     def __init__(self, file: Path) -> None:
         self._path = file
         self._file: IO[bytes] | None = None
 
     def take(self) -> bool:
-        """Take the lock. Return True if this object holds it now, False if another one does.
+        """Acquire the lock. Return True if this object now holds it, False if another object does.
 
         Raises:
             OSError: the file cannot be created.
@@ -46,5 +46,5 @@ class FileLock:
 
 
 def lock_beside(directory: Path) -> FileLock:
-    """Return the lock for another program's directory: a file next to it, not in it."""
+    """Return the lock for another program's directory. Its file is next to the directory, not in it."""
     return FileLock(directory.with_name(f"{directory.name}.lock"))

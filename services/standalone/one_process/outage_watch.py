@@ -1,4 +1,4 @@
-"""Detection of a lost broker or database in a batch run or at start. Without it the services would wait forever."""
+"""Detection of a lost broker or database, at start-up and in a batch run. Without it, services would wait forever."""
 
 from __future__ import annotations
 
@@ -20,24 +20,27 @@ from standalone.errors import DependencyLost
 
 T = TypeVar("T")
 PROBE_SECONDS: Final = 2.0
-"""Interval between two probes, and the timeout of one probe."""
+"""Interval between two probes, and timeout of a probe, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """A server that a run needs. `answers` returns False, within PROBE_SECONDS, if the server does not answer."""
+    """Server that a run needs.
+
+    `answers` returns within PROBE_SECONDS, and returns False if the server does not respond.
+    """
 
     name: str
     answers: Callable[[], Awaitable[bool]]
 
 
 def broker_at(bootstrap: Bootstrap) -> Dependency:
-    """Return the broker at `bootstrap`."""
+    """Return the dependency on the broker at `bootstrap`."""
     return Dependency(f"broker at {bootstrap}", partial(_broker_answers, bootstrap))
 
 
 def database_at(url: str) -> Dependency:
-    """Return the database at `url`."""
+    """Return the dependency on the database at `url`."""
     return Dependency(f"database at {shown(url)}", partial(_database_answers, url))
 
 
@@ -46,8 +49,8 @@ async def while_answered(
 ) -> T:
     """Return the result of `work`.
 
-    Raises DependencyLost if one of `needed` stops answering for `seconds` before `work` ends. `effect` ends its
-    sentence.
+    Raises DependencyLost if one of `needed` does not respond for `seconds` before `work` ends. `effect` is the end of
+    the error's sentence.
     """
     task = asyncio.create_task(work)
     watches = [asyncio.create_task(_watched(one, seconds, effect)) for one in needed]
@@ -64,7 +67,7 @@ async def while_answered(
 
 
 async def _watched(dependency: Dependency, seconds: float, effect: str) -> Never:
-    """Probe until cancelled. Raises DependencyLost once the dependency has not answered for `seconds`."""
+    """Probe a dependency until cancelled. Raises DependencyLost once it has not responded for `seconds`."""
     answered = time.monotonic()
     while True:
         if await dependency.answers():
@@ -75,7 +78,7 @@ async def _watched(dependency: Dependency, seconds: float, effect: str) -> Never
 
 
 async def _broker_answers(bootstrap: Bootstrap) -> bool:
-    """Return True if the broker answers a metadata request."""
+    """Return True if the broker responds to a metadata request."""
     admin = AIOKafkaAdminClient(**client_options(bootstrap), request_timeout_ms=int(PROBE_SECONDS * 1000))
     try:
         async with asyncio.timeout(PROBE_SECONDS):
@@ -88,7 +91,7 @@ async def _broker_answers(bootstrap: Bootstrap) -> bool:
 
 
 async def _database_answers(url: str) -> bool:
-    """Return True if the database accepts a connection, or refuses it for another reason than a start or stop."""
+    """Return True if the database accepts a connection, or rejects it for a reason other than starting or stopping."""
     try:
         connection = await asyncpg.connect(url, timeout=PROBE_SECONDS)
     except (asyncpg.OperatorInterventionError, asyncpg.PostgresConnectionError):

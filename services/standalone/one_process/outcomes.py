@@ -1,4 +1,4 @@
-"""Assigns an outcome to every replayed line, from the observed outcomes. Pure, except for writing the file."""
+"""Assignment of an outcome to every replayed line, from the observed outcomes. Pure, except for writing the file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from standalone.one_process.replay import RejectedLine, ReplayResult
 
 _INBOUND = frozenset(topic.name for topic in INBOUND_TOPICS)
 _NAMES = {"stored": "good", "unchanged": "duplicate", "ignored": "ignored", "parked": "parked"}
-"""Names in the file by kind of outcome."""
+"""Names of outcomes in the file, by the outcome's kind."""
 
 
 class Outcomes:
-    """Observer of the outcome stream: counts for the summary, and the last outcome of every chat record.
+    """Observer of outcomes. It counts them for the summary, and keeps the last outcome of every chat record.
 
-    For a message only the bridge's outcome counts. For a reply or reaction that the bridge forwarded, the feedback
+    For a message, only the bridge's outcome counts. For a reply or reaction forwarded by the bridge, the feedback
     service's outcome of the derived event counts.
     """
 
@@ -46,12 +46,12 @@ class Outcomes:
             _note(self._derived, observation.cause, outcome)
 
     def of(self, cause: str) -> Outcome | None:
-        """Return the last outcome of the chat record at the coordinates `cause`, or None if there is none."""
+        """Return the last outcome of the chat record at the coordinates `cause`; None if there is none."""
         bridge = self._bridge.get(cause)
         return self._derived.get(cause, bridge) if bridge is None or bridge.kind == "stored" else bridge
 
     def rows(self, account: ReplayResult) -> Iterator[dict[str, object]]:
-        """Yield one row per line, in the files' order. Its `fate` is good, duplicate, ignored, parked or bad."""
+        """Yield one row per line, in the order of the files. `fate` is good, duplicate, ignored, parked or bad."""
         rejected = {one.line: one for one in account.rejected}
         places = {line: cause for cause, line in account.places.items()}
         for line in account.seen:
@@ -69,7 +69,7 @@ class Outcomes:
 
 
 def _note(noted: dict[str, Outcome], cause: str, outcome: Outcome) -> None:
-    """Note an outcome, but keep the first one if a record is redelivered after a lost commit."""
+    """Store an outcome. If a record is redelivered after a lost commit, its first outcome is kept."""
     if not (outcome.kind == "unchanged" and cause in noted):
         noted[cause] = outcome
 

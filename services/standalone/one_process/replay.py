@@ -1,4 +1,4 @@
-"""Publishing of event files in batches, with the outcome of every line."""
+"""Publication of event files in batches, and the places of their lines in the log."""
 
 from __future__ import annotations
 
@@ -23,21 +23,24 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class RejectedLine:
-    """Line that no service accepts: `reason` as a sentence or a short name, `detail` with the field and its rule."""
+    """Line that no service accepts.
+
+    `reason` is a sentence or a short name, `detail` the field and the violated rule.
+    """
 
     line: Line
     reason: str
     detail: str = ""
 
     def row(self) -> dict[str, object]:
-        """Return the line's row in the file of `--outcomes` and in a summary."""
+        """Return the row for this line in a summary and in the file of `--outcomes`."""
         detail = {"detail": self.detail} if self.detail else {}
         return {"file": self.line.file, "line": self.line.number, "fate": "bad", "reason": self.reason, **detail}
 
 
 @dataclass
 class ReplayResult:
-    """Result of a replay. `places` maps the log coordinates of each published line to the line."""
+    """Result of a replay. `places` maps log coordinates to the line published there."""
 
     lines: int = 0
     events: int = 0
@@ -55,7 +58,7 @@ async def replay(
     check_models: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Publish the lines of `files` in order. `progress` gets the bytes read since its last call."""
+    """Publish the lines of `files` in order. `progress` receives the number of bytes read since its last call."""
     for file in files:
         batch: list[tuple[Line, Routed]] = []
         read = 0

@@ -37,10 +37,10 @@ PROGRAMS = (
 
 
 class Stack:
-    """The services of one process. They start and stop concurrently, after the intake producer.
+    """The services of one process. They start and stop concurrently; the intake producer starts before them.
 
-    `reporting` has settings of reporting for those that are not set. A stack starts once. `stop` also closes what a
-    failed start has opened.
+    `reporting` has defaults for unset settings of reporting. A stack can be started once. `stop` also closes the
+    resources of a failed start.
     """
 
     def __init__(
@@ -84,16 +84,19 @@ class Stack:
 
     @property
     def groups(self) -> list[Consumer]:
-        """The consumer groups of the services."""
+        """Consumer groups of all services."""
         return [sub.group for service in self.services.values() for sub in service.subscriptions]
 
     @property
     def authenticators(self) -> list[Authenticator]:
-        """Authenticators of tokens that the services issue."""
+        """Authenticators for tokens issued by the services."""
         return [one for service in self.services.values() for one in service.authenticators]
 
     async def drain(self, seconds: float) -> bool:
-        """Stop accepting work and wait at most `seconds` until all of it is processed. Return True if it is."""
+        """Stop accepting work, and wait at most `seconds` until all of it is processed.
+
+        Return True if it was processed in time.
+        """
         if self._backpressure is not None:
             self._backpressure.close()
         with contextlib.suppress(TimeoutError):
@@ -108,7 +111,7 @@ class Stack:
         await asyncio.gather(*(service.stop() for service in self._made))
 
     async def not_ready(self) -> str | None:
-        """Return the reason why the stack is not ready, or None."""
+        """Return the reason why the stack is not ready; None if it is ready."""
         if not self.services:
             return "the services are starting"
         for service in self.services.values():
@@ -123,14 +126,14 @@ class Stack:
 
     @property
     def produced(self) -> Counter[str]:
-        """Number of records written by this process, by topic."""
+        """Number of records that this process has written, by topic."""
         producers = [self.intake, *(service.batch_producer for service in self.services.values())]
         return sum((producer.produced for producer in producers), Counter[str]())
 
     async def quiet(self, progress: Callable[[int], None] = lambda _: None) -> None:
-        """Wait until every group has consumed everything written, twice in a row without a write in between.
+        """Wait until all groups have consumed all records, at two checks in a row without a write between them.
 
-        `progress` gets the number of records still to be consumed.
+        `progress` receives the number of unconsumed records.
         """
         before: Counter[str] | None = None
         while True:
@@ -158,7 +161,7 @@ class Stack:
         }
 
     async def where(self, tenant: str, project: str, id_: str, is_message: bool) -> list[dict[str, str]]:
-        """Return the steps of an event, or of all events about a message, see `EventTrace.steps`."""
+        """Return the steps of an event, or of all events about a message; see `EventTrace.steps`."""
 
         async def ask(part: str, parameters: Params) -> Mapping[str, Any]:
             given = {name: [value for key, value in parameters if key == name] for name, _ in parameters}
@@ -173,7 +176,7 @@ class Stack:
         return next(service.lookups[name] for service in self.services.values() if name in service.lookups)
 
     async def fact(self, name: str) -> Any:
-        """Return the service's fact `name`. Raises KeyError if no service reports it."""
+        """Return the fact `name` of the service that reports it. Raises KeyError if none does."""
         for service in self.services.values():
             if name in service.facts:
                 return await service.facts[name]()
@@ -181,7 +184,10 @@ class Stack:
 
 
 async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
-    """Run all concurrently and return their results. The first failure cancels the others and is raised unwrapped."""
+    """Run coroutines concurrently, and return their results.
+
+    The first failure cancels the others and is raised unwrapped.
+    """
     # A TaskGroup, or gather, would drop a cancellation if a task of theirs fails while it ends.
     tasks = [asyncio.create_task(one) for one in work]
     try:

@@ -1,4 +1,4 @@
-"""Start of a run's services through outages of the database or the broker: wait, say so, and begin again."""
+"""Start-up of a run's services. During outages of the database or the broker, it waits, tells the user, and retries."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from standalone.one_process.stack import Stack
 from standalone.waiting import once_answered
 
 SILENT_SECONDS: Final = 5.0
-"""Time after which a wait for readiness is explained to the user."""
+"""Time after which the user is told why the services are not ready, in seconds."""
 
 
 async def start_stack(make: Callable[[], Stack], say: Callable[[str], None]) -> Stack:
-    """Start a stack of `make` and return it once it is ready.
+    """Start a stack created by `make`, and return it once it is ready.
 
-    If the database or the broker fails meanwhile, starts another stack, without limit. Raises any other error.
+    If the database or the broker fails meanwhile, another stack is started, without limit. Other errors are raised.
     """
 
     async def attempt() -> Stack:
@@ -44,7 +44,7 @@ async def _ready(stack: Stack, say: Callable[[str], None]) -> None:
 
 
 def each_once(say: Callable[[str], None]) -> Callable[[str], None]:
-    """Return `say` without repeated lines, because several services wait for the same database."""
+    """Wrap `say` so that each line is printed only once, because several services wait for the same database."""
     said: set[str] = set()
 
     def tell(message: str) -> None:

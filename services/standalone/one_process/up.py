@@ -72,15 +72,15 @@ class Options:
 
     @property
     def patience(self) -> float | None:
-        """Start-up timeout for an external broker or database, in seconds; None (no limit) if the run serves."""
+        """Time limit for an external broker or database to respond, in seconds; None (no limit) if the run serves."""
         return ANSWER_SECONDS if self.exit else None
 
 
 async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | None:
-    """Run until all input is processed (`exit`) or a signal arrives; return the summary of the replay.
+    """Run until all input is processed (`exit`) or a signal arrives. Return the summary of the replay.
 
-    Returns None if a signal arrived before all input was processed. A Ctrl-C during the shutdown ends the process at
-    once, since the shutdown may wait for something that never answers.
+    Return None if a signal arrived before all input was processed. Ctrl-C during the shutdown ends the process at
+    once, since the shutdown may wait for a server that never responds.
     """
     began = time.monotonic()
     stopping = asyncio.Event()
@@ -161,7 +161,7 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
 
 
 def _authenticator(auth: AuthSettings, token: str) -> Authenticator:
-    """Accept the access token for everything, as the operator's; accept an issuer's tokens within their scopes."""
+    """Accept the run's access token for everything, and an issuer's tokens within their scopes."""
     issuer = issuer_of(auth)
     ours = access_token(token)
     return ours if issuer is None else AnyOf(ours, issuer)
@@ -216,7 +216,7 @@ def _stack(
 
 
 async def _bounded(starting: Coroutine[Any, Any, Stack], needed: Sequence[Dependency]) -> Stack:
-    """Return the stack. Raises StartError if one of `needed` stops answering before it is ready."""
+    """Return the started stack. Raises StartError if one of `needed` stops responding before the stack is ready."""
     try:
         return await while_answered(starting, needed, ANSWER_SECONDS, "the services did not start")
     except DependencyLost as lost:
@@ -224,7 +224,7 @@ async def _bounded(starting: Coroutine[Any, Any, Stack], needed: Sequence[Depend
 
 
 async def _tell_of_store(stack: Stack, say: Say) -> None:
-    """Print how many stored feedback records are missing from the in-memory log."""
+    """Tell the user how many stored feedback records are missing from the in-memory log."""
     if stored := (await once_answered(lambda: stack.fact("totals"), say)).stored:
         say(
             f"The log in memory starts empty in each run and has none of the store's {stored:,} feedback records: "
@@ -238,7 +238,7 @@ async def _drain(stack: Stack, say: Say) -> None:
 
 
 async def _replay(options: Options, files: Sequence[Path], stack: Stack, account: ReplayResult) -> None:
-    """Write `files` into the log and wait until all of it is processed."""
+    """Write `files` to the log, and wait until all records are processed."""
     total = sum(file.stat().st_size for file in files)
     bar = Progress(
         TextColumn("{task.description}"),
@@ -263,7 +263,7 @@ async def _replay(options: Options, files: Sequence[Path], stack: Stack, account
 
 
 async def _tell_sample(state: StateFolder, stack: Stack, replay: Callable[[], Awaitable[None]], say: Say) -> None:
-    """Replay the sample, and write its history unless an earlier run did."""
+    """Replay the sample, and write its history unless an earlier run has done so."""
     told = state.path / "sample.told"
     found = None if told.exists() else month_of(state.path / "sample.jsonl")
     if found is None:
@@ -284,7 +284,7 @@ async def _tell_sample(state: StateFolder, stack: Stack, replay: Callable[[], Aw
 
 
 async def _unless(stopping: asyncio.Event, work: asyncio.Task[T]) -> T | None:
-    """Return the result of `work`, or None if a signal arrives first (then `work` is cancelled)."""
+    """Return the result of `work`; None if a signal arrives first, which cancels `work`."""
     stop = asyncio.create_task(stopping.wait())
     done, _ = await asyncio.wait({stop, work}, return_when=asyncio.FIRST_COMPLETED)
     stop.cancel()

@@ -1,1 +1,1 @@
-"""Operations of the commands on a running platform, its log and its databases."""
+"""Operations behind the commands, on a running platform, its log and its databases."""

@@ -1,4 +1,4 @@
-"""Import of a file of judgements into a running log."""
+"""Import of a file of judgements to a running log."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from standalone.data_import.rows import FileRow, rows_of
 
 BATCH: Final = 1_000
 SHOWN: Final = 20
-"""Maximum number of rejected rows that are kept."""
+"""Maximum number of rejected rows that are stored."""
 
 
 class DryRunLog:
-    """Producer of a dry run, which writes nothing."""
+    """Producer for dry runs, which writes nothing."""
 
     async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
         return []
@@ -37,10 +37,11 @@ async def import_file(
     delimiter: str = ",",
     advance: Callable[[int], None] = lambda _: None,
 ) -> ImportProgress:
-    """Publish the judgements of a file, from the stored `position` on.
+    """Publish a file's judgements, starting at the stored `position`.
 
-    `advance` gets the bytes read since its last call. The position is stored after the log has acknowledged a batch. A
-    kill in between repeats that batch, which changes nothing: a row's event is always the same.
+    `advance` receives the bytes read since its last call. The position is stored after the log has acknowledged a
+    batch. If the process is killed in between, that batch is repeated. This changes nothing, because a row always gives
+    the same event.
     """
     progress = (position.read() if position else None) or ImportProgress()
     rows = islice(rows_of(path, delimiter), progress.rows, None)
@@ -61,7 +62,7 @@ async def import_file(
 
 
 def _event(row: FileRow, mapping: ImportMapping, progress: ImportProgress, now: int) -> FeedbackExplicitReceived | None:
-    """Return the event of a row; None, with the reason counted, if it has none."""
+    """Return a row's event. If it has none, count the reason and return None."""
     found = row.content if isinstance(row.content, RejectedRow) else mapping.event_of(row.content, now)
     match found:
         case RejectedRow(reason):

@@ -21,14 +21,17 @@ from standalone.terminal import say
 
 REPLAY_BATCH = 200
 _KEPT = {CAUSE: CAUSE, TRACEPARENT: TRACEPARENT, "timestamp": LOG_TIME}
-"""Headers of a dead letter that its replay keeps, with their original names; the others describe the dead letter."""
+"""Headers of a dead letter that are kept for its replay, with their original names.
+
+Other headers describe the letter.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """Dead letter at `place`, about the record at `origin`; times in microseconds.
+    """Dead letter at `place`, for the record at `origin`. Times are in microseconds.
 
-    `whole` is False if the record was too large to keep, or had no value: there is nothing to replay.
+    `whole` is False if there is nothing to replay, because the record was too large to keep or had no value.
     """
 
     place: Coordinates
@@ -50,7 +53,10 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Filter of dead letters; None means any. `topic` is the name of the original or of the dead-letter topic."""
+    """Filter for dead letters; None matches any.
+
+    `topic` is the name of the original topic or of the dead-letter topic.
+    """
 
     reason: str | None = None
     topic: str | None = None
@@ -67,7 +73,7 @@ class Filter:
 
 
 def letter_of(record: ConsumerRecord) -> Letter:
-    """Parse a record of a dead-letter topic. Accepts foreign records: missing headers become "unknown" or "?"."""
+    """Parse a record of a dead-letter topic. In foreign records, missing headers become "unknown" or "?"."""
     marks = {name: value.decode("utf-8", "replace") for name, value in record.headers if value is not None}
     topic = marks.get("topic") or record.topic.removesuffix(".dlq")
     return Letter(
@@ -86,7 +92,7 @@ def letter_of(record: ConsumerRecord) -> Letter:
 
 
 def message_again(letter: Letter) -> Message:
-    """Return the record to replay: original bytes and key, with the headers of its cause, trace and first log time."""
+    """Return the record to replay: the original bytes and key, with the cause, trace and first log time as headers."""
     key = None if letter.key is None else letter.key.decode("utf-8", "replace")
     kept = [(_KEPT[name], value) for name, value in letter.headers if name in _KEPT and value is not None]
     return Message(letter.topic, key, letter.value, kept)
@@ -109,13 +115,13 @@ def facts_of(letter: Letter) -> dict[str, Any]:
 
 
 def _count(letter: Letter) -> int:
-    """Return how many equal records the letter represents."""
+    """Return the number of equal records that the dead letter represents."""
     named = header(letter.headers, "count") or ""
     return int(named) if named.isdecimal() and len(named) < 10 else 1
 
 
 async def letters(bootstrap: Bootstrap, wanted: Filter) -> AsyncIterator[Letter]:
-    """Yield the letters that match `wanted`, topic by topic, in the order in which each partition was written."""
+    """Yield the dead letters that match `wanted`, topic by topic, in the order of each partition."""
     topics = [topic.dead_letters for topic in TOPICS if wanted.topic in (None, topic.name, topic.dead_letters)]
     async for records in records_of(bootstrap, topics, say=say):
         for record in records:
@@ -127,11 +133,11 @@ async def letters(bootstrap: Bootstrap, wanted: Filter) -> AsyncIterator[Letter]
 async def replay(
     found: AsyncIterable[Letter], producer: Producer, progress: Callable[[int], None] = lambda _: None
 ) -> dict[str, int]:
-    """Send letters to their original topics again, each content once; return counts under the names below.
+    """Send dead letters to their original topics, each content once. Return the counts under the names below.
 
-    `letters` counts all of them: `sent`, `repeats` (duplicates of sent ones), `empty` (without a record, or of an
-    unknown topic) and `too_large` for their topic, which only a foreign record can be. Safe to repeat: every handler
-    recognises an event that it has processed. A record that fails again becomes a letter again.
+    `letters` is the total: `sent`, `repeats` (duplicates of sent letters), `empty` (without a record, or for an unknown
+    topic) and `too_large` for the topic, which only a foreign record can be. It is safe to repeat, because every
+    handler recognises processed events. A record that fails again becomes a dead letter again.
     """
     seen: set[bytes] = set()
     batch: list[Message] = []
@@ -157,7 +163,7 @@ async def replay(
 
 
 def _digest(letter: Letter) -> bytes:
-    """Return a digest of the replayed topic, key and value, to recognise duplicates."""
+    """Return a digest of topic, key and value, which identifies duplicates."""
     key = None if letter.key is None else len(letter.key)
     head = f"{letter.topic} {key} ".encode()
     return sha256(b"".join((head, letter.key or b"", letter.value or b""))).digest()

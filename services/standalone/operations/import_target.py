@@ -1,4 +1,4 @@
-"""The log that an import writes to."""
+"""Selection of the log to which an import writes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from standalone.operations.log_access import LogTarget, target_of, writing_to
 
 @asynccontextmanager
 async def import_log(broker: str | None, state: Path, *, dry_run: bool) -> AsyncIterator[Producer]:
-    """Yield a redacting producer for the given broker or the run on `state`; for a dry run, one that writes nothing.
+    """Yield a redacting producer for the given broker or for the run on `state`; in a dry run, one that writes nothing.
 
-    Raises StartError, and DependencyLost if the log stops answering.
+    Raises StartError, and DependencyLost if the log stops responding.
     """
     if dry_run:
         yield DryRunLog()

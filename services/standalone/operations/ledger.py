@@ -1,4 +1,4 @@
-"""The ledger `feedback.created` and the store: republish the store, or compare the two."""
+"""The ledger `feedback.created` and the store: republishing the store, and comparing the two."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from standalone.terminal import say
 
 IsStored = Callable[[UUID], Awaitable[bool]]
 ROUNDS = 5
-"""Number of rechecks before a difference counts, since a record may be on its way to the log."""
+"""Number of rechecks before a difference counts, since a record may still be on its way to the log."""
 ROUND_SECONDS = 1.0
 
 
 @dataclass
 class Republished:
-    """Outcome of republishing a store: the number of announced records, and the invalid ones with the faulty field.
+    """Result of republishing a store: the number of announced records, and the faults of records that are invalid.
 
-    `raised` is the number of records whose revision was raised first; None if that was not asked.
+    `raised` is the number of records whose revision was raised before; None if that was not requested.
     """
 
     announced: int = 0
@@ -43,10 +43,10 @@ class Republished:
 
 
 async def republish(store: Store, producer: Producer, progress: Callable[[int], None] = lambda _: None) -> Republished:
-    """Announce every stored feedback record again. People erased in the meantime stay erased.
+    """Announce all stored feedback records again. People erased in the meantime stay erased.
 
-    Safe to repeat and to run while the services run: the same revision has the same event id. A record that no
-    announcement can represent is left out.
+    It is safe to repeat, and while services run, because a revision always has the same event id. Records that cannot
+    be announced are skipped.
     """
     writer, result = FeedbackWriter(store, producer), Republished()
     async for records in store.scan():
@@ -60,7 +60,7 @@ async def republish(store: Store, producer: Producer, progress: Callable[[int], 
 
 
 def fault_of(record: Record) -> str:
-    """Return the reason why `record` cannot be announced, or an empty string."""
+    """Return the reason why `record` cannot be announced; empty if it can."""
     try:
         message_of(record)
     except ValidationError as error:
@@ -70,10 +70,10 @@ def fault_of(record: Record) -> str:
 
 @dataclass
 class Ledger:
-    """State of a consumer that has read the whole topic: the highest revision of each record without a tombstone.
+    """State of a consumer that has read the whole topic: the event with the highest revision of each record not ended.
 
-    `stale` has records whose last announcement is not their highest revision: compaction would keep the older one.
-    `ended` has the revisions of the tombstones. `junk` has the offset of the last record of each partition and key, if
+    `stale` has records whose last announcement is not their highest revision; compaction would keep the older one.
+    `ended` has the revisions of tombstones. `junk` has the offset of the last record for each partition and key, if
     that record is not an announcement. Compaction removes junk once a later record or tombstone has its key.
     """
 
@@ -117,10 +117,11 @@ class Ledger:
 async def verify(
     bootstrap: Bootstrap, store: Store, progress: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
-    """Compare ledger and store.
+    """Compare the ledger with the store.
 
     Returns `{"records", "feedbacks", "stored", "unreadable", "missing", "extra", "differing", "stale", "impossible",
-    "first_difference", "unreadable_at"}`. If both agree, the counts of differences are 0 and the first one is None.
+    "first_difference", "unreadable_at"}`. If both agree, the counts of differences are 0 and `first_difference` is
+    None.
     """
     ledger = Ledger()
     await read_on(bootstrap, ledger)
@@ -160,16 +161,16 @@ def agrees(facts: Mapping[str, Any]) -> bool:
 
 
 async def clear_junk(bootstrap: Bootstrap, producer: Producer, is_stored: IsStored) -> int:
-    """Write a tombstone for each record of the ledger that is not an announcement; return the number written."""
+    """Write tombstones for the ledger's records that are not announcements. Return their number."""
     ledger = Ledger()
     await read_on(bootstrap, ledger)
     return len(await producer.send(await nulls_behind(ledger.junk, is_stored)))
 
 
 async def nulls_behind(junk: Collection[tuple[int, bytes]], is_stored: IsStored) -> list[Message]:
-    """Return tombstones that let compaction remove junk, by partition and key. They end no revision of a record.
+    """Return tombstones that let compaction remove junk (partition and key). They do not end a record's revisions.
 
-    Skips junk under the key of a stored record, since `republish` overwrites it, and keys that are not UTF-8.
+    Junk under a stored record's key is skipped, since `republish` overwrites it; so are keys that are not UTF-8.
     """
     nulls = []
     for partition, key in sorted(junk):
@@ -191,7 +192,7 @@ async def _names_a_stored_one(key: str, is_stored: IsStored) -> bool:
 
 
 async def read_on(bootstrap: Bootstrap, ledger: Ledger) -> None:
-    """Let `ledger` take the records that it has not read yet, up to the topic's current end."""
+    """Read all records that `ledger` has not read yet, up to the topic's current end."""
     async for records in records_of(bootstrap, [FEEDBACK_CREATED.name], ledger.ends, say):
         for record in records:
             ledger.take(record)

@@ -1,4 +1,4 @@
-"""Access of commands to a Kafka and a store: those of the run on a state folder, or those given by options."""
+"""Connection of commands to a Kafka and a store: those of the run on a state folder, or those in the options."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from standalone.waiting import within
 
 @dataclass(frozen=True)
 class LogTarget:
-    """Addresses of a Kafka and of the feedback store of its services.
+    """Addresses of a Kafka, and of the feedback store of its services.
 
-    `groups` are the consumer groups that a writer waits for if the log is in memory.
+    If the log is in memory, `groups` are the consumer groups whose progress limits a writer.
     """
 
     bootstrap: Bootstrap
@@ -42,7 +42,7 @@ class LogTarget:
 
 
 async def database_answers(url: str) -> None:
-    """Wait until the PostgreSQL or MongoDB at `url` answers. Raises StartError if it does not answer in time."""
+    """Wait until the PostgreSQL or MongoDB at `url` responds. Raises StartError at the deadline."""
     scheme = urlsplit(url).scheme
     if scheme.startswith("postgres"):
         await within(ANSWER_SECONDS, wait_for_database(url, say), shown(url))
@@ -54,12 +54,12 @@ async def database_answers(url: str) -> None:
 
 
 async def admin_of(bootstrap: Bootstrap) -> AIOKafkaAdminClient:
-    """Return a connected admin client. Raises StartError if no broker answers in time."""
+    """Return a connected admin client. Raises StartError if no broker responds in time."""
     return await within(ANSWER_SECONDS, wait_for_broker(bootstrap, say), str(bootstrap))
 
 
 def target_of(broker: str | None, state: Path, store: str | None = None) -> LogTarget:
-    """Return the given broker and store (default: FEEDBACK_STORE_URL), or those of the run on `state`.
+    """Return the given broker and store (default: FEEDBACK_STORE_URL); without a broker, those of the run on `state`.
 
     Raises StartError.
     """
@@ -72,7 +72,7 @@ def target_of(broker: str | None, state: Path, store: str | None = None) -> LogT
 
 @asynccontextmanager
 async def writing_to(target: LogTarget) -> AsyncIterator[Producer]:
-    """Yield a producer for the target's log. Limits its speed to that of the readers if the log is in memory."""
+    """Yield a producer for the target's log. If the log is in memory, the consumers limit its speed."""
     admin = await admin_of(target.bootstrap)
     producer = BatchProducer(target.bootstrap, client_id="agent-feedback-tool")
     try:
@@ -88,7 +88,7 @@ async def writing_to(target: LogTarget) -> AsyncIterator[Producer]:
 
 @asynccontextmanager
 async def store_of(target: LogTarget) -> AsyncIterator[Store]:
-    """Yield the target's feedback store. Raises StartError if there is none, or it does not answer."""
+    """Yield the target's feedback store. Raises StartError if the URL is invalid, or if the store does not respond."""
     await database_answers(target.store_url)
     tool = Service("feedback", ServiceContext(target.bootstrap, say=say))
     try:

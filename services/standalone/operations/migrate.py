@@ -1,4 +1,4 @@
-"""Migration of every service's schema before the services start."""
+"""Migration of all services' schemas before the services start."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from standalone.operations.service_databases import service_databases
 
 
 async def migrate_all(database_url: str | None, *, say: Callable[[str], None]) -> dict[str, list[str]]:
-    """Apply the missing migrations of every service, and return their names by service.
+    """Apply the missing migrations of all services. Return their names by service.
 
-    Uses each service's settings; `database_url` replaces all of their databases. Raises StartError if a database does
-    not answer, or a schema is newer than this program can use.
+    The databases are those in the services' settings; `database_url` replaces all of them. Raises StartError if a
+    database does not respond, or if a schema is too new for this program.
     """
     made: dict[str, list[str]] = {}
     for place in service_databases(database_url):

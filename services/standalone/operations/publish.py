@@ -1,4 +1,4 @@
-"""Publication of files to a running log."""
+"""Publication of event files to a running log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from standalone.state import running
 
 
 async def publish(files: Sequence[Path], broker: str | None, state: Path) -> dict[str, Any]:
-    """Publish the lines of `files`; return `{"lines", "events", "rejected"}`, the last with rows as in `--outcomes`."""
+    """Publish the lines of `files`.
+
+    Return `{"lines", "events", "rejected"}`; `rejected` has rows as in `--outcomes`.
+    """
     facts = {} if broker else running(state)
     bootstrap = cluster_at(broker) if broker else log_of(facts)
     producer, account = BatchProducer(bootstrap, client_id="agent-feedback-replay"), ReplayResult()

@@ -1,4 +1,4 @@
-"""Deletion, or counting, of rows older than their retention, in every service's tables."""
+"""Deletion (or only counting) of rows past their retention period, in all services' tables."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Say = Callable[[str], None]
 
 
 async def purge(database_url: str | None, *, dry_run: bool, say: Say) -> dict[str, dict[str, int]]:
-    """Return the deleted rows by service and table (with `dry_run`: the rows that would be deleted).
+    """Return the number of deleted rows by service and table; with `dry_run`, of the rows that would be deleted.
 
-    Uses each service's settings; `database_url` replaces all of their databases. `dry_run` does not migrate the tables.
-    Raises StartError if a database does not answer, or its tables can't be counted.
+    The databases are those in the services' settings; `database_url` replaces all of them. `dry_run` does not migrate
+    the tables. Raises StartError if a database does not respond, or if its tables cannot be counted.
     """
     found: dict[str, dict[str, int]] = {}
     for tables in service_databases(database_url):

@@ -1,4 +1,4 @@
-"""A rebuild of the reports' feedback from the feedback store, while the current reports keep serving."""
+"""Rebuild of the reports' feedback from the feedback store, while the current reports keep serving."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Say = Callable[[str], None]
 
 @dataclass
 class Rebuilt:
-    """Outcome: `feedbacks` records were read; `impossible` ones cannot be announced, with the faulty field."""
+    """Result of a rebuild: number of records read, and faults of the records that cannot be announced."""
 
     feedbacks: int = 0
     impossible: dict[UUID, str] = field(default_factory=dict)
@@ -33,9 +33,9 @@ class Rebuilt:
 async def rebuild_reporting(
     store: Store, database_url: str, say: Say, progress: Callable[[int], None] = lambda _: None
 ) -> Rebuilt:
-    """Make the reports' feedback equal to the store's. Safe to repeat and to run while the services run.
+    """Make the reports' feedback equal to the store's. It is safe to repeat, and while services run.
 
-    Raises StartError if the store is empty and the reports are not, or if another rebuild is running.
+    Raises StartError if the store is empty but the reports are not, or if another rebuild is running.
     """
     await database_answers(database_url)
     pool = await open_pool(database_url, "reporting", MIGRATIONS, size=2, say=say)

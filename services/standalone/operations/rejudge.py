@@ -1,4 +1,4 @@
-"""Judges the messages of an inference database again, while the services run."""
+"""Re-judging of the messages in an inference database, while services run."""
 
 from __future__ import annotations
 
@@ -23,12 +23,15 @@ from standalone.operations.log_access import LogTarget, database_answers, writin
 
 Say = Callable[[str], None]
 OpenProgress = Callable[[int, int], Callable[[int], None]]
-"""Called with the number of messages to judge and of those already judged; returns a callback for each batch's size."""
+"""Function called with the number of messages to judge and of those already judged.
+
+It returns a callback that receives the size of each batch.
+"""
 
 
 @dataclass(frozen=True)
 class Rejudged:
-    """The result of a run; `epoch` is None if nothing was changed."""
+    """Result of a run. `epoch` is None if nothing was changed."""
 
     epoch: int | None
     detector: str
@@ -37,7 +40,7 @@ class Rejudged:
 
 
 class _NoLog:
-    """Producer of a dry run, which announces nothing."""
+    """Producer for dry runs, which must not announce anything."""
 
     async def send(self, messages: Any) -> Any:
         raise AssertionError("a comparison announces nothing")
@@ -53,9 +56,9 @@ async def rejudge_database(
     say: Say,
     open_progress: OpenProgress,
 ) -> Rejudged:
-    """Judge messages from `since` on (microseconds) again, or continue an earlier run (`since` None).
+    """Judge messages since `since` (microseconds) again; if `since` is None, continue an earlier run.
 
-    Raises StartError if neither is possible, another run is active, or the services judge with another detector.
+    Raises StartError if neither is possible, if another run is active, or if the services use another detector.
     """
     await database_answers(settings.database_url)
     async with AsyncExitStack() as parts:
@@ -82,7 +85,10 @@ async def rejudge_database(
 
 
 async def _run(rejudgements: Rejudgements, since: int | None, version: str, say: Say) -> Rejudgement:
-    """Return the unfinished run if it has the same start and detector; otherwise begin one."""
+    """Return the unfinished run if its start and detector are the same; otherwise begin a new run.
+
+    Raises StartError if there is no such run and `since` is None.
+    """
     left = await rejudgements.unfinished()
     if left is not None and left.detector == version and since in (None, left.since):
         done = sum(left.counts.values())

@@ -1,4 +1,4 @@
-"""HTTP access of commands to a running service: by options, or else to the run on the state folder."""
+"""HTTP access of commands to a running service: the one in the options, or the run on the state folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def address_of(url: str | None, token: str | None, state: Path) -> tuple[str, str]:
-    """Return the service's URL and a token. Raises typer.Exit and typer.BadParameter."""
+    """Return the service's URL and a token. Raises typer.Exit or typer.BadParameter."""
     if url is not None:
         if not token:
             raise typer.BadParameter("--url needs --token, or AGENT_FEEDBACK_TOKEN.")
@@ -30,7 +30,7 @@ def address_of(url: str | None, token: str | None, state: Path) -> tuple[str, st
 
 
 def explain(answer: httpx.Response) -> str:
-    """Describe an error response in one sentence."""
+    """Return a sentence that describes an error response."""
     try:
         why = str(answer.json()["detail"])
     except (ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Report of the feedback in a state."""
+"""Report of the feedback in a state folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from standalone.state import StateFolder, running
 
 
 async def report_of(state: Path, say: Callable[[str], None]) -> dict[str, Any]:
-    """Return the report of a running `up`, or from the database that an earlier run left in `state`."""
+    """Return the report of a running `up`, otherwise the report from the database of an earlier run in `state`."""
     if (state / "run.json").exists():
         facts = running(state)
         try:

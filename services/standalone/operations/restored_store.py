@@ -1,4 +1,4 @@
-"""Revisions of a feedback store that was restored from a backup, compared with those that consumers have."""
+"""Repair of revisions in a feedback store that was restored from a backup, by comparison with the ledger."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from standalone.operations.ledger import Ledger, fault_of, read_on
 
 
 async def raise_above_ledger(store: Store, bootstrap: Bootstrap) -> int:
-    """Raise stored revisions that consumers would ignore, and return their number. Announces nothing.
+    """Raise the revisions that consumers would ignore, and return their number. Announces nothing.
 
-    A restored record may have a lower revision than its last announcement, even after its events were read again:
-    a revision counts the writes, and several events may now be one write. Services may run meanwhile.
+    A restored record may have a lower revision than its last announcement, even after its events were read again. A
+    revision counts writes, and several events may now be one write. Services may run meanwhile.
     """
     ledger = Ledger()
     await read_on(bootstrap, ledger)
@@ -37,7 +37,7 @@ async def raise_above_ledger(store: Store, bootstrap: Bootstrap) -> int:
 
 
 def revision_above(ledger: Ledger, record: Record) -> int:
-    """Return the record's revision, or the next one above the ledger's if consumers would ignore the stored state."""
+    """Return the record's revision; if consumers would ignore it, the next revision above the ledger's."""
     id_ = record.feedback_id
     latest, ended = ledger.highest.get(id_), ledger.ended.get(id_, 0)
     if latest is None:

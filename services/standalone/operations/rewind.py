@@ -1,4 +1,4 @@
-"""Resetting consumer groups to an earlier time, so that restored databases read the log again from there."""
+"""Reset of consumer groups to an earlier time, so that restored databases consume the log again from there."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ GROUPS: Sequence[Consumer] = get_args(Consumer)
 async def rewind(bootstrap: Bootstrap, groups: Collection[Consumer], since: int | None) -> dict[str, int]:
     """Reset `groups` to the first record at or after `since` (microseconds of log time; None: the beginning).
 
-    Never moves a group forward. Returns the number of records that each group reads again. Raises StartError if a
-    group has members, whose next commit would undo the reset; then no group is changed.
+    A group is never moved forward. Returns the number of records that each group will read again. Raises StartError if
+    any group has members, whose next commit would undo the reset; no group is changed then.
     """
     admin = await admin_of(bootstrap)
     try:
@@ -52,7 +52,10 @@ async def _rewind(bootstrap: Bootstrap, group: Consumer, lanes: Sequence[TopicPa
 async def _starts(
     consumer: AIOKafkaConsumer, lanes: Sequence[TopicPartition], since: int | None
 ) -> Mapping[TopicPartition, int]:
-    """Return the offset of the first record since that time; partitions without one are left out."""
+    """Return the offset of the first record at or after `since`, by partition.
+
+    Partitions without such a record are omitted.
+    """
     if since is None:
         found: dict[TopicPartition, int] = await consumer.beginning_offsets(lanes)
         return found
@@ -63,14 +66,14 @@ async def _starts(
 def earlier(
     committed: Mapping[TopicPartition, int | None], starts: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Return the partitions whose start is before the committed offset. A group without offsets starts at 0 anyway."""
+    """Return the starts that are before the committed offset. A group without a committed offset starts at 0 anyway."""
     return {
         lane: start for lane, start in starts.items() if (offset := committed.get(lane)) is not None and start < offset
     }
 
 
 async def _lanes(admin: AIOKafkaAdminClient, group: Consumer) -> list[TopicPartition]:
-    """Return the existing partitions of the group's topics."""
+    """Return the existing partitions of the topics that `group` consumes."""
     return [
         TopicPartition(described["topic"], partition["partition"])
         for described in await admin.describe_topics([topic.name for topic in consumed_by(group)])

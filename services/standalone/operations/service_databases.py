@@ -1,4 +1,4 @@
-"""The PostgreSQL databases of all services, with the schema, migrations and retention of each."""
+"""PostgreSQL databases of all services, with their schemas, migrations and retention."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _SERVICES: tuple[tuple[Any, Any, type[Any]], ...] = (
 
 @dataclass(frozen=True)
 class ServiceDatabase:
-    """One service's schema in one database, its migrations, and the expiry of its rows.
+    """A service's schema in a database, with its migrations and the expiry of its rows.
 
-    `row_security`: whether callers read it under the role that sees one tenant.
+    `row_security` is True if callers read it with the role that sees only one tenant.
     """
 
     service: str
@@ -43,7 +43,7 @@ class ServiceDatabase:
 
 
 def service_databases(url: str | None) -> list[ServiceDatabase]:
-    """Return the PostgreSQL databases of all services by their settings; `url` replaces all addresses."""
+    """Return the PostgreSQL databases in all services' settings. `url` replaces all addresses."""
     found = []
     for main, retention, settings_type in _SERVICES:
         settings = read_settings(settings_type)

@@ -1,6 +1,6 @@
-"""Cores, memory, disk and partitions for a number of chat events a day, from measured costs per event. Pure.
+"""Cores, memory, disk and partitions for a number of chat events per day, from measured costs per event. Pure.
 
-docs/sizing.md describes the formula. `tests/unit/standalone/test_sizing.py` compares the costs with their measurements.
+docs/sizing.md describes the formula. `tests/unit/standalone/test_sizing.py` compares the costs with the measurements.
 """
 
 from __future__ import annotations
@@ -19,45 +19,47 @@ CPU_MS: Final[Mapping[str, float]] = {
     "postgres": 0.155,
     "kafka": 0.052,
 }
-"""Processor milliseconds per chat event in four processes on Kafka (benchmarks/results/latest.json)."""
+"""CPU time in milliseconds per chat event, in four processes on Kafka (benchmarks/results/latest.json)."""
 SERVICES: Final = ("chat_bridge", "feedback", "inference", "reporting")
 TABLE_BYTES: Final[Mapping[str, int]] = {"chat_bridge": 858, "feedback": 651, "inference": 3_069, "reporting": 1_653}
-"""Bytes in PostgreSQL per chat event, indexes included (benchmarks/results/stored_bytes.json)."""
+"""Bytes in PostgreSQL per chat event, including indexes (benchmarks/results/stored_bytes.json)."""
 INDEX_BYTES: Final = 2_977
-"""Bytes of `TABLE_BYTES` that are indexes."""
+"""Bytes of indexes per chat event; a part of `TABLE_BYTES`."""
 WAL_BYTES: Final = 9_344
-"""Bytes of PostgreSQL's write-ahead log per chat event, full pages included."""
+"""Bytes of PostgreSQL's write-ahead log per chat event, including full pages."""
 LOG_BYTES: Final = 772
-"""Bytes in the topics per chat event, without compression and replicas, except the ledger."""
+"""Bytes in the topics per chat event, without the ledger, compression and replicas."""
 LEDGER_BYTES: Final = 336
-"""The same in `feedback.created`, which is compacted and kept."""
+"""Bytes in the ledger `feedback.created` per chat event. It is compacted and never expires."""
 PROCESS_MIB: Final[Mapping[str, int]] = {"chat_bridge": 78, "feedback": 84, "inference": 201, "reporting": 85}
-"""Resident memory of an idle process (docs/performance.md)."""
+"""Resident memory of an idle process in MiB (docs/performance.md)."""
 
 UTILISATION: Final = 0.6
-"""Planned share of a core or process at the peak; the rest absorbs a restart, a rebalance and a backlog."""
+"""Planned utilisation of a core or process at the peak. The rest is reserve for restarts, rebalances and backlogs."""
 LEAST_PROCESSES: Final = 2
-"""Processes per service, so that one may fail."""
+"""Minimum number of processes per service, so that one may fail."""
 PARTITION_STEP: Final = 6
-"""Partitions are a multiple of this, which two, three and six processes share evenly."""
+"""The number of partitions is a multiple of this, which two, three or six processes share evenly."""
 LOG_DAYS: Final = 7
 REPLICAS: Final = 3
 FREE_DISK: Final = 1.3
-"""Factor for dead rows, vacuum and growth."""
+"""Factor on disk space for dead rows, vacuum and growth."""
 BATCH_MEMORY: Final = 2
-"""Memory at work as a multiple of that of an idle process."""
+"""Memory of a working process, as a multiple of an idle process's memory."""
 GB: Final = 1_000_000_000
 
 CORES_OF_A_SERVER: Final = 32
 DISK_OF_A_SERVER_GB: Final = 16_000
 WAL_OF_A_SERVER_MB: Final = 100
-"""Assumed bounds of one large PostgreSQL server: cores, disk, and megabytes of write-ahead log per second that a
-replica and an archive follow."""
+"""Assumed limits of one large PostgreSQL server: cores, disk in GB, and write-ahead log in MB per second.
+
+A replica and an archive must be able to follow the write-ahead log.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceSize:
-    """Processes of a service with their cores and memory."""
+    """Number of processes of a service, with their total cores and memory."""
 
     processes: int
     cores: float
@@ -66,7 +68,7 @@ class ServiceSize:
 
 @dataclass(frozen=True, slots=True)
 class ServerLimit:
-    """Use of one bound of a PostgreSQL server: needed, available, and their ratio."""
+    """A limit of a PostgreSQL server: what is needed, and what is available."""
 
     what: str
     needed: float
@@ -79,7 +81,7 @@ class ServerLimit:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Result. Rates are chat events per second; disk is in GB of 10^9 bytes."""
+    """Size of an installation. Rates are chat events per second; disk is in GB of 10^9 bytes."""
 
     events_per_day: int
     peak_rate: float
@@ -93,7 +95,7 @@ class Size:
     wal_gb_per_day: float
     wal_mb_per_second: float
     limits: tuple[ServerLimit, ...]
-    """Bounds of one PostgreSQL server, the one that breaks first at the beginning."""
+    """Limits of one PostgreSQL server, the most used one first."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the size for `--json`."""
@@ -103,7 +105,10 @@ class Size:
 
 
 def size_for(events_per_day: int, *, peak: float = 4.0, days: int = 180) -> Size:
-    """Return the size for `events_per_day`, whose busiest second has `peak` times the mean, kept for `days`."""
+    """Return the size for `events_per_day`, stored for `days`.
+
+    `peak` is the ratio of the busiest second to the mean rate.
+    """
     rate = events_per_day / DAY_SECONDS * peak
     cores = {name: rate * cost / 1_000 / UTILISATION for name, cost in CPU_MS.items()}
     services = {name: _service(name, cores[name]) for name in SERVICES}
@@ -139,5 +144,5 @@ def _service(name: str, cores: float) -> ServiceSize:
 
 
 def _partitions(processes: int) -> int:
-    """Return the number of partitions. It allows twice the present number of processes."""
+    """Return the number of partitions per topic, enough for twice the present number of processes."""
     return ceil(max(2 * processes, PARTITION_STEP) / PARTITION_STEP) * PARTITION_STEP

@@ -13,7 +13,7 @@ from standalone.one_process.summary import feedback_facts
 
 
 async def report_from_database(url: str) -> dict[str, Any]:
-    """Return `{"feedback": ..., "report": ...}` over the whole state and all tenants, read from the database."""
+    """Return `{"feedback": ..., "report": ...}` for the whole state and all tenants, read from the database."""
     stores = await open_pool(url, "feedback", FEEDBACK_MIGRATIONS, size=1)
     views = await open_pool(url, "reporting", REPORTING_MIGRATIONS, size=1)
     try:

@@ -1,4 +1,4 @@
-"""The archive of everything that is stored about a person: tables, the feedback store, the log and the object store."""
+"""Archive of all stored data about a person: tables, the feedback store, the log and the object store."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NOT_INCLUDED = (
 
 
 async def archive_of(person: Person, target: LogTarget, database_url: str | None, clock: Clock) -> dict[str, Any]:
-    """Return the archive as JSON. `database_url` replaces the databases in the settings. Raises StartError."""
+    """Return a person's archive as JSON. `database_url` replaces the databases in the settings. Raises StartError."""
     tables = await _rows_of(person, database_url)
     async with store_of(target) as store:
         records = await _feedback_of(person, store)
@@ -62,7 +62,7 @@ async def archive_of(person: Person, target: LogTarget, database_url: str | None
 
 
 async def _rows_of(person: Person, database_url: str | None) -> dict[str, Rows]:
-    """Return the person's rows of every service by `schema.table`, tables without any included."""
+    """Return the person's rows in all services, by `schema.table`, including tables without rows."""
     found: dict[str, Rows] = {}
     databases = {place.service: place for place in reversed(service_databases(database_url))}
     for program in PROGRAMS:
@@ -92,7 +92,7 @@ async def _feedback_of(person: Person, store: Store) -> Rows:
 
 
 async def _log_of(person: Person, bootstrap: Bootstrap) -> tuple[dict[str, Rows], Rows]:
-    """Return the person's events by topic, and the places of unreadable records in which their id occurs."""
+    """Return the person's events by topic, and the places of unreadable records that contain the person's id."""
     topics = [name for topic in TOPICS for name in (topic.name, topic.dead_letters)]
     found: dict[str, Rows] = {}
     unreadable: Rows = []

@@ -1,4 +1,4 @@
-"""Accounts of operators and keys of programs, changed in the tables of reporting without a running service."""
+"""Changes to operators' accounts and programs' keys, in reporting's tables, without a running service."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ EVERYWHERE = ProjectSet(ALL, (ALL,))
 
 @dataclass(frozen=True, slots=True)
 class AccessTables:
-    """Accounts and keys of all tenants. Every change of them is noted in the access log, as on the page."""
+    """Accounts and keys of all tenants. Every change is recorded in the access log, as on the page."""
 
     accounts: Accounts
     keys: ApiKeys
     log: AccessLog
 
     async def on_account(self, action: str, name: str, done: str) -> Any:
-        """Carry out an action of `Accounts` on an account, and return its result."""
+        """Call the method `action` of `Accounts` for an account, and return its result."""
         found = await self.accounts.find(name, EVERYWHERE)
         result = await getattr(self.accounts, action)(found.name, EVERYWHERE)
         await self._note(found.access.tenant, f"account {found.name}: {done}")
         return result
 
     async def add_account(self, name: str, role: str, places: list[str]) -> str:
-        """Add an account, and return the secret of its link."""
+        """Add an account. Return the secret of its password link."""
         secret = await self.accounts.add(name, role, places, EVERYWHERE, operator())
         await self._note(ProjectSet.parse(places).tenant, f"account {name.strip().lower()}: added as {role}")
         return secret
@@ -62,7 +62,7 @@ class AccessTables:
 
 
 def operator() -> str:
-    """Return the name of the operating system's user as the author of a change."""
+    """Return the operating system user's name, as the author of a change."""
     try:
         return f"{COMMAND}: {pwd.getpwuid(os.getuid()).pw_name}"
     except KeyError:
@@ -71,7 +71,7 @@ def operator() -> str:
 
 @asynccontextmanager
 async def open_access(database_url: str | None, say: Say) -> AsyncIterator[AccessTables]:
-    """Yield the tables in a database, by default the settings' one. Raises StartError if it is down."""
+    """Yield the access tables in a database, by default the one in the settings. Raises StartError if it is down."""
     url = database_url or read_settings(ReportingSettings).database_url
     await database_answers(url)
     async with await open_pool(url, "reporting", MIGRATIONS, size=1, say=say) as pool:

@@ -16,11 +16,11 @@ _ANY = 10_000 * DAY
 
 
 def write_sample(path: Path, now: int) -> Path:
-    """Write the sample as chat events to `path`, one JSON object per line in order of arrival; return `path`.
+    """Write the sample to `path` as chat events, one JSON object per line in order of arrival. Return `path`.
 
-    `now` (microseconds since the epoch) is shortly after the last event. An existing file is kept: the events must keep
-    their times in one state, or they would count as new versions of themselves. Raises OSError if the file can't be
-    written.
+    `now` (microseconds since the epoch) is shortly after the last event. An existing file is kept: within a state, the
+    events must keep their times, otherwise they would count as new versions of themselves. Raises OSError if the file
+    cannot be written.
     """
     if path.exists():
         return path
@@ -33,9 +33,9 @@ def write_sample(path: Path, now: int) -> Path:
 
 
 def month_of(path: Path) -> tuple[Month, int] | None:
-    """Return the month whose chat events are in the file of a sample, and its `now`; None for a file of other events.
+    """Return the month and the `now` from which a sample file was written; None if the file has other events.
 
-    Raises OSError if the file can't be read.
+    Raises OSError if the file cannot be read.
     """
     with path.open(encoding="utf-8") as file:
         first = json.loads(file.readline() or "{}")

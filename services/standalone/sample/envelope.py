@@ -1,6 +1,6 @@
 """Ids, times and envelopes of the sample's events. Pure.
 
-Ids depend only on names in the scripts, and times on the moment of the first run.
+Ids depend only on names in the scripts, and times depend on the time of the first run.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ TENANT, PROJECT = "demo", "support"
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Body of an event and its time of arrival, in microseconds since the epoch."""
+    """Event body with its time of arrival, in microseconds since the epoch."""
 
     at: int
     body: dict[str, Any]
 
 
 def sample_id(*name: str | int) -> str:
-    """Return the id of the thing with that name."""
+    """Return the id for a name."""
     return str(derived_id("sample", *name))
 
 
 def envelope(*name: str | int, at: int) -> dict[str, Any]:
-    """Return the common fields of the event with that name, at `at` (microseconds)."""
+    """Return the common fields of the event with this name, at `at` (microseconds)."""
     return {
         "eventId": sample_id("event", *name),
         "occurredAt": format_instant(at),
@@ -39,5 +39,5 @@ def envelope(*name: str | int, at: int) -> dict[str, Any]:
 
 
 def arrival(topic: Topic, name: tuple[str | int, ...], at: int, body: dict[str, Any], late: int = 0) -> Arrival:
-    """Return the event with that name, which arrives `late` microseconds after `at`."""
+    """Build the event with this name, which arrives `late` microseconds after `at`."""
     return Arrival(at + late, {"topic": topic.name, **envelope(*name, at=at), **body})

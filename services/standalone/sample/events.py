@@ -1,6 +1,6 @@
-"""Conversion of the written conversations into chat events in order of arrival. Pure.
+"""Conversion of the scripted conversations to chat events in order of arrival. Pure.
 
-Ids depend only on names in the script, and times on `now`: two runs differ only in their times.
+Ids depend only on names in the script, and times depend on `now`. Two runs therefore differ only in their times.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from standalone.sample.script import Script, ScriptedConversation, ScriptLine
 __all__ = ["PROJECT", "TENANT", "arrivals", "events"]
 MINUTE = 60_000_000
 TO_READ = MINUTE // 3
-"""A person's pause before they start to type, in microseconds; an agent's is half of it."""
+"""Pause before a person starts to type, in microseconds. An agent's pause is half of it."""
 TO_TYPE = MINUTE // 120
 """Time per character that a person types, in microseconds."""
 
 
 def events(script: Script, now: int) -> list[dict[str, Any]]:
-    """Return all events of `script` as published up to `now` (microseconds since the epoch)."""
+    """Return all events of `script`, in order of arrival, up to `now` (microseconds since the epoch)."""
     return [one.body for one in sorted(arrivals(script, now), key=lambda one: one.at)]
 
 
 def arrivals(script: Script, now: int) -> list[Arrival]:
-    """Return all events of `script` with their times of arrival, in the order of the script."""
+    """Return all events of `script` with their arrival times, in the script's order."""
     found = [one for conversation in script.conversations for one in _exchange(conversation, script, now)]
     for stray in script.strays:
         at = now - _us(stray.minutes_ago)
@@ -80,7 +80,7 @@ def _reactions(
 
 
 def _about(line: ScriptLine, conversation: ScriptedConversation, script: Script) -> dict[str, Any]:
-    """Build the provenance fields of an agent's message, or the person's fields of a person's."""
+    """Return the provenance fields of an agent's message, or the user type of a person's message."""
     agent = script.agents.get(line.by)
     if agent is None:
         return {"userType": script.people[line.by]}

@@ -1,7 +1,7 @@
-"""History of the sample: judgements over HTTP, session ratings, random reviews, issues that people changed, and alerts.
+"""History of the sample: HTTP judgements, session ratings, random reviews, changed issues, and alerts.
 
-Issues and alerts come from the services' own decisions, made as of the days of the sample. This happens once per
-state (decision 123).
+Issues and alerts come from the services' own decisions, made as of the days of the sample. The history is written once
+per state (decision 123).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _ISSUE_RULES: Final[tuple[dict[str, object], ...]] = (
 
 
 class _Handling(NamedTuple):
-    """Change of a topic's issue, made by a person `days` ago. Its turns were counted again `counted` days ago."""
+    """Change of a topic's issue by a person `days` ago. The issue's turns were counted again `counted` days ago."""
 
     topic: str
     days: float
@@ -87,7 +87,7 @@ _HANDLED: Final = (
 
 
 class SampleHistory:
-    """Writer of the history of one sample, whose chat events the services have read."""
+    """Writer of a sample's history, after the services have read the sample's chat events."""
 
     def __init__(self, pool: Database, log: Producer, month: Month, now: int) -> None:
         self._pool = pool
@@ -96,7 +96,7 @@ class SampleHistory:
         self._now = now
 
     async def judge(self) -> None:
-        """Publish judgements and session ratings. Safe to repeat."""
+        """Publish judgements and session ratings. It is safe to repeat."""
         await self._log.send(
             [
                 Message.of(EXPLICIT_RECEIVED, FeedbackExplicitReceived.model_validate(body))
@@ -121,7 +121,7 @@ class SampleHistory:
         await self._log.send([Message.of(SESSION_CREATED, rating) for rating in ratings])
 
     async def review(self) -> None:
-        """Draw answers at random, and publish reviews of most of them. The others stay in the queue."""
+        """Draw random answers, and publish reviews of most of them. The others stay in the review queue."""
         answers = {(one.conversation_id, one.turn_id): one for one in self._month.answers}
         async with self._pool.acquire() as connection:
             await connection.execute("select setseed(0.29)")
@@ -136,9 +136,10 @@ class SampleHistory:
         await self._log.send([Message.of(EXPLICIT_RECEIVED, event) for event in events])
 
     async def handle_issues(self) -> None:
-        """Group rejected turns into issues, and change these as people would. Does nothing without the extra `issues`.
+        """Group rejected turns into issues, and change the issues as people would.
 
-        The caller holds the lock of issues.
+        Does nothing without the extra `issues`.
+        The caller must hold the issue lock.
         """
         if not is_available():
             return
@@ -152,7 +153,7 @@ class SampleHistory:
                     await recount(connection, AT, [issue], self._now - round(one.counted * DAY))
 
     async def _issues_of_topics(self) -> dict[str, int]:
-        """Return, for each topic, the issue with most of its turns."""
+        """Return, for each topic, the id of the issue with most of its turns."""
         topics = {(one.conversation_id, one.turn_id): one.topic for one in self._month.answers}
         agents = {one.provenance["agentId"] for one in self._month.answers}
         counted: Counter[tuple[str, int]] = Counter()
@@ -164,7 +165,10 @@ class SampleHistory:
         return {topic: issue for (topic, issue), _ in reversed(counted.most_common())}
 
     async def raise_alerts(self) -> None:
-        """Set alert rules, and evaluate them as of each half day of the month. Does nothing if rules exist already."""
+        """Set alert rules, and evaluate them for every half day of the month.
+
+        Does nothing if there are rules already.
+        """
         if await stored_rules(self._pool):
             return
         for rule in _RULES:
@@ -176,7 +180,10 @@ class SampleHistory:
         await self._evaluate(self._now - MINUTE)
 
     async def gather_statistics(self) -> None:
-        """Analyse the tables: the first exports come before autovacuum does, and would be planned for empty ones."""
+        """Analyse the tables.
+
+        The first exports run before autovacuum, and would otherwise be planned for empty tables.
+        """
         await self._pool.execute("analyze")
 
     async def _evaluate(self, at: int) -> None:
@@ -188,7 +195,7 @@ class SampleHistory:
 
 @asynccontextmanager
 async def issues_held(database_url: str, say: Callable[[str], None]) -> AsyncIterator[Database]:
-    """Open reporting's database, and hold the lock of issues: a grouping of half a sample would split its issues."""
+    """Open reporting's database and hold the issue lock, because grouping half of a sample would split its issues."""
     pool = await open_pool(database_url, "reporting", MIGRATIONS, size=4, say=say)
     try:
         async with pool.acquire() as connection:

@@ -1,4 +1,4 @@
-"""The sample's month: exchanges on planned topics, and the judgements, reviews and session ratings on them.
+"""The sample's month: exchanges on planned topics, with judgements, reviews and session ratings.
 
 The random numbers have a fixed seed, so two runs differ only in their times.
 """
@@ -27,7 +27,7 @@ _REVIEWERS: Final = ("reviewer-ana", "reviewer-tom")
 
 @dataclass(frozen=True, slots=True)
 class PlannedAnswer:
-    """Answer of the month. `is_bad` is the reviewers' verdict; `at` is its time in microseconds."""
+    """An answer of the month. `is_bad` is the reviewers' verdict; `at` is the answer's time in microseconds."""
 
     topic: str
     conversation_id: str
@@ -44,7 +44,7 @@ class PlannedAnswer:
     def judged(
         self, by: str, at: int, reaction: Reaction, *, review: bool = False, **said: Any
     ) -> tuple[tuple[str | int, ...], int, dict[str, Any]]:
-        """Return name, time and body of the event by which a person judges the answer."""
+        """Return the name, time and body of the event by which `by` judges the answer."""
         body = {
             "conversationId": self.conversation_id,
             "turnId": self.turn_id,
@@ -62,7 +62,7 @@ class PlannedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SessionEnding:
-    """Rating of a conversation at its end; `at` is its time in microseconds."""
+    """Rating at the end of a conversation; `at` is its time in microseconds."""
 
     conversation_id: str
     user_id: str
@@ -75,7 +75,7 @@ Judged = tuple[tuple[str | int, ...], int, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """Events of the month: those of chats, judgements over HTTP, and ratings of sessions."""
+    """Events of the month: chat events, HTTP judgements, and session ratings."""
 
     chat: Sequence[Arrival]
     judgements: Sequence[Judged]
@@ -84,7 +84,7 @@ class Month:
 
 
 class _Writer:
-    """Writer of one topic's exchanges."""
+    """Generator of one topic's exchanges."""
 
     def __init__(self, plan: MonthScript, script: Script, topic: PlannedTopic, now: int) -> None:
         self._plan = plan
@@ -222,7 +222,7 @@ class _Writer:
 
 
 def month(plan: MonthScript, script: Script, now: int) -> Month:
-    """Return the month before `now` (microseconds since the epoch)."""
+    """Generate the events of the month before `now` (microseconds since the epoch)."""
     writers = [_Writer(plan, script, topic, now) for topic in plan.topics]
     for one in writers:
         one.write()
@@ -235,7 +235,7 @@ def month(plan: MonthScript, script: Script, now: int) -> Month:
 
 
 def explicit_bodies(judgements: Sequence[Judged]) -> Iterator[dict[str, Any]]:
-    """Yield the bodies of the events of judgements, without null values."""
+    """Yield the event bodies of judgements, without null values."""
     for name, at, body in judgements:
         event = arrival(CHAT_MESSAGE, name, at, body).body
         del event["topic"]

@@ -1,4 +1,4 @@
-"""Model of the script of the sample's month: topics with questions, answers and complaints, and their phases."""
+"""Model of the month's script: topics with questions, answers and complaints, and their phases."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class _Planned(BaseModel):
 
 
 class Release(_Planned):
-    """Version of an agent, which answered `until` days ago; 0 for the current one."""
+    """Version of an agent, in use until `until` days ago; 0 for the current version."""
 
     version: str
     until: float = 0
 
 
 class Phase(_Planned):
-    """Period of a topic, in days ago: its number of answers, and the share of them that people reject."""
+    """Period of a topic, in days ago, with its number of answers and the proportion that people reject."""
 
     begin: float = Field(alias="from")
     until: float
@@ -31,7 +31,7 @@ class Phase(_Planned):
 
 
 class PlannedTopic(_Planned):
-    """Topic of an agent. `{thing}` in a text stands for one of `things`."""
+    """Topic of an agent. `{thing}` in a text is replaced by one of `things`."""
 
     name: str
     agent: str
@@ -50,7 +50,7 @@ class PlannedTopic(_Planned):
 
 
 class MonthScript(_Planned):
-    """Script of the month. `versions` has the releases of each agent, oldest first; `thanks` is keyed by language."""
+    """Script of the month. `versions` has each agent's releases, oldest first; `thanks` is keyed by language."""
 
     versions: dict[str, tuple[Release, ...]]
     people: dict[str, str]
@@ -59,5 +59,5 @@ class MonthScript(_Planned):
 
 
 def read_month() -> MonthScript:
-    """Return the included script."""
+    """Read the included month script."""
     return MonthScript.model_validate_json(MONTH.read_bytes())

@@ -1,4 +1,4 @@
-"""Model of the sample script: who says what, and how long after the line before."""
+"""Model of the sample script: messages, their senders, and the delays between them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _Written(BaseModel):
 
 
 class Reaction(_Written):
-    """Reaction to the line above: `by` adds or removes `emoji`, `after` minutes later."""
+    """Reaction to the message: `by` adds or removes `emoji`, `after` minutes later."""
 
     by: str
     emoji: str
@@ -25,16 +25,17 @@ class Reaction(_Written):
 
 
 class Edit(_Written):
-    """Edit of the line, `after` minutes after it was sent."""
+    """Edit of the message, `after` minutes after it was sent."""
 
     text: str
     after: float
 
 
 class ScriptLine(_Written):
-    """Message by `by`, `after` minutes after the previous line (if missing, the time that reading and typing take).
+    """Message by `by`, sent `after` minutes after the previous one.
 
-    `late` delays the line's arrival by that many minutes. `reply` makes it a reply to the agent's latest line.
+    By default, that is the time for reading and typing.
+    `late` delays the message's arrival by that many minutes. `reply` makes it a reply to the agent's latest message.
     """
 
     by: str
@@ -51,14 +52,14 @@ class ScriptLine(_Written):
 
 
 class AgentProvenance(_Written):
-    """Provenance fields of every message of an agent."""
+    """Provenance fields that all messages of an agent share."""
 
     agent_version: str
     model: str
 
 
 class ScriptedConversation(_Written):
-    """Conversation with `agent` that began `minutes_ago`. Its `name` is its id."""
+    """Conversation with `agent`, started `minutes_ago`. `name` is the conversation's id."""
 
     name: str
     agent: str
@@ -68,7 +69,7 @@ class ScriptedConversation(_Written):
 
 
 class Stray(_Written):
-    """Event outside every conversation: its message is missing, or it breaks the contract."""
+    """Event outside of all conversations: its message is missing, or the event violates the contract."""
 
     name: str
     minutes_ago: float
@@ -85,5 +86,5 @@ class Script(_Written):
 
 
 def read_script() -> Script:
-    """Return the included script."""
+    """Read the included script."""
     return Script.model_validate_json(CONVERSATIONS.read_bytes())

@@ -1,1 +1,1 @@
-"""Archive of everything that is stored about a person."""
+"""Archive of all stored data about a person."""

@@ -1,6 +1,6 @@
-"""A person's own part of an event or object, without the words of other people. Pure.
+"""A person's own part of an event or object, without other people's words. Pure.
 
-Agents' answers, on which replies and verdicts depend, and ids of conversations and turns are included.
+It includes agents' answers, on which replies and verdicts depend, and the ids of conversations and turns.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from contracts.erasure import Person
 from contracts.instants import LAST, format_instant
 
 _WRITERS: Final = (*("senderId", "authorId", "userId", "replySenderId", "reactionUserId", "userIdOrNull"),)
-"""Fields of all events that name the person whom an event is from, or about."""
+"""Fields, in all events, with the id of the person who caused the event or whom it is about."""
 _TYPES: Final = {"senderId": "senderType", "authorId": "authorType"}
-"""Fields that mark the writer in another field as a person or an agent."""
+"""Fields that tell whether the id in another field is a person's or an agent's, by that field."""
 _EARLIEST: Final = 10**14
-"""Smallest number taken for a time in microseconds, March 1973."""
+"""Smallest number that is treated as a time in microseconds; it is in March 1973."""
 
 
 def own_event(event: object, person: Person) -> Mapping[str, Any] | None:
-    """Return the event if it is from or about the person, else the copy of their message in it; None without either.
+    """Return the event if it is from or about the person, otherwise the copy of their message in it, otherwise None.
 
-    Accepts anything that a record may contain. A copy of somebody else's message is left out.
+    Accepts anything that a record may contain. A copy of another person's message is omitted.
     """
     if not isinstance(event, Mapping) or event.get("tenant") != person.tenant:
         return None
@@ -42,14 +42,14 @@ def _names(event: Mapping[str, Any], person: Person) -> bool:
 
 
 def _as_id(value: object) -> object:
-    """Return an id as the contract reads it: a number becomes its digits."""
+    """Return an id as the contract parses it: a number becomes its digits."""
     return str(value) if type(value) is int else value
 
 
 def own_object(body: Mapping[str, Any], held: Mapping[str, Any], person: Person) -> Mapping[str, Any]:
-    """Return the person's part of an object in the object store, whose row is `held`.
+    """Return the person's part of an object in the object store. `held` is the object's row.
 
-    From a turn's log it takes the person's feedback, and the exchange if the person asked the question.
+    From a turn's log, the person's feedback is included, and the exchange if the person asked the question.
     """
     if "turn_log" not in body:
         return body
@@ -63,7 +63,7 @@ def _is_own_artifact(name: str, held: Mapping[str, Any], person: Person) -> bool
 
 
 def readable(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of a table with its times, which are in microseconds, as RFC 3339."""
+    """Return a table row with its times, which are in microseconds, in RFC 3339."""
     return {name: _time(name, value) for name, value in row.items()}
 
 
