@@ -18,7 +18,7 @@ export interface AcceptedFeedback {
   ts: string;
 }
 
-/** Accuracy of one kind of the machine's verdicts on the random sample. */
+/** Precision and recall of one machine verdict on the random sample. */
 export interface Accuracy {
   /** Answers with this verdict of the machine. */
   announced: number;
@@ -32,7 +32,7 @@ export interface Accuracy {
   recall: number | null;
 }
 
-/** Agent's text in a turn; `message_id` is the id of the agent's last message. */
+/** Text that the agent wrote in a turn; `message_id` is the id of the agent's last message. */
 export interface AgentText {
   /** The message. */
   message_id: string;
@@ -44,7 +44,7 @@ export interface AgentText {
   ts: string;
 }
 
-/** Open alert, or one that is over. */
+/** Alert, open or over. */
 export interface AlertShown {
   /** Name of its rule. */
   rule: string;
@@ -66,7 +66,7 @@ export interface AlertShown {
   path: string;
 }
 
-/** AnsweredTurns turns of the window, and how many of them have feedback by now. */
+/** Number of the window's answered turns, and the number of those that have feedback so far. */
 export interface AnsweredTurns {
   /** AnsweredTurns turns, at most the 5,000 newest. */
   turns: number;
@@ -80,7 +80,7 @@ export interface AnsweredTurns {
   response_rate: number | null;
 }
 
-/** Artifact of a turn. `hosted_uri` is the payload's address in the object store, null if it is not there (yet). A changed artifact gets another `hosted_uri`, and the previous object is deleted. `user_id` is null after the person's erasure. `payload` is null unless `with_payload` was set. */
+/** Artifact of a turn. `hosted_uri` is the payload's address in the object store, or null while the payload is not stored there. When an artifact changes, its `hosted_uri` changes and the previous object is deleted. `user_id` is null after the person's erasure. `payload` is null unless `with_payload` was set. */
 export interface Artifact {
   /** The artifact's resource name. */
   id: string;
@@ -113,7 +113,7 @@ export interface Artifacts {
   items: Artifact[];
 }
 
-/** Search for artifacts. `scope` selects which of `conversation_id` and `user_id` is required. The other id is an additional filter. Kinds and tags may have the prefix `kind:`, for older callers. */
+/** Search for artifacts. `scope` selects which of `conversation_id` and `user_id` is required. The other id is an additional filter. Kinds and tags may have the prefix `kind:`, which older callers send. */
 export interface ArtifactsBody {
   /** Kinds to find; null finds all. */
   kinds?: string[] | null;
@@ -159,7 +159,7 @@ export interface Audit {
   agents: CorrectedRates[];
 }
 
-/** Agreement of machine verdicts in one confidence bin with people's verdicts. */
+/** Agreement between the machine verdicts in one confidence bin and people's verdicts. */
 export interface Bin {
   /** Lower bound of the confidence, inclusive, 0 to 1. */
   low: number;
@@ -196,7 +196,7 @@ export interface BucketFigures {
   start: string;
 }
 
-/** Agreement of machine verdicts, including overruled ones, with people's verdicts. Each pair is a machine verdict and a person's effective reaction, or the effective review, on the same turn. */
+/** Agreement between machine verdicts, including overruled ones, and people's verdicts. Each pair is a machine verdict and a person's effective reaction, or the effective review, on the same turn. */
 export interface Calibration {
   /** As in the path. */
   tenant: string;
@@ -218,7 +218,7 @@ export interface Calibration {
   detectors: OfDetector[];
 }
 
-/** Holder of a token: the subject, where the token is valid, and what it allows. */
+/** Holder of a token: the subject, the tenant and projects that the token covers, and its scopes. */
 export interface CallerFacts {
   /** The holder, for example `account:ann`. */
   subject: string;
@@ -232,7 +232,7 @@ export interface CallerFacts {
   is_person: boolean;
 }
 
-/** Rule that was stored or removed. */
+/** Name and new state of a rule that was stored or removed. */
 export interface ChangedRule {
   /** Its name. */
   name: string;
@@ -246,7 +246,7 @@ export interface ChannelName {
   channel: string;
 }
 
-/** Channel that rules of the project may name. */
+/** Channel that the project's rules may name. */
 export interface ChannelShown {
   /** Its name in the file. */
   name: string;
@@ -260,7 +260,7 @@ export interface ChannelShown {
   last_answer: string | null;
 }
 
-/** Verdicts of people, or of the machine, on one side. */
+/** People's or the machine's verdicts on one side of a comparison. */
 export interface ComparedShare {
   /** Satisfied. */
   ok: number;
@@ -305,7 +305,7 @@ export interface ConversationsInPeriod {
   next_cursor: string | null;
 }
 
-/** Rates of one agent or of all agents: from the machine's verdicts alone, and corrected by the reviews. */
+/** Rates of one agent or of all agents, both from machine verdicts alone and corrected by the reviews. */
 export interface CorrectedRates {
   /** Null for all agents. */
   agent_id: string | null;
@@ -323,7 +323,7 @@ export interface CorrectedRates {
   satisfaction_corrected: Rate | null;
 }
 
-/** The figures of the reports that count a feedback record. */
+/** The report figures that count a feedback record. */
 export interface CountedIn {
   /** `summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if it is a machine's verdict, overruled or not, or a verdict on a turn that the machine judged, too. Of a reply `summary`, as `replies`. */
   figures: string[];
@@ -356,21 +356,21 @@ export interface Decided {
   decided: number;
 }
 
-/** Verdict of a message, the turn that it concerns, and the text for the planner of the next answer. */
+/** Verdict on a message, the turn that the verdict is about, and the planner's prompt section. */
 export interface Detected {
-  /** Verdict of the message. */
+  /** The verdict that the message gives. */
   feedback: FeedbackResult;
   /** The agent message that the verdict is about. */
   target: FoundTarget | null;
   /** The turns that the message may be about, most probable first. */
   candidates: FoundCandidate[];
-  /** Number of last answers that were rejected one after the other. */
+  /** Number of consecutive rejected answers, counted back from the latest answer. */
   rejections_in_a_row: number;
   /** A section for the planner's prompt; null if the last answer has no feedback and no strategy is listed. */
   planner_markdown: string | null;
-  /** True if the latest messages may be missing: they were not all indexed in time, and `previous` was not given. */
+  /** True if the latest messages may be missing: indexing was not complete in time, and `previous` was not given. */
   answer_not_seen: boolean;
-  /** Strategies that worked for such questions, best first; empty unless requested. */
+  /** Strategies that worked for similar questions, best first; empty unless requested. */
   strategies: FoundStrategy[];
 }
 
@@ -381,7 +381,7 @@ export interface Drawn {
   pending: number;
 }
 
-/** The session has ended, whether or not its rating was stored. */
+/** The session has ended, even if its rating could not be stored. */
 export interface EndedSession {
   /** Always `ended`. */
   status?: "ended";
@@ -413,7 +413,7 @@ export interface ErasureReceipt {
   removed: number;
 }
 
-/** Effective reaction: a verdict that counts on its turn. */
+/** Effective reaction: a verdict that counts for its turn. */
 export interface FeedbackItem {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -431,11 +431,11 @@ export interface FeedbackItem {
   rn: string;
 }
 
-/** Verdict of the message on the answer before it. */
+/** Verdict that a message gives on an earlier answer. */
 export interface FeedbackResult {
   /** rejected, accepted or neutral. */
   feedback_type: "rejected" | "accepted" | "neutral";
-  /** The detector's own estimate, 0 to 1, that its verdict is right; docs/evaluation.md has the measured shares. */
+  /** Estimated probability, 0 to 1, that the verdict is right; docs/evaluation.md has the measured rates. */
   confidence: number;
   /** Type of a rejection: explicit, rephrased or abandonment; null otherwise. */
   correction_type: "explicit" | "rephrased" | "abandonment" | null;
@@ -443,21 +443,21 @@ export interface FeedbackResult {
   user_said: string;
   /** The verdict as a reaction; null if the message is not feedback. */
   reaction: "ok" | "not_ok" | null;
-  /** The gate's reading of the message. */
+  /** The gate's classification of the message. */
   gate: "ok" | "not_ok" | "neutral";
-  /** The decider: rules, the learned layer, or a language model. */
+  /** The component that decided: the rules, the learned layer, or a language model. */
   decided_by: "rules" | "learned" | "llm";
-  /** Descriptions of the message in words, for the names in `rules`. */
+  /** Descriptions of the matching patterns and rules, in words. */
   reasons: string[];
   /** Names of the matching patterns and rules. */
   rules: string[];
-  /** The sentence encoder that judges likely rejections again; null if only word vectors were used. */
+  /** The sentence encoder used for re-judging likely rejections; null if only word vectors were used. */
   encoder: string | null;
-  /** The learned layer's probabilities and other numbers behind the verdict, by name. */
+  /** Numbers behind the verdict, such as the learned layer's probabilities, by name. */
   scores: Record<string, number>;
-  /** True if the message starts a new topic, which sets the turn's status and is never announced. */
+  /** True if the message starts a new topic. A new topic sets the turn's status and is never announced. */
   new_topic: boolean;
-  /** True if the verdict is announced once the chat publishes the message. */
+  /** True if this verdict will be announced when the chat publishes the message. */
   would_be_announced: boolean;
 }
 
@@ -495,7 +495,7 @@ export interface Figures {
   satisfaction: number | null;
 }
 
-/** A turn of the person that the message may be about. The score is computed as for a target. */
+/** A turn of the person that the message may be about. Its score has the same formula as a target's. */
 export interface FoundCandidate {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -509,9 +509,9 @@ export interface FoundCandidate {
   similarity: number;
   /** Recency of that turn, 0 to 1. */
   recency: number;
-  /** Distance in turns; 1 is the last answer. */
+  /** Distance in turns; 1 is the latest answer. */
   turns_back: number;
-  /** The rule that found it: the message's reply, the latest answer to its writer in its thread or in the channel, or words that only an older answer has. */
+  /** The rule that selected the message: it is the one replied to, or the latest answer to the writer in the thread or in the channel, or only an older answer contains the message's words. */
   rule: "named" | "thread" | "own_latest" | "older_named";
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -577,7 +577,7 @@ export interface FoundFeedback {
   ts: string;
 }
 
-/** One page of feedback records, newest first, at most 2 MiB of text. With the filter `text`, a page scans at most 10,000 records, and with `words` that more than 3,000 texts contain at most 1,000: it may be empty and still have a `next_cursor`. */
+/** One page of feedback records, newest first, at most 2 MiB of text. With the filter `text`, a page scans at most 10,000 records. With `words` that more than 3,000 texts contain, it scans at most 1,000. Therefore a page may be empty and still have a `next_cursor`. */
 export interface FoundFeedbacks {
   /** Feedback records, newest first. */
   items: FoundFeedback[];
@@ -590,13 +590,13 @@ export interface FoundStrategies {
   items: FoundStrategy[];
 }
 
-/** A turn to learn from. */
+/** A turn whose strategy the planner may reuse. */
 export interface FoundStrategy {
   /** The conversation, also called thread. */
   conversation_id: string;
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
-  /** Time of its last message. */
+  /** Time of the turn's earliest known message. */
   ts: string | null;
   /** The person. */
   user_id: string | null;
@@ -614,11 +614,11 @@ export interface FoundStrategy {
   user_feedback_status: "rejected" | "accepted" | "neutral";
   /** Confidence of the verdict, 0 to 1. */
   feedback_confidence: number;
-  /** The platform's own check and the person's feedback in one number, -1 to 1. */
+  /** Combined score of the platform's own check and the person's feedback, -1 to 1. */
   satisfaction: number;
-  /** Combined quality and feedback, -0.4 to 0.8: quality_score * 0.6 + weight * 0.4. */
+  /** Combined score of quality and feedback, -0.4 to 0.8: quality_score * 0.6 + weight * 0.4. */
   ranking_score: number;
-  /** Similarity of its question to the text, 0 to 1; null without a text. */
+  /** Similarity between the turn's question and the searched text, 0 to 1; null if no text was given. */
   similarity: number | null;
 }
 
@@ -636,9 +636,9 @@ export interface FoundTarget {
   similarity: number;
   /** Recency of that turn, 0 to 1. */
   recency: number;
-  /** Distance in turns; 1 is the last answer. */
+  /** Distance in turns; 1 is the latest answer. */
   turns_back: number;
-  /** The rule that found it: the message's reply, the latest answer to its writer in its thread or in the channel, or words that only an older answer has. */
+  /** The rule that selected the message: it is the one replied to, or the latest answer to the writer in the thread or in the channel, or only an older answer contains the message's words. */
   rule: "named" | "thread" | "own_latest" | "older_named";
 }
 
@@ -668,7 +668,7 @@ export interface IssueId {
   id: number;
 }
 
-/** Rejected turns of an agent on one topic. */
+/** An agent's rejected turns on one topic. */
 export interface IssueItem {
   /** Stays the same while the issue grows. */
   id: number;
@@ -713,7 +713,7 @@ export interface IssueList {
   items: IssueItem[];
 }
 
-/** Rejected turn of an issue, with the beginnings of its texts (null if unknown). */
+/** Rejected turn of an issue, with the beginning of each of its texts (null if unknown). */
 export interface IssueTurnItem {
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -789,7 +789,7 @@ export interface JudgedMessage {
   noted_at: string;
 }
 
-/** Verdicts of one side, with the 95 % confidence interval of satisfaction (Wilson). */
+/** Verdicts of one side, with the 95 % confidence interval of their satisfaction (Wilson). */
 export interface JudgedShare {
   /** Satisfied. */
   ok: number;
@@ -817,7 +817,7 @@ export interface Latest {
   watermark: string | null;
 }
 
-/** Query for changes. Omit `since` and `watermark` first; then send the last response's `watermark`. */
+/** Query for changes. Omit `since` and `watermark` in the first query; then send the last response's `watermark`. */
 export interface LatestBody {
   /** Maximum number of items in the response. */
   limit?: number;
@@ -910,7 +910,7 @@ export interface NewIssue {
   days?: number;
 }
 
-/** Number of verdicts that one part of one detector version decided. */
+/** Number of verdicts decided by one part (rules, learned model or language model) of a detector version. */
 export interface OfDetector {
   /** The detector's version; null for verdicts of release 0.1.0. */
   detector: string | null;
@@ -968,7 +968,7 @@ export interface OwnRating {
   ts: string;
 }
 
-/** A drawn answer without a review. Review it as any turn, by `POST .../turns/{turn_id}/reviews`. */
+/** A drawn answer without a review. Review it like any turn, with `POST .../turns/{turn_id}/reviews`. */
 export interface PendingItem {
   /** Position in the queue; `after` continues behind it. */
   position: number;
@@ -1017,7 +1017,7 @@ export interface PeriodItem {
   turns_cut?: boolean;
 }
 
-/** Turn with its reactions in the window; `ts` is the time of the newest one. */
+/** Turn with its reactions in the window; `ts` is the time of the newest reaction. */
 export interface PeriodTurn {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -1041,7 +1041,7 @@ export interface ProjectAlertsState {
   channels: ChannelShown[];
 }
 
-/** Verdicts on an agent. `satisfaction`, `low` and `high` are those of the side that ranks it. */
+/** Verdicts on an agent. `satisfaction`, `low` and `high` are the values of the side that ranks the agent. */
 export interface RankedAgent {
   /** user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
@@ -1075,7 +1075,7 @@ export interface RankedAgent {
   enough: boolean;
 }
 
-/** Agents with at least `min_votes` verdicts of one side, lowest upper bound first; then the others, likewise. */
+/** Agents by upper confidence bound of satisfaction, lowest first. Agents with fewer than `min_votes` verdicts on each side follow the others, in the same order. */
 export interface Ranking {
   /** As in the path. */
   tenant: string;
@@ -1091,7 +1091,7 @@ export interface Ranking {
   next_cursor?: string | null;
 }
 
-/** An estimated rate with its 95 % confidence interval, all 0 to 1. */
+/** Estimated rate and its 95 % confidence interval, all 0 to 1. */
 export interface Rate {
   /** The estimate. */
   rate: number;
@@ -1147,7 +1147,7 @@ export interface RatingsOfStep {
   start: string;
 }
 
-/** Reaction in the form of its artifact. */
+/** Reaction represented as an artifact. */
 export interface ReactionItem {
   /** The reaction itself. */
   reaction: ReactionValue;
@@ -1183,7 +1183,7 @@ export interface ReactionValue {
   origin: "user" | "machine" | "reviewer";
 }
 
-/** Number of effective feedback records with a reason; a record with several tags counts for each. */
+/** Number of effective feedback records with a reason; a record with several tags counts once for each tag. */
 export interface Reason {
   /** user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
@@ -1225,7 +1225,7 @@ export interface Refusal {
   detail: string;
 }
 
-/** Event that was rejected, over HTTP or from the log. */
+/** An event that was rejected, either over HTTP or when read from the log. */
 export interface RefusedChatEvent {
   /** The event's topic; empty if it named none. */
   topic: string;
@@ -1241,7 +1241,7 @@ export interface RefusedChatEvent {
   refused_at: string;
 }
 
-/** Rejected events of a project. */
+/** A project's rejected events. */
 export interface RefusedChatEvents {
   /** At most 1000 events, the latest first. */
   items: RefusedChatEvent[];
@@ -1249,7 +1249,7 @@ export interface RefusedChatEvents {
   truncated: boolean;
 }
 
-/** Rejected line, counted from 1. */
+/** A rejected line. Lines are numbered from 1. */
 export interface RefusedEvent {
   /** The line's number, from 1. */
   line: number;
@@ -1271,13 +1271,13 @@ export interface RegressedIssue {
   kind: "regressed_issue";
 }
 
-/** Number of deliveries that a replay has made due. */
+/** Number of deliveries that a replay made due. */
 export interface Replayed {
   /** Events that will be sent now: all dead and waiting ones. */
   due: number;
 }
 
-/** Shares rejected before and after the resolution. */
+/** Rejection rates before and after the resolution. */
 export interface ResolutionFigures {
   /** Turns of earlier versions. */
   before: TopicShare;
@@ -1297,7 +1297,7 @@ export interface RuleName {
   name: string;
 }
 
-/** Rule of a project, and the place where it is set. */
+/** Rule of a project, with its source (file or HTTP API). */
 export interface RuleShown {
   /** `file`: the operator's file. `here`: the page or this API. */
   source: "file" | "here";
@@ -1325,7 +1325,7 @@ export interface SatisfactionBelow {
   below: number;
 }
 
-/** Satisfaction of b minus that of a. */
+/** Difference in satisfaction: b minus a. */
 export interface SatisfactionDifference {
   /** -1 to 1; null if a side has no verdicts. */
   difference: number | null;
@@ -1375,7 +1375,7 @@ export interface ScaleFigures {
   mean: number;
 }
 
-/** Search with filters, all of which must match; without any, all effective feedback and all replies match. */
+/** Search with filters, all of which must match. Without filters, all effective feedback and all replies match. */
 export interface SearchBody {
   /** Maximum number of items in the response. */
   limit?: number;
@@ -1437,7 +1437,7 @@ export interface SearchBody {
   suspect?: boolean;
 }
 
-/** Session ratings over all projects of the tenant; a session has no project. */
+/** Session ratings of a tenant. A session belongs to no project. */
 export interface SessionRatings {
   /** As in the path. */
   tenant: string;
@@ -1478,13 +1478,13 @@ export interface Silence {
   least?: number;
 }
 
-/** Outcome of a request, unless the platform expects another response (docs/sources.md). */
+/** Outcome of a request. Some platforms expect another response instead (docs/sources.md). */
 export interface SourceOutcome {
   /** published; ignored: no event that we use; refused: invalid, and invalid again if repeated. */
   outcome: string;
 }
 
-/** Satisfaction in a time window. Lists are sorted by most feedback and have at most 1,000 names each. */
+/** Satisfaction in a time window. Each list has at most 1,000 names, those with most feedback first. */
 export interface Summary {
   /** As in the path. */
   tenant: string;
@@ -1520,7 +1520,7 @@ export interface TestedChannel {
   answer: string;
 }
 
-/** Agreement of the machine verdicts with at least a given confidence. */
+/** Agreement between people's verdicts and the machine verdicts at or above a confidence threshold. */
 export interface Threshold {
   /** Minimum confidence, 0 to 1. */
   threshold: number;
@@ -1534,7 +1534,7 @@ export interface Threshold {
   agreement: number | null;
 }
 
-/** Share of a topic's answered turns that were rejected, with its 95 % confidence interval (Wilson). */
+/** Rejection rate of a topic's answered turns, with its 95 % confidence interval (Wilson). */
 export interface TopicShare {
   /** Answered turns on the topic, of the newest answers compared. */
   turns: number;
@@ -1548,7 +1548,7 @@ export interface TopicShare {
   high: number;
 }
 
-/** Summary of a turn: metadata of its answer, as far as the platform provided them. */
+/** Metadata of a turn's answer, as far as the platform provided it. */
 export interface TurnLog {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -1568,13 +1568,13 @@ export interface TurnLog {
   bundle_id: string | null;
 }
 
-/** The metadata.json of a turn. Fields are null if only feedback on the turn is known. */
+/** A turn's metadata.json. Fields are null if only feedback on the turn is known. */
 export interface TurnMetadata {
   /** The conversation, also called thread. */
   conversation_id: string;
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
-  /** Time of its last message. */
+  /** Time of the turn's earliest known message. */
   ts: string | null;
   /** The person. */
   user_id: string | null;
@@ -1592,29 +1592,29 @@ export interface TurnMetadata {
   user_feedback_status: "rejected" | "accepted" | "neutral";
   /** Confidence of the verdict, 0 to 1. */
   feedback_confidence: number;
-  /** The platform's own check and the person's feedback in one number, -1 to 1. */
+  /** Combined score of the platform's own check and the person's feedback, -1 to 1. */
   satisfaction: number;
-  /** Combined quality and feedback, -0.4 to 0.8: quality_score * 0.6 + weight * 0.4. */
+  /** Combined score of quality and feedback, -0.4 to 0.8: quality_score * 0.6 + weight * 0.4. */
   ranking_score: number;
   /** The agent's message in that turn. */
   agent_message_id: string | null;
-  /** The turn whose message rejected this one; null if no message did. */
+  /** The turn of the message that rejected this turn; null if no message rejected it. */
   rejection_detected_in: string | null;
   /** Kind of rejection; null unless the turn was rejected. */
   correction_type: string | null;
   /** Text of the message with the feedback. */
   user_said: string | null;
-  /** Reasons that the person chose. */
+  /** Reason tags that the person chose. */
   tags: string[];
   /** The correct answer, in the person's words. */
   correction: string | null;
-  /** True if the status is a person's own judgement instead of a verdict on a message. */
+  /** True if the status is a person's explicit judgement, not a verdict on a message. */
   judged_by_user: boolean;
   /** The platform's track that the answer belongs to. */
   track_id: string | null;
-  /** The platform's bundle that produced the answer. */
+  /** The platform's bundle (the application) that produced the answer. */
   bundle_id: string | null;
-  /** The conversation. */
+  /** The conversation's id. */
   session_id: string;
   /** The same as `ts`. */
   timestamp: string | null;
@@ -1651,7 +1651,7 @@ export interface TurnsBody {
   days?: number;
 }
 
-/** Turns of a conversation with their reactions. `user_id` is the sender of the first message by a person; null if there is none or the person was erased. */
+/** One page of a conversation's turns with their reactions. `user_id` is the first person who sent a message; it is null if there is no such message or the person was erased. */
 export interface TurnsWithFeedbacks {
   /** The sender of the first message by a person. */
   user_id: string | null;
@@ -1669,17 +1669,17 @@ export interface UserFeedback {
   status: "rejected" | "accepted" | "neutral";
   /** Time of that feedback; null without feedback. */
   detected_at: string | null;
-  /** The turn whose message gave the feedback; null if the person reacted to the turn itself. */
+  /** The turn of the message that gave the feedback; null if the person reacted to the turn itself. */
   detected_in_turn: string | null;
   /** explicit_correction, rephrased_query or abandonment; null unless the turn was rejected. */
   correction_type: string | null;
-  /** Confidence that the person meant it, 0 to 1. */
+  /** Confidence of the feedback, 0 to 1. */
   confidence: number;
   /** Text of the message with the feedback. */
   user_said: string | null;
 }
 
-/** People's text in a turn; several messages are joined with an empty line. `user_id` is the first message's sender, null after the person's erasure. */
+/** Text that people wrote in a turn; several messages are joined with an empty line. `user_id` is the first message's sender; it is null after the person's erasure. */
 export interface UserText {
   /** The message. */
   message_id: string;
@@ -1691,7 +1691,7 @@ export interface UserText {
   ts: string;
 }
 
-/** Two values of a dimension side by side. People's verdicts and the machine's are never added up. */
+/** Comparison of two values of a dimension. People's and the machine's verdicts are counted separately. */
 export interface ValueComparison {
   /** As in the path. */
   tenant: string;
@@ -1715,7 +1715,7 @@ export interface ValueComparison {
   machine_adjusted: SatisfactionDifference | null;
 }
 
-/** Share of right verdicts among the checked ones of a kind, with its 95 % confidence interval. */
+/** Precision of one kind of verdict: the proportion that is right, with its 95 % confidence interval. */
 export interface VerdictKind {
   /** The machine's verdict. */
   reaction: "ok" | "not_ok" | "neutral";
@@ -1753,7 +1753,7 @@ export interface WebhookStatuses {
   endpoints: WebhookStatus[];
 }
 
-/** Accepted turn on the topic of an issue, with the beginnings of its texts. */
+/** Accepted turn on the topic of an issue, with the beginning of each of its texts. */
 export interface WellReceivedItem {
   /** The conversation, also called thread. */
   conversation_id: string;
