@@ -1,4 +1,4 @@
-"""Connections to a service's own schema, with batched look-ups and plans for each call."""
+"""Pool of connections to a service's own schema, with batched look-ups and a choice of query plans."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ INDEXED: Final = {
     "enable_seqscan": "off",
     "plan_cache_mode": "force_generic_plan",
 }
-"""Settings of a pool whose statements find rows by arrays of keys."""
+"""PostgreSQL settings for a pool whose statements find rows by arrays of keys."""
 _FREELY: Final = "; ".join(
     f"set local {name} = {'force_custom_plan' if name == 'plan_cache_mode' else 'on'}" for name in INDEXED
 )
 
 
 class Database(InlineReleasePool):
-    """A pool of connections that use one service's schema."""
+    """Connection pool on one service's schema."""
 
     __slots__ = ()
 
@@ -41,14 +41,14 @@ class Database(InlineReleasePool):
         return ErasureLedger(self)
 
     async def plan_freely(self, connection: Any) -> None:
-        """Plan the transaction's following statements for many rows, on a pool with the plan `indexed`."""
+        """Undo the pool's plan `indexed` until the transaction ends, for statements that read many rows."""
         await connection.execute(_FREELY)
 
     @staticmethod
     async def call(
         pool: asyncpg.Pool, function: Statement, rows: Sequence[Sequence[Any]], **values: Any
     ) -> list[asyncpg.Record]:
-        """Return the result of `function` for `rows` and `values` (see `Statement.bulk`), a transaction of its own.
+        """Call `function` in its own transaction, and return its result for `rows` and `values` (see `Statement.bulk`).
 
         Creates the function if the schema does not have it. Raises PersonErased if a guarded function finds one of the
         batch's people in the ledger (`erasure_guard.py`).
@@ -71,8 +71,8 @@ class Database(InlineReleasePool):
     ) -> Callable[[Question], Awaitable[Reply]]:
         """Return a look-up that batches concurrent calls: `ask` returns the replies in the order of the questions.
 
-        Each tenant has its own batch, so row-level security applies to all of it. A waiting call counts as a use of a
-        connection. Raises Unavailable, named `what`, instead of transient errors.
+        Each tenant's calls form a separate batch, so that row-level security applies to the whole batch. A waiting call
+        counts as a use of a connection. Transient errors are raised as Unavailable with the name `what`.
         """
 
         async def ask_by_tenant(asked: Sequence[tuple[str, Question]]) -> Sequence[Reply]:

@@ -1,4 +1,4 @@
-"""The ledger of erasures in a service's own PostgreSQL schema: the table `erasures`."""
+"""The erasure ledger in a service's own PostgreSQL schema: the table `erasures`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from servicekit.db.sql import SQL
 from servicekit.erasure_guard import PersonErased, guarded
 
 Erase = Callable[[ErasedAt], Awaitable[int]]
-"""Removes everything that people said up to their erasure. Returns the rows changed. Committed on return."""
+"""Function that removes everything that people said before their erasure, commits, and returns the number of changed
+rows."""
 
 
 class ErasureLedger:
-    """Ledger of erased people and the times of their erasures."""
+    """Ledger of erased people, with the times of their erasures."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
     async def note(self, erasures: Collection[Erasure]) -> set[Person]:
-        """Write erasures, at most one per person; the latest of each person counts.
+        """Write erasures, at most one per person, and return the people whose entry changed.
 
-        Return the people whose entry changed.
+        The ledger keeps each person's latest erasure.
         """
         rows = sorted((*erasure.person, erasure.request_id, erasure.erased_at) for erasure in erasures)
         if not rows:
@@ -33,7 +34,7 @@ class ErasureLedger:
         return {Person(row["tenant"], row["user_id"]) for row in written}
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        """Return the times of erasure, in microseconds, of the `people` in the ledger."""
+        """Return the erasure times of those of `people` who are in the ledger, in microseconds."""
         if not people:
             return {}
         found = await self._pool.fetch(*SQL.erased_at.bulk([*people]))
@@ -41,13 +42,13 @@ class ErasureLedger:
 
     @contextmanager
     def guard(self, people: Collection[Person]) -> Iterator[None]:
-        """Leave the block, without an exception, if a guarded write in it finds one of `people` in the ledger."""
+        """Abort the block silently if a guarded write in it finds one of `people` in the ledger."""
         with suppress(PersonErased), guarded(people):
             yield
 
 
 class LedgeredErasures(ErasureLedger):
-    """Erasures of a service: the ledger in its schema, and `erase`, the deletion of its rows (see `log.erasing`)."""
+    """A service's erasures: the ledger in its schema, and `erase`, which deletes its rows (see `log.erasing`)."""
 
     def __init__(self, pool: asyncpg.Pool, erase: Erase) -> None:
         super().__init__(pool)

@@ -1,4 +1,4 @@
-"""Pool of PostgreSQL connections that releases them inline, and counts the connections that some work uses."""
+"""PostgreSQL connection pool that releases connections inline, and counts each task's connection usage."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from servicekit.stages import StageTimes, current_times
 
 
 class ConnectionUsage:
-    """Number of connections that some work holds or waits for.
+    """Number of connections that a piece of work holds or waits for.
 
-    A `with` block adds one connection that others hold for it.
+    A `with` block counts one more connection, which another task uses on behalf of the work.
     """
 
     __slots__ = ("count",)
@@ -35,22 +35,22 @@ connection_usage: ContextVar[ConnectionUsage] = ContextVar(
     "connection_usage",
     default=ConnectionUsage(),  # noqa: B039 # shared by all work whose usage nobody asks for
 )
-"""Usage by the current task and the tasks that it starts."""
+"""Connection usage of the current task and the tasks that it starts."""
 
 
 APPLICATION: Final = "agent-feedback "
-"""Beginning of the application name of a pool's connections."""
+"""Prefix of the application name of a pool's connections."""
 _lent_at: Final[dict[Any, tuple[StageTimes, float]]] = {}
-"""Holders of connections that a batch uses: the batch's times, and when the connection was lent."""
+"""By holder of a connection that a batch uses: the batch's stage times, and the time of the acquisition."""
 
 
 class InlineReleasePool(asyncpg.Pool):
     """asyncpg's pool, except that a connection that needs no clean-up is released inline.
 
-    It measures the wait for a connection, and the time that a batch holds one as the stage `database`.
+    The pool measures the wait for a connection, and as the stage `database` the time for which a batch holds one.
 
-    asyncpg starts a task for every release, so that it completes even if the caller is cancelled. That task takes a
-    third of the time of a small statement. An inline release awaits nothing, so it cannot be cancelled.
+    asyncpg starts a task for every release, so that the release completes even if the caller is cancelled. The task
+    takes a third of a small statement's time. An inline release awaits nothing, so it cannot be cancelled.
     """
 
     __slots__ = ()
@@ -79,9 +79,9 @@ class InlineReleasePool(asyncpg.Pool):
         *,
         timeout: float | None = None,  # noqa: ASYNC109 # as asyncpg's
     ) -> None:
-        """Give `connection` back to the pool.
+        """Return `connection` to the pool.
 
-        This takes no task, unless the connection is closed, terminated, in a transaction, or due for replacement.
+        The release is inline unless the connection is closed, cancelling, in a transaction, or due for replacement.
         """
         borrowed: Any = connection  # its type stubs omit these attributes
         lent, holder = borrowed._con, borrowed._holder

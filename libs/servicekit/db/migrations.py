@@ -1,7 +1,7 @@
-"""Migrations: the SQL files of a service, applied in order, and the check that a program can use a schema.
+"""Migrations: a service's SQL files, applied in order, and the check that a program can use a schema.
 
 A schema's version is the number of its newest migration; a program's version is the number of its newest file. Each
-file names in its first line the oldest program version that can run against it: `-- compatible_from: 0001`.
+file's first line names the oldest program version that can use the migrated schema: `-- compatible_from: 0001`.
 
 All missing files are applied in one transaction, except those with the second line `-- concurrently`: each of their
 statements is a transaction of its own while older programs keep writing. It builds an index (`create index concurrently
@@ -48,7 +48,7 @@ create table if not exists {schema}.migrations (
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """A migration file `NNNN_name.sql`. Without a header it is not compatible with any older program."""
+    """A migration file `NNNN_name.sql`. Without a header, the migration is incompatible with all older programs."""
 
     name: str
     text: str
@@ -74,7 +74,7 @@ class Migration:
 
     @property
     def in_transaction(self) -> str:
-        """Return the text for a transaction, which cannot build indexes concurrently."""
+        """Return the file's SQL for use in a transaction, where indexes cannot be built concurrently."""
         return self.text.replace("create index concurrently", "create index") if self.concurrently else self.text
 
     @property
@@ -88,12 +88,12 @@ def number_of(name: str) -> int:
 
 
 def read_migrations(folder: Path) -> tuple[Migration, ...]:
-    """Return the files `NNNN_*.sql` of `folder` in order."""
+    """Return the migration files `NNNN_*.sql` in `folder`, in order of application."""
     return tuple(Migration(file.name, file.read_text("utf-8")) for file in sorted(folder.glob("[0-9]*.sql")))
 
 
 def incompatibility(schema: str, files: Sequence[Migration], applied: Mapping[str, int]) -> str | None:
-    """Return one sentence if a program with `files` cannot use a schema with `applied` migrations, else None.
+    """Return the reason, in one sentence, if a program with `files` cannot use a schema with `applied`, else None.
 
     `applied` maps each migration's name to its `compatible_from`.
     """
@@ -114,11 +114,11 @@ def incompatibility(schema: str, files: Sequence[Migration], applied: Mapping[st
 
 
 async def migrate(connection: asyncpg.Connection, schema: str, folder: Path) -> tuple[str, ...]:
-    """Apply the missing migrations of `folder` to `schema`, and return their names.
+    """Apply the migrations of `folder` that `schema` lacks, and return their names.
 
-    A new schema is made in one transaction. A newer schema is left unchanged. Several processes may call this
-    concurrently. Raises StartError if the schema is older than 0.1.0, newer than this program can use, or has applied a
-    migration whose file was changed afterwards.
+    A missing schema is created in one transaction. A newer schema is left unchanged. Several processes may call this
+    concurrently. Raises StartError if the schema is older than release 0.1.0, newer than this program can use, or has a
+    migration whose file was changed after it was applied.
     """
     files = read_migrations(folder)
     async with _exclusive(connection, schema):
@@ -143,10 +143,10 @@ async def migrate(connection: asyncpg.Connection, schema: str, folder: Path) -> 
 
 @asynccontextmanager
 async def _exclusive(connection: asyncpg.Connection, schema: str) -> AsyncIterator[None]:
-    """Exclude other migrations of `schema`, and lift the timeouts, which are meant for ordinary statements.
+    """Exclude concurrent migrations of `schema`, and disable the timeouts, which are meant for ordinary statements.
 
-    The lock is polled: a statement that waits for it has a snapshot, and a concurrent index build waits for older
-    snapshots.
+    The lock is polled instead of waited for: a waiting statement holds a snapshot, and a concurrent index build waits
+    until all older snapshots are released.
     """
     lock = f"agent-feedback migrations of {schema}"
     while not await connection.fetchval("select pg_try_advisory_lock(hashtext($1))", lock):
@@ -164,7 +164,7 @@ async def _exclusive(connection: asyncpg.Connection, schema: str) -> AsyncIterat
 
 
 async def _missing(connection: asyncpg.Connection, schema: str, files: Sequence[Migration]) -> list[Migration]:
-    """Return the files that were not applied to `schema`, which is created if it does not exist."""
+    """Return the files that have not been applied to `schema`. The schema is created if it does not exist."""
     async with connection.transaction():
         await connection.execute(f"create schema if not exists {schema}")
         await connection.execute(_TABLE.format(schema=schema))
@@ -182,7 +182,7 @@ async def _views_with_callers_rights(connection: asyncpg.Connection, schema: str
 
 
 async def _apply_one_by_one(connection: asyncpg.Connection, schema: str, file: Migration) -> None:
-    """Apply the statements of a file one by one. What an interrupted build of an index left is dropped first."""
+    """Apply the statements of a file one by one. Invalid indexes of an interrupted build are dropped first."""
     names = re.findall(r"create index concurrently if not exists (\w+)", file.text)
     for drop in await connection.fetch(_INVALID_INDEXES, schema, names):
         await connection.execute(drop[0])
@@ -201,7 +201,7 @@ async def _note(connection: asyncpg.Connection, schema: str, file: Migration) ->
 
 
 async def check_schema(pool: asyncpg.Pool, schema: str, files: Sequence[Migration]) -> None:
-    """Raise SchemaIncompatible if a later release has brought `schema` to a version that this program cannot use."""
+    """Raise SchemaIncompatible if a later release has migrated `schema` to a version that this program cannot use."""
     rows = await pool.fetch(f"select name, compatible_from from {schema}.migrations", timeout=2)
     if why := incompatibility(schema, files, {row["name"]: row["compatible_from"] for row in rows}):
         raise SchemaIncompatible(why)

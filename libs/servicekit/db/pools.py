@@ -1,4 +1,4 @@
-"""PostgreSQL: waiting for the database, and pools whose connections use one service's schema."""
+"""Opens PostgreSQL connections and pools on one service's schema, and waits for the database."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Say = Callable[[str], None]
 Plan = Literal["automatic", "indexed", "custom"]
 """How PostgreSQL plans a pool's statements.
 
-- automatic: as PostgreSQL chooses.
-- indexed: once, with index scans only; for statements that find rows by arrays of keys. Otherwise PostgreSQL
-  reads whole tables for a batch until they have statistics.
-- custom: at every call; for statements whose best plan depends on their parameters.
+- automatic: PostgreSQL's default choice.
+- indexed: each statement is planned once, with index scans only. For statements that find rows by arrays of keys;
+  by default, PostgreSQL scans whole tables for a batch until the tables have statistics.
+- custom: each call is planned. For statements whose best plan depends on their parameters.
 """
 _IDENTIFIER = re.compile(r"[a-z_]{1,40}")
 _CONNECT_SECONDS = 5.0
@@ -41,7 +41,10 @@ _PLANS: Final[Mapping[Plan, Mapping[str, str]]] = {
 
 
 async def wait_for_database(url: str, say: Say) -> None:
-    """Wait until the database responds, and report the wait. Raises StartError if it can never respond."""
+    """Wait until the database responds, and report the wait through `say`.
+
+    Raises StartError if waiting cannot help, such as for an invalid URL.
+    """
     connection = await _connected(url, {"timeout": _CONNECT_SECONDS}, say)
     await connection.close(timeout=_CONNECT_SECONDS)
 
@@ -57,11 +60,11 @@ async def open_pool(
     tenants_apart: bool = False,
     plan: Plan = "automatic",
 ) -> Database:
-    """Open a pool for `schema`, migrated to the newest version; `init` is called once with each connection.
+    """Return a pool on `schema`, migrated to the newest version; `init` is called once with each connection.
 
-    `tenants_apart` opens a pool that only reads, one tenant at a time (see `row_security.py`).
+    With `tenants_apart`, the pool is read-only and limited to one tenant at a time (see `row_security.py`).
 
-    Waits while the database does not respond, and reports that every few seconds.
+    Waits while the database does not respond, and reports the wait every few seconds.
     """
     await migrate_database(url, schema, migrations, say=say, tenants_apart=tenants_apart)
     return await _pool(url, schema, size=size, init=init, tenants_apart=tenants_apart, plan=plan)
@@ -77,7 +80,7 @@ async def _pool(
     init: Callable[..., Coroutine[Any, Any, None]] | None = None,
     least: int = 1,
 ) -> Database:
-    """Open a pool on a schema as it is, with at least `least` connections."""
+    """Return a pool on a schema without migrating it, with at least `least` connections."""
     how = _options(schema, **_PLANS[plan])
     _check_arrays_by_type()
     if tenants_apart:
@@ -94,10 +97,10 @@ async def _pool(
 async def migrate_database(
     url: str, schema: str, migrations: Path, *, say: Say, tenants_apart: bool
 ) -> tuple[str, ...]:
-    """Bring `schema` to its newest version, and return the names of the migrations that it lacked.
+    """Migrate `schema` to its newest version, and return the names of the applied migrations.
 
     `tenants_apart` also restricts readers to their tenant (see `row_security.py`). Waits while the database does not
-    respond. Raises StartError as `migrate` does, or if the user lacks a permission.
+    respond. Raises StartError for the reasons of `migrate`, and if the database user lacks a permission.
     """
     # An index may take an hour to build.
     connection = await _connected(url, _options(schema) | {"command_timeout": None}, say)
@@ -111,16 +114,16 @@ async def migrate_database(
 
 
 async def open_readonly(url: str, schema: str, *, say: Say = lambda _: None) -> asyncpg.Connection:
-    """Open one connection that reads `schema` at any version, and cannot write."""
+    """Return a read-only connection to `schema`, whatever the schema's version."""
     return await _connected(url, _options(schema, default_transaction_read_only="on"), say)
 
 
 async def open_reads(
     settings: ReadSettings, schema: str, migrations: Path, *, say: Say, plan: Plan = "automatic"
 ) -> Database:
-    """Open a pool for HTTP reads, separate from the consumers' connections; see also `open_pool`.
+    """Return a pool for HTTP reads, separate from the consumers' connections; see also `open_pool`.
 
-    Readers wait for each other and never delay a consumer, and the number of concurrent results is limited.
+    Reads wait only for other reads and never delay a consumer. The number of concurrent results is limited.
     """
     return await open_pool(
         settings.database_url,
@@ -144,9 +147,9 @@ async def open_replica(
     most_seconds: float,
     plan: Plan,
 ) -> ReplicaReads:
-    """Open a pool for the reads of callers that may use the replica at `url`; `primary` is the pool for all others.
+    """Return a pool for reads that may use the replica at `url`; `primary` is the pool for all other reads.
 
-    The replica need not answer yet, and is used while it lags by at most `most_seconds`. Raises StartError for an
+    The replica need not respond yet. It is used while its lag is at most `most_seconds`. Raises StartError for an
     invalid URL.
     """
     try:
@@ -160,7 +163,10 @@ async def open_replica(
 
 
 def _options(schema: str, **settings: str) -> dict[str, Any]:
-    """Return asyncpg's options for `schema`, with the server's `settings`. Raises StartError for an invalid name."""
+    """Return asyncpg's connection options for `schema`, with the server settings `settings`.
+
+    Raises StartError for an invalid schema name.
+    """
     if not _IDENTIFIER.fullmatch(schema):
         raise StartError(f"{schema!r} is not a schema name")
     common = {
@@ -178,25 +184,25 @@ def _options(schema: str, **settings: str) -> dict[str, Any]:
 
 
 async def _keep_state(connection: asyncpg.Connection) -> None:
-    """Skip the reset of a returned connection. Our statements leave behind at most a transaction, which asyncpg ends.
+    """Replace asyncpg's reset of a returned connection, which costs a round trip after every statement.
 
-    asyncpg's usual reset is a round trip after every statement.
+    No reset is needed: our statements leave at most an open transaction, which asyncpg ends.
     """
 
 
 def _check_arrays_by_type() -> None:
     """Let asyncpg check each element of an array for list or tuple instead of for any iterable.
 
-    The check with the abstract class takes longer than sending the element, and a batch has some hundred columns.
-    asyncpg has no extension point for this, so its private name is replaced; a test fails if it no longer exists.
+    The check for any iterable takes longer than sending the element, and a batch has some hundred columns. asyncpg has
+    no extension point for this, so its private name is replaced; a test fails if it no longer exists.
     """
     vars(asyncpg_protocol)["IterableABC"] = (list, tuple)
 
 
 async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connection:
-    """Wait until the database accepts a connection, and return it.
+    """Wait until the database accepts a connection, and return the connection.
 
-    Raises StartError if the database can never accept one.
+    Raises StartError if waiting cannot help.
     """
     if not url.startswith(("postgresql://", "postgres://")):
         raise StartError(f"{url} is not an address of PostgreSQL: it must begin with postgresql://.")

@@ -1,6 +1,6 @@
-"""Reads from a streaming replica while it keeps up with the primary, and otherwise from the primary.
+"""Reads from a streaming replica while its lag is small, otherwise from the primary.
 
-Only for reads that need not see the latest writes. The tenants of a pool are kept apart on both servers, as roles and
+Only for reads that need not see the latest writes. Row-level security applies on both servers, because roles and
 policies are replicated.
 """
 
@@ -34,23 +34,23 @@ _LOST: Final = (
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
 )
-"""Errors of a replica that is gone, from which the primary does not suffer."""
+"""Errors of an unavailable replica, which do not affect the primary."""
 _CONFLICT: Final = asyncpg.SerializationError
-"""Error of a read that the replica ends to replay a change, such as a vacuum."""
+"""Error of a read that the replica cancels in order to replay a change, such as a vacuum."""
 log = logger("replica")
 
 
 class ReplicaLag:
-    """Lag of a replica: the age of the oldest observed position of the primary that it has not replayed.
+    """Lag of a replica: the age of the oldest observed WAL position of the primary that the replica has not replayed.
 
-    Clocks of the servers do not count, and an idle primary causes no lag.
+    The measurement is independent of the servers' clocks. An idle primary causes no lag.
     """
 
     def __init__(self) -> None:
         self._ahead: deque[tuple[float, int]] = deque()
 
     def observe(self, now: float, written: int, replayed: int) -> float:
-        """Return the lag in seconds. `written` was read from the primary at `now`, and `replayed` after it."""
+        """Return the lag in seconds. `written` was read from the primary at `now`; `replayed` was read afterwards."""
         if not self._ahead or self._ahead[-1][1] < written:
             self._ahead.append((now, written))
         while self._ahead and self._ahead[0][1] <= replayed:
@@ -59,10 +59,10 @@ class ReplicaLag:
 
 
 class ReplicaReads:
-    """A pool of reading connections to the replica while `reason` is None, otherwise to the primary.
+    """Read pool that uses the replica while `reason` is None, otherwise the primary.
 
-    Has the methods of asyncpg's pool that reads use. A single query that fails because the replica is gone is repeated
-    on the primary; a connection that is held fails like any other.
+    It has the methods of asyncpg's pool that reads use. A single query that fails because the replica is unavailable is
+    repeated on the primary. A query on an acquired connection is not repeated.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class ReplicaReads:
         self.most_seconds = most_seconds
         self._lag = ReplicaLag()
         self.reason: str | None = "has not been checked yet"
-        """Reason why the replica is not used; continues a sentence."""
+        """Reason why the replica is not used, as the predicate of a sentence; None while it is used."""
 
     @property
     def warnings(self) -> list[str]:
@@ -84,7 +84,10 @@ class ReplicaReads:
         return [] if self.reason is None else [f"{self._name}: the replica {self.reason}, so reads use the primary"]
 
     async def check(self) -> None:
-        """Compare the replica with the primary. Raises if the primary does not answer, and then changes nothing."""
+        """Compare the replica with the primary, and update `reason`.
+
+        If the primary does not respond, raises its error and changes nothing.
+        """
         now = self._clock.monotonic()
         primary = await self._primary.fetchrow(*SQL.primary_position())
         assert primary is not None
@@ -118,7 +121,7 @@ class ReplicaReads:
         metrics.REPLICA_USED.labels(self._name).set(reason is None)
 
     async def close(self) -> None:
-        """Close the connections to the replica; those to the primary are another pool's."""
+        """Close the connections to the replica. The connections to the primary belong to another pool."""
         await self._replica.close()
 
     async def fetch(self, query: str, *values: Any) -> Any:
@@ -141,11 +144,11 @@ class ReplicaReads:
         return await getattr(self._primary, method)(query, *values)
 
     def acquire(self) -> _Lent:
-        """Return a context that lends a connection."""
+        """Return an async context manager that acquires a connection."""
         return _Lent(self)
 
     async def lend(self) -> Any:
-        """Enter a pool's context of a connection, and return the context and the connection."""
+        """Acquire a connection; return the pool's context manager, already entered, and the connection."""
         if self.reason is None:
             lent: Any = self._replica.acquire()
             try:
@@ -157,7 +160,7 @@ class ReplicaReads:
 
 
 class _Lent:
-    """Connection of either pool within `async with`."""
+    """Async context manager that acquires a connection from the pool of the replica or of the primary."""
 
     def __init__(self, reads: ReplicaReads) -> None:
         self._reads = reads

@@ -1,4 +1,4 @@
-"""Deletion of rows that are older than their table's retention, in counted batches of limited size."""
+"""Deletion of rows past their table's retention period, in batches of limited size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from servicekit.logging import logger
 BATCH: Final = 5_000
 """Maximum rows deleted by one statement."""
 SWEEP_SECONDS: Final = 3_600.0
-"""Seconds between two sweeps, and before the first."""
+"""Seconds between two sweeps, and before the first sweep."""
 _BATCHES_LIMIT: Final = 200
 """Maximum batches per table and sweep, so that a sweep after a long pause does not occupy the database for hours."""
 _DAY: Final = 86_400_000_000
@@ -25,9 +25,9 @@ log = logger("retention")
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """Expiry rule of a table. `days` 0 keeps rows without limit.
+    """Expiry rule of a table. If `days` is 0, rows never expire.
 
-    `condition` is SQL about the row `r`; `$1` in it is the oldest moment that is kept, in microseconds.
+    `condition` is an SQL condition on the row `r`, in which `$1` is the oldest kept time in microseconds.
     """
 
     table: str
@@ -49,7 +49,7 @@ class Expiry:
 
 
 class Retention:
-    """A service's expiry rules, on a pool with its schema, or on one such connection."""
+    """A service's expiry rules, applied through a pool or a connection on the service's schema."""
 
     def __init__(
         self, service: str, pool: asyncpg.Pool | asyncpg.Connection, clock: Clock, expiries: Sequence[Expiry]
@@ -60,9 +60,9 @@ class Retention:
         self._expiries = [expiry for expiry in expiries if expiry.days > 0]
 
     async def sweep(self) -> dict[str, int]:
-        """Delete expired rows. Return the number by table, without tables that had none.
+        """Delete expired rows, and return the number of deleted rows by table, if any.
 
-        Raises the first error at the end, so that a locked or slow table does not prevent the others.
+        The first error is raised after the last table, so that a locked or slow table does not affect the others.
         """
         deleted: dict[str, int] = {}
         failures: list[Exception] = []
@@ -82,7 +82,7 @@ class Retention:
         return deleted
 
     async def due(self) -> dict[str, int]:
-        """Count what a sweep would delete, by table, without deleting anything."""
+        """Return the number of rows that a sweep would delete, by table, without deleting them."""
         now = self._clock.now()
         counts: dict[str, int] = {}
         for expiry in self._expiries:

@@ -1,4 +1,4 @@
-"""The lists of columns that upserts repeat, made from one declaration of a row. Pure."""
+"""SQL fragments with the column lists that upserts repeat, generated from one row declaration. Pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, Final, get_args, get_type_hints
 from uuid import UUID
 
 Row = Mapping[str, str] | type
-"""Declaration of a row: PostgreSQL's type of each column, or a named tuple with a field for each column."""
+"""Row declaration: the PostgreSQL type by column name, or a named tuple with a field for each column."""
 Fragment = tuple[tuple[str, ...], str]
-"""Names of the arguments, and the text."""
+"""Argument names and text of a fragment."""
 
 _TYPES: Final[Mapping[Any, str]] = {
     str: "text",
@@ -24,9 +24,9 @@ _TYPES: Final[Mapping[Any, str]] = {
 
 
 def column_types(row: Row) -> Mapping[str, str]:
-    """Return PostgreSQL's type of each column, in order.
+    """Return the PostgreSQL type by column name, in column order.
 
-    Raises ValueError for a field of a named tuple whose type has no column type.
+    Raises ValueError for a named tuple's field whose type has no corresponding column type.
     """
     if isinstance(row, Mapping):
         return row
@@ -41,7 +41,7 @@ def _column_type(name: str, hint: Any) -> str:
 
 
 def row_fragments(name: str, row: Row) -> Mapping[str, Fragment]:
-    """Return the fragments of a row with this name.
+    """Return the SQL fragments of a row declaration, by fragment name; each begins with `name`.
 
     For the columns `a` and `b` they are:
 

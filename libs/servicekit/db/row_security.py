@@ -1,8 +1,8 @@
-"""PostgreSQL as a second check between tenants: connections that read for callers see the rows of one tenant only.
+"""Row-level security as a second barrier between tenants: connections that serve HTTP reads see one tenant's rows.
 
-The guard of the HTTP server notes the tenant of a request (`tenant_in_sight`). A reading pool sets it on each
-connection before it lends the connection. A connection without a tenant sees no tenant's rows, so a query that omits
-its tenant finds nothing. Consumers write as the tables' owner, whom the policies do not restrict.
+The HTTP server's guard stores the tenant of a request in `tenant_in_sight`. A reading pool sets this tenant on a
+connection when it is acquired. On a connection without a tenant, no rows are visible. Consumers write as the tables'
+owner, whom the policies do not restrict.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from servicekit.db.sql import SQL
 from servicekit.errors import StartError
 
 READER: Final = "agent_feedback_reader"
-"""Role of reading connections: it may only select, and the policies apply to it."""
+"""Role of reading connections, which may only select and is subject to the policies."""
 EVERY_TENANT: Final = "*"
 tenant_in_sight: ContextVar[str] = ContextVar("tenant_in_sight", default="")
-"""Tenant whose rows the current work may read: a tenant, EVERY_TENANT, or none if empty."""
+"""Tenant whose rows the current task may read; EVERY_TENANT for all tenants, empty for none."""
 _SEEN: Final = "current_setting('agent_feedback.tenant', true)"
 _LEAST_VERSION: Final = 150_000
 _SET_VERSION: Final = 160_000
-"""Since this version, a member may switch to a role only if the grant says so; whoever creates a role may not."""
+"""PostgreSQL version from which members, and a role's creator, need the grant's SET option to switch to the role."""
 
 
 class ReadingConnection(asyncpg.Connection):
-    """Connection of a reading pool; `seen` is the tenant that it is set to, None if unknown."""
+    """Connection of a reading pool; `seen` is the tenant currently set on the connection, None if unknown."""
 
     seen: str | None = None
 
     async def keep_to_tenant(self) -> None:
-        """Restrict the next statements to rows of `tenant_in_sight`.
+        """Restrict the following statements to rows of the tenant `tenant_in_sight`.
 
         This costs a round trip only if the tenant has changed.
         """
@@ -47,15 +47,15 @@ class ReadingConnection(asyncpg.Connection):
 
 
 async def keep_to_tenant(connection: Any) -> None:
-    """Set the tenant of a connection before a pool lends it."""
+    """Set the tenant of a connection when it is acquired from a pool."""
     await connection.keep_to_tenant()
 
 
 async def secure(connection: asyncpg.Connection, schema: str) -> None:
     """Restrict readers of `schema` to one tenant.
 
-    All tables with a tenant get policies, and views get their caller's rights. Changes only what
-    differs. Raises StartError if the database's user lacks the permission.
+    Adds policies to all tables with a tenant column, and lets views run with their caller's rights. Changes only what
+    differs. Raises StartError if the database user lacks the permission.
     """
     version = int(await connection.fetchval("show server_version_num"))
     if version < _LEAST_VERSION:
@@ -83,7 +83,7 @@ async def secure(connection: asyncpg.Connection, schema: str) -> None:
 
 
 async def _make_role(connection: asyncpg.Connection, privilege: str) -> None:
-    """Create READER if it is missing, and grant it to a user without `privilege`, the right to switch to it."""
+    """Create the role READER if it is missing, and grant it to the database user unless it has `privilege` on it."""
     if not await connection.fetchval("select true from pg_roles where rolname = $1", READER):
         await connection.execute(f"create role {READER} nologin")
     if not await connection.fetchval("select pg_has_role(current_user, $1, $2)", READER, privilege):

@@ -1,12 +1,12 @@
-"""SQL statements from files, by name.
+"""Loader for SQL files whose statements are used by name.
 
-`-- name: find_messages` begins a statement. `-- fragment: same_turn(a, b)` begins text that others insert with
-`{same_turn(h, s)}`; `{day}` inserts a constant of the program, `{message_columns}` the columns of a declared row
-(`row_fragments.py`). Values have names, `:tenant`, which become $1, $2, ...
+`-- name: find_messages` begins a statement. Its values have names such as `:tenant`, which become $1, $2, ...
 `-- name: list_feedback(view, where)` begins a statement with slots, which code fills with SQL before use.
-`-- function: take_turns returns table (turn_id text)` begins the block of a PL/pgSQL function, whose values are its
-parameters: they have the types to which they are cast (`functions.py`). `{nobody_erased}` guards it
-(`erasure_guard.py`).
+`-- fragment: same_turn(a, b)` begins a fragment, which other texts insert with `{same_turn(h, s)}`. `{day}` inserts a
+constant of the program, and `{message_columns}` inserts the columns of a declared row (`row_fragments.py`).
+`-- function: take_turns returns table (turn_id text)` begins the block of a PL/pgSQL function. Its values are the
+function's parameters; a parameter has the type to which the value is cast (`functions.py`). `{nobody_erased}` guards
+the function (`erasure_guard.py`).
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _TYPED: Final = re.compile(r":(?P<value>[a-z_]\w*)::(?P<type>(?:double precision
 _TOKEN: Final = re.compile(
     r"'(?:[^']|'')*'|(?P<comment>\s*--[^\n]*)|::|:(?P<value>[a-z_]\w*)|\{(?P<inserted>\w+)(?:\((?P<arguments>[^{}]*)\))?\}"
 )
-"""A literal or cast, which stays unchanged; a comment; the name of a value; an insertion."""
+"""Pattern for a literal or cast (left unchanged), a comment, a value's name, or an insertion."""
 
 
 def columns_of(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
-    """Return rows as `width` columns, the parameters of a statement that unnests them."""
+    """Transpose rows to `width` columns, which are the parameters of a statement that unnests them."""
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
 
 
 class Statement(NamedTuple):
-    """A statement, its slots, and the names of its values in the order of their numbers.
+    """SQL statement with its slots, and the names of its values in the order of $1, $2, ...
 
-    `made` is the SQL that creates the function that the statement calls, if any. If the statement has slots, it is only
-    the function's result type.
+    If the statement calls a function, `made` is the SQL that creates the function. While the statement has unfilled
+    slots, `made` is only the function's result type.
     """
 
     name: str
@@ -52,9 +52,9 @@ class Statement(NamedTuple):
     made: str = ""
 
     def __call__(self, **values: Any) -> tuple[Any, ...]:
-        """Return the text and its arguments, for asyncpg: `pool.fetch(*SQL.find(tenant=tenant))`.
+        """Return the SQL text and its arguments for asyncpg: `pool.fetch(*SQL.find(tenant=tenant))`.
 
-        Raises TypeError unless all slots are filled and exactly the statement's values are given.
+        Raises TypeError if a slot is not filled, or if `values` are not exactly the statement's values.
         """
         if not self.slots and len(values) == len(self.values):
             try:
@@ -64,9 +64,9 @@ class Statement(NamedTuple):
         raise TypeError(f"{self.name} takes {[*self.slots, *self.values]}, not {list(values)}")
 
     def bulk(self, rows: Sequence[Sequence[Any]], **values: Any) -> tuple[Any, ...]:
-        """Return the text and its arguments for a statement that unnests `rows`, one array per column.
+        """Return the SQL text and its arguments for a statement that unnests `rows`, one array per column.
 
-        The columns are the statement's values that `values` does not contain, in the order of the text.
+        The columns are the statement's values that are not in `values`, in the order of the text.
         """
         if not values and not self.slots:
             return self.text, *columns_of(rows, len(self.values))
@@ -74,9 +74,10 @@ class Statement(NamedTuple):
         return self(**values, **dict(zip(columns, columns_of(rows, len(columns)), strict=True)))
 
     def reader(self, *, other: Collection[str] = (), **attributes: str) -> Callable[[Any], tuple[Any, ...]]:
-        """Return a function that reads an object's values for `bulk`, at least two, except those named in `other`.
+        """Return a function that reads a row for `bulk` from an object: all values except those named in `other`.
 
-        A value is the attribute of its name, or the one that `attributes` gives, such as `provenance.as_json`.
+        A value is read from the attribute with its name, or from the one in `attributes`, such as `provenance.as_json`.
+        There must be at least two values.
         """
         return attrgetter(*(attributes.get(name, name) for name in self.values if name not in other))
 
@@ -86,15 +87,16 @@ class Statement(NamedTuple):
         return self.made.removeprefix("create function ").partition("(")[0]
 
     def filled(self, **parts: str) -> Statement:
-        """Return the statement with SQL in its slots. `parts` are the program's own text, never part of a request."""
+        """Return the statement with its slots filled by `parts`, which must never contain text from a request."""
         return _filled(self, tuple(parts.items()))
 
 
 class Statements:
     """Statements of the files `*.sql` in a folder, as attributes.
 
-    `rows` declares rows by the name that begins their fragments. A constant that is text becomes a literal. Raises
-    ValueError for a name that is defined twice, an insertion without a fragment, or other arguments than its.
+    `rows` are row declarations, by the prefix of their fragments' names. A text constant is inserted as an SQL literal.
+    Raises ValueError for a name that is defined twice, and for an insertion of an unknown fragment or with a wrong
+    number of arguments.
     """
 
     def __init__(
@@ -116,7 +118,7 @@ class Statements:
         return iter(self._statements.values())
 
     def part(self, name: str, **arguments: str) -> str:
-        """Return a fragment for the slot of a statement. `arguments` are the program's own text."""
+        """Return a fragment's SQL for a statement's slot. `arguments` must be constant SQL."""
         names, text, _ = self._fragments[name]
         if {*names} != arguments.keys():
             raise TypeError(f"{name} takes {[*names]}, not {list(arguments)}")
@@ -155,7 +157,7 @@ def _literal(constant: float | str) -> str:
 
 
 def _expanded(text: str, fragments: Mapping[str, _Entry], arguments: Mapping[str, str]) -> str:
-    """Return `text` with its insertions and without its comments."""
+    """Return `text` with its insertions expanded and its comments removed."""
 
     def expanded(token: re.Match[str]) -> str:
         name = token["inserted"]
@@ -175,7 +177,7 @@ def _expanded(text: str, fragments: Mapping[str, _Entry], arguments: Mapping[str
 
 
 def _statement(given: Statement) -> Statement:
-    """Return the statement with numbered values; one with slots keeps its names until they are filled."""
+    """Return the statement with numbered values. A statement with slots keeps named values until they are filled."""
     if given.slots:
         return given
     numbers: dict[str, int] = {}
@@ -193,7 +195,7 @@ def _statement(given: Statement) -> Statement:
 
 
 def _call(given: Statement, block: str, types: Sequence[str], values: tuple[str, ...]) -> Statement:
-    """Return the call of the function with this block. Its name has a digest of all that defines it."""
+    """Return the statement that calls the function with this block; a digest of the definition ends its name."""
     body = f"$block$\n#variable_conflict use_column\n{block}\n$block$"
     made = f"({', '.join(types)}) returns {given.made} language plpgsql as {body}"
     name = f"{given.name}_{sha256(made.encode()).hexdigest()[:12]}"
