@@ -35,7 +35,7 @@ PUBLIC_NAMES: Final = {
     }.items()
     for name in names.split()
 }
-"""The module of each public name."""
+"""Module path by public name."""
 
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        """Load a public name from its module."""
+        """Return a public name's object, loaded from its module."""
         if name not in PUBLIC_NAMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = globals()[name] = getattr(import_module(f"{__name__}.{PUBLIC_NAMES[name]}"), name)

@@ -7,14 +7,14 @@ import ctypes
 from typing import Final
 
 _M_ARENA_MAX: Final = -8
-"""glibc's name for the option."""
+"""glibc's `mallopt` parameter for the number of arenas."""
 
 
 def share_one_arena() -> None:
-    """Let all threads allocate from one arena. Call it before threads are started; does nothing without glibc.
+    """Let all threads allocate memory from one arena. Call this before any thread starts. Does nothing without glibc.
 
-    By default glibc gives each thread an arena, and free memory of one is unusable for the others. Here one thread does
-    nearly all the work, so contention is rare.
+    By default, glibc gives threads their own arenas, and free memory in one arena is unusable for other threads. Here
+    one thread does nearly all the work, so contention is rare.
     """
     with contextlib.suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)

@@ -1,4 +1,4 @@
-"""Histogram that counts equal observations at once."""
+"""Histogram that records many equal observations at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class BulkHistogram(Histogram):
     """Prometheus histogram whose `observe_many` costs the same for any number of observations."""
 
     def observe_many(self, amount: float, count: int, exemplar: Mapping[str, str] | None = None) -> None:
-        """Observe `amount` `count` times. `exemplar` labels the last one, for example with its trace."""
+        """Record `count` observations of `amount`. `exemplar` has labels of the last one, such as its trace id."""
         self.observe(amount, dict(exemplar) if exemplar else None)
         if count > 1:
             self._sum.inc(amount * (count - 1))

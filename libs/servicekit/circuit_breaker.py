@@ -1,15 +1,18 @@
-"""Circuit breaker: stops calls to a failing dependency, and lets one call through to test it."""
+"""Circuit breaker: stops calls to a failing dependency, except for occasional test calls."""
 
 from __future__ import annotations
 
 FAILURES_LIMIT = 5
-"""Consecutive failures that open the circuit."""
+"""Number of consecutive failures that opens the circuit."""
 REST_SECONDS = 30.0
 """Seconds between two test calls while the circuit is open."""
 
 
 class CircuitBreaker:
-    """Open from `failures_limit` consecutive failures until a success. Times are seconds of one monotonic clock."""
+    """Breaker that opens after `failures_limit` consecutive failures and closes after a success.
+
+    All times are seconds of one monotonic clock.
+    """
 
     def __init__(self, failures_limit: int = FAILURES_LIMIT, rest_seconds: float = REST_SECONDS) -> None:
         self._failures_limit = failures_limit
@@ -18,7 +21,7 @@ class CircuitBreaker:
         self._rests_until = 0.0
 
     def lets_through(self, now: float) -> bool:
-        """Return True if a call may be made at `now`. An open breaker passes one call each `rest_seconds`."""
+        """Return True if a call may be made at `now`. An open breaker allows one call every `rest_seconds`."""
         if not self.open:
             return True
         if now < self._rests_until:

@@ -1,4 +1,4 @@
-"""The clock of the services, which tests can replace."""
+"""Clock used by all services; tests can replace it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now(self) -> int:
-        """Return microseconds since the Unix epoch."""
+        """Return the current time in microseconds since the Unix epoch."""
         ...
 
     def monotonic(self) -> float:
-        """Return seconds that never decrease, and advance while the process is stopped by a signal."""
+        """Return a monotonic time in seconds, which also advances while the process is stopped by a signal."""
         ...
 
 
@@ -25,7 +25,7 @@ class SystemClock:
 
 
 class FixedClock:
-    """Clock with a fixed time, to judge old files as of the day they were written."""
+    """Clock with a fixed time, for judging old files as of the day on which they were written."""
 
     def __init__(self, now: int) -> None:
         self._now = now

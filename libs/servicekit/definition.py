@@ -1,8 +1,8 @@
-"""Definition of a service as values: what it reads, serves, does on a schedule, keeps and erases.
+"""Declarative definition of a service: topics, routes, scheduled work, retention and erasure.
 
-A service's page, `services/NAME/service.py`, is one `ServiceDefinition`. Each of its lines has a plain function of the
-service's parts: the resources that `opens` has opened. `ServiceDefinition.build` connects the lines to a running
-service; `agent-feedback services` prints them.
+A service's page, `services/NAME/service.py`, is one `ServiceDefinition`. Each line of the page has a plain function
+that takes the service's parts, which are the resources that `opens` has opened. `ServiceDefinition.build` connects the
+lines to a running service; `agent-feedback services` prints them.
 """
 
 from __future__ import annotations
@@ -33,38 +33,38 @@ from servicekit.web.provider_pages import PROVIDER_ANSWER
 from servicekit.web.sign_in import PROVIDER_SIGN_IN, SIGN_IN, refused_page, sign_in_router
 
 P = TypeVar("P")
-"""The parts of a service."""
+"""Type of a service's parts."""
 Work = Callable[[], Awaitable[object]]
 OLDER: Final = {
     "timestamp": "r.{since} < to_timestamp($1::bigint / 1e6)",
     "microseconds": "r.{since} < $1",
     "milliseconds": "r.{since} < $1::bigint / 1000",
 }
-"""SQL condition of an expired row `r`, by the unit of its column."""
+"""SQL condition for an expired row `r`, by the unit of its time column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reads(Generic[P]):
     """A consumer group and the handler of its batches.
 
-    Erasure requests among its topics are carried out around the handler (`ErasingHandler`), except if it
-    `erases_itself`. `if_set` names the setting without which the service does not join the group.
+    Erasure requests among the group's topics are carried out by an `ErasingHandler` around the handler, unless the
+    handler `erases_itself`. The service joins the group only if the setting named by `if_set`, if any, is set.
     """
 
     group: Consumer
     handler: Callable[[P], Handler]
     journal: Literal["all", "dead letters", "nothing"] | Callable[[Outcome], bool] = "all"
-    """Outcomes that the service's journal notes; a function selects some of them, and dead letters are always noted."""
+    """Outcomes that are written to the journal. A function selects outcomes; dead letters are always written."""
     erases_itself: bool = False
     is_guarded: bool = False
-    """The handler's store checks the ledger of erasures in its writes (`servicekit/erasure_guard.py`)."""
+    """True if the handler's store checks the erasure ledger in its writes (`servicekit/erasure_guard.py`)."""
     around: Callable[[Handler, Any], Handler] | None = None
-    """Wraps the erasing handler, its first argument; the second is the handler within."""
+    """Function that wraps the erasing handler, its first argument. Its second argument is the inner handler."""
     if_set: str = ""
 
     @property
     def kind(self) -> type[Handler]:
-        """Class of the handler, from the annotation of the function that returns it."""
+        """Class of the handler, from the return annotation of `handler`."""
         kind: type[Handler] = get_type_hints(self.handler)["return"]
         return kind
 
@@ -89,9 +89,10 @@ class Serves(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Every(Generic[P]):
-    """Work on a schedule, repeated after `seconds` (a number, or the name of a setting).
+    """Scheduled work, repeated every `seconds` (a number, or the name of a setting).
 
-    `work` returns the function to call, or several by name. `if_set` names the setting without which there is no work.
+    `work` returns the function to call, or several functions by name. The work is done only if the setting named by
+    `if_set`, if any, is set.
     """
 
     name: str
@@ -103,11 +104,11 @@ class Every(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Keeps:
-    """Retention of a table: a row expires `days` after its column `since`; `days` names the setting.
+    """Retention rule of a table: a row expires a number of days after the time in its column `since`.
 
-    `only` is a further SQL condition about the expired row `r`; `{moment}` in it stands for the oldest kept time.
-    `which` says in words which rows it selects.
-    `pool` names the part that has the table's connections; if that part is None, the table does not exist.
+    `days` names the setting with the number of days. `only` is an additional SQL condition on the expired row `r`, in
+    which `{moment}` stands for the oldest kept time. `which` describes the selected rows in words. `pool` names the
+    part that has the table's connections; if that part is None, the table does not exist.
     """
 
     table: str
@@ -128,30 +129,33 @@ class Keeps:
 
 @dataclass(frozen=True)
 class ServiceDefinition(Generic[P]):
-    """A service's page. `opens` opens its parts from its settings and for a running service."""
+    """A service's page. The function `opens` takes the settings and the running service, and opens the parts."""
 
     name: FeedbackKeeper
     settings: type[Any]
     opens: Callable[..., Awaitable[P]]
     erases: str
-    """Data of a person that an erasure removes, in a few words."""
+    """Short description of the personal data that an erasure removes."""
     erase: Callable[[P], Erase] | None = None
-    """Removes a person's data around the handlers, by the ledger of the part `pool`; None if all `erases_itself`."""
+    """Function that returns the deletion of people's data. The ledger is in the part `pool`.
+
+    None if all handlers erase data themselves.
+    """
     receipts: Callable[[P], Producer] | None = None
-    """Returns the producer of an erasure's confirmations, by default the service's own."""
+    """Function that returns the producer for erasure confirmations, by default the service's own producer."""
     reads: Sequence[Reads[P]] = ()
     serves: Sequence[Serves[P]] = ()
     every: Sequence[Every[P]] = ()
     keeps: Sequence[Keeps] = ()
     holds: Mapping[str, Statement] = field(default_factory=dict)
-    """Tables with rows about people, each with the statement that selects a person's as `held`, in JSON."""
+    """Tables with rows about people, each with the statement that selects a person's rows as JSON, named `held`."""
     leaves: Mapping[str, str] = field(default_factory=dict)
-    """Tables among them with rows that an erasure leaves, each with the reason."""
+    """Tables among `holds` in which an erasure leaves rows, each with the reason."""
     where: Where[P] | None = None
     accounts: Callable[[P], AccountPort] | None = None
-    """Accounts that the service keeps. The platform serves their sign-in, and describes the holders of tokens."""
+    """Function that returns the service's accounts. The platform then serves their sign-in and token description."""
     body_limits: Mapping[str, int] = field(default_factory=dict)
-    """Limits of bodies in bytes by path prefix, where a prefix takes more than the usual body."""
+    """Request body limits in bytes by path prefix, for prefixes that accept more than the default limit."""
 
     @property
     def permissions(self) -> Permissions:
@@ -167,7 +171,7 @@ class ServiceDefinition(Generic[P]):
 
     @property
     def surface(self) -> Surface:
-        """The parts of the routes that the HTTP application uses."""
+        """Permissions, body limits and error pages of the routes, for the HTTP application."""
         pages = {path: refused_page for one in self.serves if one.pages for _, path in one.routes}
         if self.accounts is not None:
             pages |= dict.fromkeys((SIGN_OUT, PROVIDER_SIGN_IN, PROVIDER_ANSWER), refused_page)
@@ -178,9 +182,9 @@ class ServiceDefinition(Generic[P]):
         return [one.expiry(settings) for one in self.keeps if one.pool == pool]
 
     async def build(self, settings: Any, context: ServiceContext, *outside: Any) -> Service:
-        """Build the service, connected and ready to start. `outside` are further arguments of `opens`.
+        """Return the service, connected and ready to start. `outside` has further arguments for `opens`.
 
-        Raises StartError for settings that do not work.
+        Raises StartError if the settings are unusable.
         """
         service = Service(self.name, context)
         parts = await self.opens(settings, service, *outside)

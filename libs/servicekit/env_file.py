@@ -1,4 +1,4 @@
-"""Reads the file `.env` into the environment, and remembers the variables that came from it."""
+"""Loads the file `.env` into the environment, and records which variables were set from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _files: dict[str, Path] = {}
 
 
 def read_env_file(path: Path = Path(".env")) -> None:
-    """Set the variables of `path` that the environment lacks; do nothing if there is no such file.
+    """Set the variables of the file `path` that the environment lacks; do nothing if the file does not exist.
 
     Raises StartError if the file cannot be read or a line of it is not an assignment.
     """
@@ -38,6 +38,6 @@ def read_env_file(path: Path = Path(".env")) -> None:
 
 
 def place_of(variable: str) -> str:
-    """Return the name under which `variable` is set (NAME or NAME_FILE), and the file that the name was read from."""
+    """Return the name under which `variable` is set (NAME or NAME_FILE), with the `.env` file that set it, if any."""
     name = next((name for name in (variable, variable + FROM_FILE) if os.environ.get(name)), variable)
     return f"{name} in {_files[name]}" if name in _files else name

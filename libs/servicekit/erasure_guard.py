@@ -1,6 +1,6 @@
-"""Guard of a batch against concurrent erasures: its writes fail if one of its people is in the ledger of erasures.
+"""Guard against concurrent erasures: a batch's writes fail if one of its people is in the erasure ledger.
 
-Functions with the values `guarded_tenant` and `guarded_user` check it (`Database.call`, decision 169).
+SQL functions with the parameters `guarded_tenant` and `guarded_user` check the ledger (`Database.call`, decision 169).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from contracts.erasure import Person
 
 SQLSTATE: Final = "AF001"
-"""SQLSTATE of a function that finds one of the people in the ledger."""
+"""SQLSTATE that a guarded function raises if one of the people is in the ledger."""
 NOBODY_ERASED: Final = f"""
 if cardinality(:guarded_user::text[]) > 0 then
     lock table erasures in share mode;
@@ -24,15 +24,16 @@ if cardinality(:guarded_user::text[]) > 0 then
         raise sqlstate '{SQLSTATE}';
     end if;
 end if"""
-"""First statement of a guarded function, the fragment `nobody_erased`.
+"""First statement of a guarded function, inserted as the fragment `nobody_erased`.
 
-Concurrent erasures wait until the transaction ends, and then find its rows; earlier erasures are in the ledger.
+It makes concurrent erasures wait until the transaction ends, so that they find its rows. Earlier erasures are found in
+the ledger.
 """
 _guarded: ContextVar[Collection[Person]] = ContextVar("guarded_people", default=())
 
 
 class PersonErased(Exception):
-    """One of a batch's people is in the ledger. The call that found it has written nothing."""
+    """One of a batch's people is in the erasure ledger. The call that raised this has written nothing."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Classification of errors, those of asyncpg and aiokafka included: permanent, transient, an outage, or a bug."""
+"""Classification of errors, including those of asyncpg and aiokafka: permanent, transient, an outage, or a bug."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ _OUTAGES: tuple[type[BaseException], ...] = (
 
 
 def is_outage(error: BaseException) -> bool:
-    """Return True for an error that no record can cause: full or read-only disks, refused logins.
+    """Return True for an error that no record can cause, such as a full or read-only disk, or a refused login.
 
-    A probe may succeed nevertheless."""
+    A probe of the dependency may succeed nevertheless.
+    """
     return isinstance(error, _OUTAGES)
 
 
@@ -71,7 +72,7 @@ _IN_WORDS: tuple[tuple[type[BaseException], str], ...] = (
 
 
 def in_words(error: BaseException) -> str:
-    """Describe `error` to an operator, without user text."""
+    """Return a description of `error` for operators, without user text."""
     if isinstance(error, Unavailable) and not isinstance(error, LogUnavailable):
         return str(error)
     return next((words for kind, words in _IN_WORDS if isinstance(error, kind)), type(error).__name__)
@@ -79,7 +80,7 @@ def in_words(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def unavailable_as(what: str) -> Iterator[None]:
-    """Raise Unavailable, with `what` as the dependency's name, instead of transient errors in the block."""
+    """Convert transient errors in the block to Unavailable, with `what` as the dependency's name."""
     try:
         yield
     except Exception as error:
@@ -97,7 +98,7 @@ def signature_of(error: BaseException) -> str:
 
 
 def permanent_reason(error: BaseException) -> str | None:
-    """Return the dead letter's reason if `error` is permanent, else None."""
+    """Return the dead-letter reason if `error` is permanent, otherwise None."""
     match error:
         case Permanent(reason=reason):
             return reason

@@ -1,4 +1,4 @@
-"""Errors of the platform: permanent ones of records, unavailable dependencies, refused requests. Pure."""
+"""The platform's exceptions: permanent record errors, unavailable dependencies, refused requests. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Unavailable(Exception):
 
 
 class LogUnavailable(Unavailable):
-    """The log did not acknowledge a write; the records being processed are not to blame."""
+    """The log did not acknowledge a write. The records in process are not the cause."""
 
     def __init__(self, why: str = "") -> None:
         super().__init__("the log", why)
@@ -45,14 +45,14 @@ def shown(text: str) -> str:
 
 
 class StartError(Exception):
-    """The program cannot start; the sentence tells what to do. Its URLs are shown without passwords and options."""
+    """The program cannot start. The message says what to do; its URLs omit users, passwords and options."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__(shown(sentence))
 
 
 class LogFull(Exception):
-    """The log has no room until its consumers have caught up. `retry_after` in seconds."""
+    """The log is full until its consumers have caught up. `retry_after` is in seconds."""
 
     def __init__(self, retry_after: int = 2) -> None:
         super().__init__("The log is full until its consumers have caught up; send this again later.")
@@ -60,9 +60,9 @@ class LogFull(Exception):
 
 
 class RequestRefused(Exception):
-    """Refusal of a request, answered with `status` and one sentence without the caller's input.
+    """Refusal of a request. The response has `status` and one sentence that does not echo the caller's input.
 
-    `retry_after`, in seconds, tells when the request would be accepted.
+    `retry_after` is the number of seconds after which the request would be accepted.
     """
 
     def __init__(self, status: int, detail: str, retry_after: int | None = None) -> None:

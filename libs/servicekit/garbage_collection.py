@@ -1,18 +1,18 @@
-"""Configuration of Python's garbage collection."""
+"""Configuration of Python's garbage collector."""
 
 from __future__ import annotations
 
 import gc
 
 YOUNG = 50_000
-"""Number of new containers that triggers a collection of the youngest generation; Python's default is 700."""
+"""Number of allocated container objects that triggers a collection of the youngest generation; the default is 700."""
 
 
 def tune_gc() -> None:
     """Freeze start-up objects and make garbage collection rarer. Call it once, after the start.
 
-    A batch creates many thousand objects and hardly any cycle. With Python's default threshold the collections take a
-    fifth of a service's processor time.
+    A batch creates thousands of objects and hardly any reference cycles. With Python's default threshold, garbage
+    collection takes a fifth of a service's CPU time.
     """
     gc.collect()
     gc.freeze()

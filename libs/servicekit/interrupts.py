@@ -1,4 +1,4 @@
-"""Ctrl-C while a program is being imported: it ends at once, without a traceback."""
+"""Handling of Ctrl-C during imports: the program exits immediately, without a traceback."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from importlib import import_module
 
 
 def end_at_once() -> None:
-    """Let SIGINT end the process silently, until `raise_again`. Does nothing if SIGINT is ignored."""
+    """Let SIGINT end the process silently, until `raise_again` is called. Does nothing if SIGINT is ignored."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def raise_again() -> None:
-    """Let SIGINT raise KeyboardInterrupt, as asyncio expects. Undoes `end_at_once` and nothing else."""
+    """Undo `end_at_once`: let SIGINT raise KeyboardInterrupt again, as asyncio expects."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def run_service(name: str) -> None:
-    """Run the service whose page is `name`.service, with the command line's options. See `launcher.main`."""
+    """Run the service defined in the module `name`.service, with the command line's options. See `launcher.main`."""
     end_at_once()
     from servicekit.launcher import main  # with all clients, which takes a second
 

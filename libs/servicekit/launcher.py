@@ -39,15 +39,15 @@ log = logger("run")
 NOT_STARTED = 3
 """Exit code if the service cannot start."""
 STOP_SECONDS = 18.0
-"""Seconds after the signal at which the process ends itself, with tracebacks on standard error and exit code 1.
+"""Maximum duration of an orderly stop, in seconds. After it, the process exits with code 1 and prints tracebacks.
 
-Client libraries may swallow a cancellation or wait for a peer that is gone. The records of an unfinished batch are
-delivered again.
+The limit is needed because client libraries may swallow a cancellation, or wait for a peer that is gone. The records of
+an unfinished batch are delivered again.
 """
 
 
 def main(program: ServiceDefinition[Any]) -> None:
-    """Run `program` with the command line's options. Exits with 3 if it cannot start, with 2 for wrong usage."""
+    """Run `program` with the command line's options. Exits with code 3 if it cannot start, 2 for invalid usage."""
     parser = argparse.ArgumentParser(
         prog=f"python -m {program.name}",
         description="Run this service against your Kafka and database, configured by its environment and the file .env "
@@ -72,10 +72,11 @@ def main(program: ServiceDefinition[Any]) -> None:
 
 
 async def run_program(program: ServiceDefinition[Any], host: str, port: int, token: str | None) -> None:
-    """Run until SIGINT or SIGTERM; stops within 20 s of one.
+    """Run until SIGINT or SIGTERM, and stop within 20 seconds of the signal.
 
-    If `token` is None, it is read from the file in AGENT_FEEDBACK_TOKEN_FILE; else callers need tokens of AUTH_ISSUER.
-    Raises StartError if the service cannot start, or if a later release makes its schema too new for it.
+    If `token` is None, the access token is read from the file that AGENT_FEEDBACK_TOKEN_FILE names, if it is set.
+    Without an access token, callers need tokens of AUTH_ISSUER. Raises StartError if the service cannot start, or if a
+    later release migrates the schema to a version that this program cannot use.
     """
     token = token or content_of("AGENT_FEEDBACK_TOKEN")
     auth, http = read_settings(AuthSettings), read_settings(HttpSettings)
@@ -122,13 +123,13 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
 
 
 def _stop(stopping: asyncio.Event) -> None:
-    """Begin the orderly stop, and limit its duration."""
+    """Begin an orderly stop, limited to STOP_SECONDS."""
     faulthandler.dump_traceback_later(STOP_SECONDS, exit=True)
     stopping.set()
 
 
 async def _start(program: ServiceDefinition[Any], traces: Traces | None = None) -> Service:
-    """Return the started service; start again while a dependency is unavailable."""
+    """Start the service and return it. The start is retried while a dependency is unavailable."""
     while True:
         try:
             return await _started(program, traces)

@@ -15,17 +15,17 @@ from aiokafka.errors import GroupCoordinatorNotAvailableError
 
 _SILENT = ("asyncpg", "uvicorn.access", "uvicorn.error")
 KAFKA_LIBRARIES = ("aiokafka", "faststream")
-"""Libraries whose warnings are logged, because only they know errors of the connection, such as a missing
+"""Libraries whose warnings are logged, because only these warnings show connection errors, such as a missing
 permission."""
 _EXPECTED_WARNINGS = ("Auto create topics is disabled", "Heartbeat failed for group %s because it is rebalancing")
-"""Expected warnings of these libraries."""
+"""Beginnings of warnings that are expected from these libraries."""
 REPEAT_SECONDS = 60.0
-"""Minimum seconds between two lines of a library from the same place in its code."""
+"""Minimum time between two log lines from the same place in a library's code, in seconds."""
 _PLAIN = re.compile(r"[\w.,:@/-]{1,100}", re.ASCII)
 
 
 class RateLimit(logging.Filter):
-    """Rate limit: one line of the Kafka libraries per minute and place in their code; counts the others."""
+    """Filter that lets each code line of the Kafka libraries log once per minute, and counts suppressed lines."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -48,13 +48,13 @@ class RateLimit(logging.Filter):
 
 
 def _is_transient(record: logging.LogRecord) -> bool:
-    """Return True if the line reports a missing group coordinator, which is normal for a moment on a fresh Kafka."""
+    """Return True if the line reports a missing group coordinator, which is normal shortly after a new Kafka starts."""
     filled = record.args if isinstance(record.args, tuple) else ()
     return any(isinstance(value, GroupCoordinatorNotAvailableError) for value in filled)
 
 
 def _in_words(record: logging.LogRecord) -> str:
-    """Return a Kafka library's message with only names and numbers filled in, and an error's class."""
+    """Return a Kafka library's message in which only names, numbers and error classes are filled in."""
     filled = record.args if isinstance(record.args, tuple) else ()
     try:
         return str(record.msg) % tuple(map(_loggable, filled))
@@ -79,9 +79,9 @@ def _loggable(value: object) -> object:
 
 
 class _BareFormatter(logging.Formatter):
-    """Formatter that logs only the library and the error's class, because other messages may contain user text.
+    """Formatter that logs only the library and the error's class, because messages may contain user text.
 
-    Messages of the Kafka libraries, which handle only bytes, are logged.
+    The Kafka libraries are an exception: they handle only bytes, so their messages are logged.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -93,7 +93,7 @@ class _BareFormatter(logging.Formatter):
 
 
 def configure_logging(level: str = "INFO", *, quiet: bool = False) -> None:
-    """Log JSON lines to standard error; `quiet` keeps warnings and worse only, of the Kafka libraries errors."""
+    """Log JSON lines to standard error; with `quiet`, only warnings and errors (Kafka libraries: only errors)."""
     threshold = logging.WARNING if quiet else logging.getLevelNamesMapping()[level.upper()]
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_BareFormatter())
@@ -116,12 +116,12 @@ def configure_logging(level: str = "INFO", *, quiet: bool = False) -> None:
 
 
 def logger(part: str) -> structlog.stdlib.BoundLogger:
-    """Return a logger whose lines name their part."""
+    """Return a logger that adds the name `part` to each line."""
     bound: structlog.stdlib.BoundLogger = structlog.get_logger(part=part)
     return bound
 
 
 def frames(error: BaseException) -> str:
-    """Return the last three frames of `error` as `file:line function`, never its message."""
+    """Return the last three stack frames of `error` as `file:line function`, without its message."""
     found = traceback.extract_tb(error.__traceback__)[-3:]
     return " < ".join(f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in reversed(found))

@@ -1,9 +1,9 @@
-"""Spans made with OpenTelemetry's SDK and sent by OTLP over HTTP.
+"""Tracing with OpenTelemetry's SDK; spans are exported by OTLP over HTTP.
 
-A record's span is a child of the span that its `traceparent` names. Without that header the trace id is derived from
-the record's cause, so all services sample the same records, and a repeated delivery continues the same trace. The span
-of a batch is a trace of its own with a child per stage; it links to the spans of its sampled records. No span contains
-text or ids of people.
+A record's span is a child of the span in the record's `traceparent`. Without that header, the trace id is derived from
+the record's cause, so that all services sample the same records and a redelivery continues the same trace. A batch's
+span is the root of a separate trace, with one child per stage and links to the spans of the sampled records. Spans
+contain neither text nor ids of people.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ from servicekit.log.tracing import BatchTrace, RequestTrace, Tracing
 from servicekit.stages import StageTimes
 
 EXPORT_SECONDS: Final = 3.0
-"""Time limit of a request to the collector, and of the last one when the process stops."""
+"""Timeout of an export request to the collector, and of the final export at shutdown, in seconds."""
 _IDS: Final = 1 << 64
 _SYSTEM: Final = {"messaging.system": "kafka"}
 _SAMPLED: Final = TraceFlags(TraceFlags.SAMPLED)
 
 
 class _Ids(RandomIdGenerator):
-    """Generator of ids. `next_trace` is the id of the next trace, None for a random one."""
+    """Id generator. `next_trace` is the id of the next trace; None means a random id."""
 
     next_trace: int | None = None
 
@@ -61,7 +61,7 @@ class _Ids(RandomIdGenerator):
 
 
 class OtlpTraces:
-    """Traces of a process: one exporter, and a provider per service, which names the service of its spans."""
+    """Traces of a process: one exporter, and one provider per service, which adds the service's name to spans."""
 
     def __init__(self, url: str, share: float) -> None:
         self._share = share
@@ -131,10 +131,11 @@ class OtlpTracing:
         )
 
     def _sampled(self, raw: RawRecord) -> SpanContext | None:
-        """Return the context that a sampled record continues, with span id 0 if it begins a trace; None if unsampled.
+        """Return the parent context of a sampled record, with span id 0 if the record begins a trace.
 
-        A trace that the producer did not sample stays unsampled. Without a context, a checksum of the cause decides,
-        which is the part of the trace id that the share is compared with.
+        Return None for an unsampled record. A trace that the producer did not sample stays unsampled. For a record
+        without a trace context, a checksum of its cause is compared with the sampling rate. The checksum is part of the
+        record's trace id.
         """
         if raw.headers:
             if (traceparent := trace_of(raw.headers)) is not None:
@@ -158,7 +159,7 @@ class OtlpTracing:
 
 
 class _OtlpBatch:
-    """Open spans of a batch and of its sampled records, by index. `start` is in nanoseconds since the epoch."""
+    """Open spans of a batch and, by record index, of its sampled records. `start` is in nanoseconds since the epoch."""
 
     def __init__(self, tracer: Tracer, group: Consumer, batch: Span, spans: Mapping[int, Span], start: int) -> None:
         self._tracer = tracer
@@ -216,7 +217,7 @@ class _OtlpBatch:
         self._batch.end(end)
 
     def _at(self, moment: float) -> int:
-        """Return a moment of `perf_counter` in nanoseconds since the epoch."""
+        """Convert a `perf_counter` time to nanoseconds since the epoch."""
         return self._start + round((moment - self._started) * 1e9)
 
 
@@ -244,5 +245,5 @@ def _traceparent(span: Span) -> str:
 
 @lru_cache(maxsize=4096)
 def _lane_checksum(topic: str, partition: int) -> int:
-    """Return the checksum of the beginning that the causes of a partition's records share."""
+    """Return the checksum of the prefix `topic:partition:`, which all causes in a partition share."""
     return crc32(f"{topic}:{partition}:".encode())

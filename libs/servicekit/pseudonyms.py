@@ -1,4 +1,4 @@
-"""Pseudonyms of erased people, for rows that must stay although they name the person. Off by default."""
+"""Pseudonyms for erased people, in rows that must stay although they contain the person's id. Off by default."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ _KEY_LENGTH: Final = 16
 class ErasureSettings(Settings):
     """Settings from the environment with the prefix ERASURE_, the same for all services.
 
-    `ids` selects the treatment of the person's id in rows that stay, `ids_of` that of single tenants. Pseudonyms need
-    `key`, a secret of at least 16 characters, because its holder can compute the pseudonym of an id.
+    `ids` selects if a person's id in remaining rows is kept or replaced by a pseudonym; `ids_of` overrides this for
+    single tenants. Pseudonyms need `key`, a secret of at least 16 characters: its holder can compute any id's
+    pseudonym.
     """
 
     model_config = SettingsConfigDict(env_prefix="ERASURE_")
@@ -40,7 +41,7 @@ class ErasureSettings(Settings):
 
 
 class Pseudonyms:
-    """Replacements of erased people's ids; the same key gives a person the same pseudonym."""
+    """Replacements for erased people's ids. With the same key, a person always has the same pseudonym."""
 
     def __init__(self, settings: ErasureSettings) -> None:
         self._ids: Ids = settings.ids

@@ -1,6 +1,7 @@
-"""Batches concurrent single requests.
+"""Batching of concurrent single requests.
 
-Requests that arrive while a batch is in flight are sent together in the next; nothing waits for a batch to fill.
+Requests that arrive while a batch is in flight are sent together in the next batch. No request waits for a batch to
+fill.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ Reply = TypeVar("Reply")
 
 
 class RequestBatcher(Generic[Question, Reply]):
-    """Calls `ask` with all waiting questions up to a weight of `most`, one call at a time, in order of arrival.
+    """Callable that passes waiting questions to `ask` in batches, one batch at a time, in order of arrival.
 
-    `ask` returns a reply for each question, in their order; its exception is raised for all of them. A cancelled caller
-    does not affect the others.
+    A batch has one question, or several with a total weight of at most `most`. `ask` returns one reply per question, in
+    order. If `ask` raises, every caller of the batch receives the exception. A cancelled caller does not affect the
+    others.
     """
 
     def __init__(
@@ -35,7 +37,7 @@ class RequestBatcher(Generic[Question, Reply]):
         self._worker: asyncio.Task[None] | None = None
 
     async def __call__(self, question: Question) -> Reply:
-        """Return the reply to `question`. Raises what `ask` raises."""
+        """Return the reply to `question`. Raises the exceptions of `ask`."""
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._waiting.append((question, future))
         if self._worker is None:
@@ -50,7 +52,7 @@ class RequestBatcher(Generic[Question, Reply]):
             self._worker = None
 
     def _next(self) -> list[tuple[Question, asyncio.Future[Reply]]]:
-        """Take at least one waiting question, and more while their weight is at most `most`."""
+        """Take and return the next batch: at least one waiting question, then more up to the weight `most`."""
         batch: list[tuple[Question, asyncio.Future[Reply]]] = []
         weight = 0
         while self._waiting:

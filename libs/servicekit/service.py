@@ -1,4 +1,4 @@
-"""A running service: its subscriptions, dependencies and periodic work, and how it starts and stops."""
+"""A running service: subscriptions, dependencies, periodic work, start and stop."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from servicekit.web.auth import Authenticator
 from servicekit.web.log_writer import LogWriter
 
 CANCEL_SECONDS = 2.0
-"""Seconds in which cancelled tasks should end."""
+"""Time within which cancelled tasks must end, in seconds."""
 MEMBERS_SECONDS = 30.0
 SCHEMA_SECONDS = 5.0
 """Seconds between two checks of the schema's version."""
@@ -68,9 +68,9 @@ log = logger("service")
 class ServiceContext:
     """Resources that a composition root passes to every service.
 
-    `judge_at` (microseconds) replaces the log's time in the check for future events. `room` returns True if the log has
-    room for that many more bytes from outside; a log on disk always has. `on_made` is called with each service before
-    it opens anything, so that a failed build can be closed.
+    `judge_at` (microseconds) replaces the log's time in the check for future events. `room` takes a number of bytes and
+    returns True if the log has room for them; a log on disk always has room. `on_made` is called with each service
+    before it opens any resource, so that the caller can close a service whose build failed.
     """
 
     bootstrap: Bootstrap
@@ -177,18 +177,21 @@ class Service:
 
     @cached_property
     def redactor(self) -> Redactor:
-        """Return the redactor of texts that enter the service. Raises StartError."""
+        """Return the redactor for texts that enter the service. Raises StartError for invalid settings."""
         return Redactor(read_settings(RedactionSettings))
 
     @cached_property
     def pseudonym_of(self) -> Callable[[Person], str]:
-        """Return the function that gives the name of an erased person in rows that stay. Raises StartError."""
+        """Return the function that maps an erased person to the id in remaining rows: own id or pseudonym.
+
+        Raises StartError for invalid settings.
+        """
         return Pseudonyms(read_settings(ErasureSettings))
 
     def late_outcomes(self, group: Consumer, note_set_aside: NoteSetAside | None = None) -> LateOutcomes:
-        """Return the writer of outcomes that are known only after a record's batch, for the group `group`.
+        """Return the writer for outcomes in `group` that become known only after the record's batch.
 
-        It also journals them.
+        It also writes them to the journal.
         """
         return LateOutcomes(group, self.producer, self.context.observers, self.journal, note_set_aside)
 
@@ -209,8 +212,8 @@ class Service:
     ) -> Database:
         """Open a pool of at most `size` connections on the service's schema; `init` is called with each connection.
 
-        The service is ready only while the database answers. It leaves its groups once the schema has become newer
-        than its own `migrations` can use.
+        The service is ready only while the database responds. It leaves its groups if the schema is migrated to a
+        version that a program with `migrations` cannot use.
         """
         pool = await open_pool(url, self.name, migrations, size=size, say=self.context.say, init=init, plan="indexed")
         self.resources.push_async_callback(pool.close)
@@ -274,7 +277,7 @@ class Service:
             await within(3, self.resources.aclose())
 
     async def look_at_schema(self) -> None:
-        """Leave the groups to processes of the later release if the schema has become too new."""
+        """Check the schema's version, and leave the groups to processes of a later release if it is too new."""
         try:
             await self._check_schemas()
         except SchemaIncompatible as error:
@@ -381,9 +384,10 @@ class Service:
 
 
 async def _end(tasks: Collection[asyncio.Task[None]]) -> None:
-    """Cancel `tasks` until they have ended, for at most CANCEL_SECONDS.
+    """Cancel `tasks` repeatedly until they have ended, for at most CANCEL_SECONDS.
 
-    One cancellation is not enough: `asyncio.wait_for` of Python 3.11 drops it if the awaited work ends at once.
+    One cancellation may not suffice: `asyncio.wait_for` of Python 3.11 loses it if the awaited work ends
+    simultaneously.
     """
     clock = asyncio.get_running_loop().time
     deadline = clock() + CANCEL_SECONDS

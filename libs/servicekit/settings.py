@@ -1,4 +1,4 @@
-"""Settings from the environment: an empty variable is not set, and secrets may be in files."""
+"""Settings from environment variables: an empty variable counts as unset, and secrets may be in files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from servicekit.validation_errors import error_summary, rule_of
 S = TypeVar("S", bound=BaseSettings)
 M = TypeVar("M", bound=BaseModel)
 _JSON_RULES = {"dict_type": 'must be a JSON object, such as {"name": "value"}', "list_type": "must be a JSON array"}
-"""Rules of values that are given as JSON, by pydantic's type of the error."""
+"""Error messages for settings that are given as JSON, by pydantic's error type."""
 _AT = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)")
 
 
@@ -40,7 +40,7 @@ class _Variables(EnvSettingsSource):
 
 
 class _Files(_Variables):
-    """Values from the files that variables called NAME_FILE name."""
+    """Source of settings from files that are named by variables NAME_FILE."""
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
         found: dict[str, str | None] = {}
@@ -53,10 +53,10 @@ class _Files(_Variables):
 
 
 class Settings(BaseSettings):
-    """Settings with a prefix.
+    """Settings from environment variables with a common prefix.
 
-    An empty variable is not set. NAME has the value itself, and precedence over NAME_FILE, which names a file with the
-    value. Raises StartError if such a file is missing or empty.
+    An empty variable counts as unset. The variable NAME contains the value. NAME_FILE names a file that contains it,
+    and is used only if NAME is unset. Raises StartError if that file is missing or empty.
     """
 
     model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, hide_input_in_errors=True)
@@ -81,7 +81,7 @@ class Settings(BaseSettings):
 
 
 class ReadSettings(Settings):
-    """Settings of a service with an HTTP API: its reads have separate connections."""
+    """Settings of a service with an HTTP API, whose reads have separate database connections."""
 
     database_url: str = "postgresql://localhost/agent_feedback"
     """PostgreSQL URL; the service uses the schema with its own name."""
@@ -94,7 +94,8 @@ class ReadSettings(Settings):
 def read_settings(settings: type[S], **given: Any) -> S:
     """Return the settings from the environment; `given` values, by field name, take precedence.
 
-    Raises StartError, which names the variables, their files and the violated rules, but no values.
+    Raises StartError if a value is invalid. The error names the variables, their files and the violated rules, but
+    contains no values.
     """
     try:
         return settings(**given)
@@ -111,7 +112,7 @@ def _setting_fault(settings: type[BaseSettings], fault: Any) -> str:
 
 
 def _variable(settings: type[BaseSettings], name: str) -> str:
-    """Return the environment variable of the field or alias `name`; if it has several aliases, the one that is set."""
+    """Return the environment variable for the field or alias `name`; among several aliases, the one that is set."""
     if name in settings.model_fields:
         return f"{settings.model_config.get('env_prefix', '')}{name}".upper()
     for field in settings.model_fields.values():
@@ -122,9 +123,9 @@ def _variable(settings: type[BaseSettings], name: str) -> str:
 
 
 def read_toml(path: Path, model: type[M]) -> M:
-    """Return the TOML file `path` as `model`.
+    """Return the TOML file `path`, validated as `model`.
 
-    Raises StartError with the line and column of a fault and the violated rule, but no values.
+    Raises StartError if it is invalid. The error has the line, the column and the violated rule, but no values.
     """
     try:
         text = path.read_text("utf-8")

@@ -1,7 +1,7 @@
-"""Seconds that a batch spends in each stage of its processing, for metrics and traces.
+"""Durations of a batch's processing stages, for metrics and traces.
 
-A stage is measured while a batch is current in the task's context, otherwise `stage` does nothing. Stages of one batch
-that run concurrently are added up.
+A stage is measured only if the task's context has a current batch; otherwise `stage` does nothing. Durations of
+concurrent runs of a stage are added up.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Stage = Literal["read", "patterns", "encoder", "gate", "database", "produce", "c
 
 
 class StageSpan(NamedTuple):
-    """Time of one stage in a batch: seconds in total, and its first start and last end by `perf_counter`."""
+    """Duration of one stage in a batch, in seconds, with its first start and last end as `perf_counter` times."""
 
     seconds: float
     start: float
@@ -22,7 +22,7 @@ class StageSpan(NamedTuple):
 
 
 class StageTimes:
-    """Times of one batch by stage."""
+    """Durations of one batch's stages, by stage."""
 
     __slots__ = ("spans",)
 
@@ -30,7 +30,7 @@ class StageTimes:
         self.spans: dict[Stage, StageSpan] = {}
 
     def add(self, name: Stage, start: float, end: float, seconds: float) -> None:
-        """Add an interval, of which `seconds` count."""
+        """Add an interval of the stage `name`; only `seconds` of it count towards the stage's duration."""
         held = self.spans.get(name)
         if held is not None:
             seconds, start, end = held.seconds + seconds, min(held.start, start), max(held.end, end)
@@ -42,11 +42,11 @@ class StageTimes:
 
 
 current_times: Final[ContextVar[StageTimes | None]] = ContextVar("current_times", default=None)
-"""Times of the batch that the current task processes."""
+"""Stage durations of the batch that the current task processes; None without a batch."""
 
 
 class stage:  # noqa: N801 # used like a function
-    """Context manager that adds its duration to a stage of the current batch, without the time of the stage `less`."""
+    """Context manager that adds the block's duration to a stage, minus the time spent in the stage `less`."""
 
     __slots__ = ("_before", "_less", "_name", "_start", "_times")
 

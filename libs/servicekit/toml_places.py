@@ -1,4 +1,4 @@
-"""Positions of values in a TOML text, which `tomllib` does not give."""
+"""Line and column of values in a TOML text, which `tomllib` does not report."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 
 
 def place_in(text: str, path: Sequence[str | int]) -> tuple[int, int]:
-    """Return the line and column, from 1, of the value at `path` in the TOML `text`; of its table if it is missing.
+    """Return the line and column of the value at `path` in the TOML `text`, counted from 1.
 
-    The position is found by parsing prefixes: the value is at the end of the shortest valid prefix that contains it.
+    Return the position of the containing table if the value is missing. The position is found by parsing prefixes: the
+    value is at the end of the shortest valid prefix that contains it.
     """
     lines = text.splitlines()
     while path and not _holds(tomllib.loads(text), path):

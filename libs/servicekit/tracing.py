@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry's protocol: off unless TRACING_URL is set. The SDK is not imported while they are off."""
+"""Tracing by OpenTelemetry's protocol, enabled by TRACING_URL. While it is disabled, the SDK is not imported."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ class TracingSettings(Settings):
     model_config = SettingsConfigDict(env_prefix="TRACING_")
 
     url: str | None = Field(default=None, pattern=r"^https?://[^\x00-\x20]+$")
-    """Traces endpoint of an OTLP/HTTP collector, such as http://localhost:4318/v1/traces; None for no traces."""
+    """Trace endpoint of an OTLP/HTTP collector, such as http://localhost:4318/v1/traces; None disables tracing."""
     share: float = Field(default=0.01, ge=0, le=1)
-    """Share of the traces that are sampled, by trace id; of those that their producer sampled."""
+    """Proportion of traces to sample, by trace id. Traces that their producer did not sample are never sampled."""
 
 
 class Traces(Protocol):
-    """Traces of a process, sent until they are closed."""
+    """Traces of a process, exported until `close` is called."""
 
     def of(self, service: str) -> Tracing:
         """Return the traces of a service."""
         ...
 
     async def close(self) -> None:
-        """Send the spans that have ended, within a few seconds."""
+        """Export all ended spans, within a few seconds."""
         ...
 
 

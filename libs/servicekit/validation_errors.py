@@ -1,4 +1,4 @@
-"""One-sentence summaries of pydantic's errors, without any of the input."""
+"""One-sentence summaries of pydantic's validation errors, without the input."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def _one_error(fault: Any) -> str:
 
 
 def rule_of(fault: Any) -> str:
-    """Return the rule that was violated, in pydantic's words or in a validator's own."""
+    """Return the violated rule, in the words of pydantic or of the validator."""
     return str(fault["msg"]).removeprefix("Value error, ")
