@@ -1,8 +1,8 @@
-"""Limit of a consumer's decompressed bytes, and replacement of batches that cannot be read.
+"""Limit on a consumer's decompressed bytes, and placeholder records for unreadable batches.
 
-aiokafka limits the fetched bytes, which may be compressed. Then it decompresses each batch completely and returns any
-number of bytes at a time. A batch that the broker accepted but aiokafka cannot read, such as one with a header name
-that is not UTF-8, would stop the consumer at its offset.
+aiokafka limits only the fetched bytes, which may be compressed. It decompresses each batch completely, and returns any
+number of bytes at a time. A batch that the broker accepted but aiokafka cannot read, such as a batch with a header name
+that is not UTF-8, would stop the consumer at the batch's offset.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from servicekit.log import unpacking
 from servicekit.log.records import RefusedBatch
 
 POLL_BYTES = 4 * 1024 * 1024
-"""Maximum bytes of one partition's records that are returned at once, plus one record."""
+"""Size at which one partition's records are returned, in bytes; the last record may exceed it."""
 HEADER_BYTES = 100
-"""Memory of a header in addition to its name and content; an empty header takes two bytes in the log."""
+"""Memory overhead of a header in bytes, without its name and content. In the log, an empty header takes two bytes."""
 _DECODERS = {
     "gzip_decode": unpacking.with_few_headers(unpacking.unpack_gzip),
     "lz4_decode": unpacking.with_few_headers(unpacking.unpack_lz4),
@@ -46,7 +46,7 @@ def bound_fetching() -> None:
 
 
 class _Batches:
-    """The batches of a fetched partition; `last` is the latest one returned, with its bytes as they were sent."""
+    """Iterator over the batches of a fetched partition. `last` is the batch returned last, with its bytes as sent."""
 
     def __init__(self, records: Any, check_crcs: bool) -> None:
         self._records = records
@@ -116,9 +116,9 @@ class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafk
                 return
 
     def _stand_in(self, batch: Any, reason: str, packed: int = 0, digest: str = "") -> ConsumerRecord:
-        """Return a record that represents the batch.
+        """Return a placeholder record for the batch.
 
-        It has the batch's last offset, so that its commit covers the whole batch.
+        It has the batch's last offset, so that committing it covers the whole batch.
         """
         last = batch.next_offset - 1
         refused = RefusedBatch(max(batch.base_offset, self.next_fetch_offset), last, packed, digest, reason)
@@ -128,10 +128,10 @@ class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafk
 
 
 class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
-    """Fetched records of a partition, returned at most `POLL_BYTES` at a time.
+    """Fetched records of a partition, returned in parts of about `POLL_BYTES`.
 
-    An error is raised by `FailedResult` at the next poll. If it were raised immediately, the records that the same poll
-    has returned from other partitions would be lost, since their positions have advanced.
+    An error is raised only at the next poll, by `FailedResult`. If it were raised immediately, records that the same
+    poll has taken from other partitions would be lost, because their positions have already advanced.
     """
 
     _partition_records: Any
@@ -144,11 +144,11 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
         """Time of the fetch by our clock, in milliseconds."""
 
     def calculate_backoff(self) -> float:
-        """Return the seconds for which nothing else is fetched from the broker; 0 while records are held back."""
+        """Return the time for which nothing else is fetched from the broker, in seconds; 0 while records are held."""
         return 0.0 if self.is_held else float(super().calculate_backoff())
 
     def head(self) -> int | None:
-        """Return the time of the next record in milliseconds, at most that of its fetch; None if there is none."""
+        """Return the next record's time in milliseconds, capped at the time of its fetch; None without a record."""
         if not self.has_more() or not self.check_assignment(self._topic_partition):
             return None
         try:
@@ -168,7 +168,7 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
     def take(
         self, max_records: int | None, until: float = math.inf, room: int = POLL_BYTES
     ) -> tuple[list[ConsumerRecord], int]:
-        """Return the next records up to the time `until`, and their size: at most `room` bytes and one record."""
+        """Return the next records up to the time `until`, and their size in bytes; only the last may exceed `room`."""
         if not self.has_more() or not self.check_assignment(self._topic_partition):
             return [], 0
         found: list[ConsumerRecord] = []
@@ -193,7 +193,7 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
         return found, size
 
     def time_of(self, record: ConsumerRecord) -> int:
-        """Return the record's time in milliseconds, at most that of its fetch."""
+        """Return the record's time in milliseconds, capped at the time of its fetch."""
         return min(int(record.timestamp), self.fetched_at)
 
     def _fail(self, error: Exception) -> None:
@@ -216,7 +216,7 @@ class FailedResult(BoundedResult):
 
 
 def _size(record: ConsumerRecord) -> int:
-    """Return the bytes of a record: a key or a header may be as large as a value."""
+    """Return a record's size in bytes, including key and headers, which may be as large as a value."""
     size: int = max(0, record.serialized_key_size) + max(0, record.serialized_value_size)
     for name, content in record.headers:
         size += len(name) + len(content or b"") + HEADER_BYTES

@@ -1,6 +1,6 @@
-"""The only place that builds brokers and subscribers and sets the options of FastStream and aiokafka.
+"""Construction of brokers and subscribers; the only module that sets options of FastStream and aiokafka.
 
-FastStream's own parsing, acknowledgement and error handling are bypassed, see
+FastStream's own parsing, acknowledgement and error handling are bypassed; see
 docs/decisions/0005-how-faststream-is-used.md.
 """
 
@@ -23,7 +23,7 @@ from servicekit.log.subscriber import DRAIN_SECONDS, Subscription
 
 
 def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequence[Subscription]) -> KafkaBroker:
-    """Build a broker with its subscriptions registered, not yet connected."""
+    """Return an unconnected broker with its subscriptions registered."""
     bound_fetching()
     order_fetching()
     poll_without_pauses()
@@ -54,7 +54,7 @@ def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequenc
 
 
 def _security(options: Mapping[str, Any]) -> BaseSecurity | None:
-    """Return the same security options for FastStream."""
+    """Return aiokafka's security options `options` as FastStream's; None without security."""
     context = options.get("ssl_context")
     if mechanism := options.get("sasl_mechanism"):
         kind = {"PLAIN": SASLPlaintext, "SCRAM-SHA-256": SASLScram256, "SCRAM-SHA-512": SASLScram512}[mechanism]
@@ -64,7 +64,7 @@ def _security(options: Mapping[str, Any]) -> BaseSecurity | None:
 
 
 async def _raw_parser(message: Any) -> KafkaMessage:
-    """Wrap the raw batch unchanged, because FastStream's own parser raises on headers that are not text."""
+    """Return the raw batch, wrapped unchanged, because FastStream's own parser raises on headers that are not text."""
     return KafkaMessage(
         body=b"",
         headers={},

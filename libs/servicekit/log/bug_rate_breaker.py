@@ -1,8 +1,9 @@
 """Circuit breaker that stops a consumer whose code keeps failing: a bad release must not dead-letter a whole topic.
 
-Either of two conditions opens the breaker: every record of a topic fails (several bugs in a row, and no record of
-another conversation succeeds, see `Delivery`), or more than a tenth of the records fail. A single bad record meets
-neither while other records succeed, however often it is sent: bugs of one conversation count a few times only.
+Either of two conditions opens the breaker. Either every record of a topic fails: several records fail in a row, and no
+record of another conversation succeeds (see `Delivery`). Or more than a tenth of the records fail. One bad record
+cannot open the breaker while other records succeed, however often it is sent, because only a few bugs per conversation
+are counted.
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ from typing import NamedTuple
 from servicekit.clock import Clock
 
 WINDOW = 1_000
-"""Number of the latest records of a topic that are counted."""
+"""Window size: number of a topic's latest records that are counted."""
 WINDOW_SECONDS = 600.0
 """Seconds after which a record no longer counts, and a held topic is read at full speed again."""
 LIMIT = 0.10
-"""Share of bugs among the counted records above which the breaker opens."""
+"""Bug rate among the counted records above which the breaker opens."""
 MINIMUM = 100
-"""Minimum number of counted records at which their share of bugs can open the breaker."""
+"""Minimum number of counted records for the bug rate to open the breaker."""
 SAME_BUGS = 5
-"""Number of consecutive bugs with one signature after which every record of the topic is suspected to fail."""
+"""Number of consecutive bugs with the same signature after which the whole topic is suspected to fail."""
 ANY_BUGS = 20
-"""The same limit for consecutive bugs with different signatures."""
+"""Number of consecutive bugs with any signatures after which the whole topic is suspected to fail."""
 PER_CONVERSATION = 5
-"""Maximum number of bugs of one conversation that count in the share: a hostile record may be sent repeatedly."""
+"""Maximum number of bugs of one conversation that count in the bug rate: a hostile record may be sent repeatedly."""
 PROBE_SECONDS = 60.0
 """Seconds between a bug and the next attempt while the breaker is open."""
 
@@ -83,7 +84,7 @@ class _Topic:
 
     @property
     def fails_as_a_whole(self) -> bool:
-        """True after enough bugs in a row to suspect that every record fails."""
+        """True if enough consecutive bugs occurred to suspect that every record fails."""
         same = self.failing[-SAME_BUGS:]
         one_bug = len(same) == SAME_BUGS and len({bug.signature for bug in same}) == 1
         return one_bug or len(self.failing) >= ANY_BUGS
@@ -129,9 +130,9 @@ class BugRateBreaker:
         self.resting = self.open
 
     def suspects(self, name: str) -> frozenset[Conversation]:
-        """Return the conversations of the latest bugs if every record of the topic may fail, else an empty set.
+        """Return the conversations of the latest bugs if the whole topic is suspected to fail, else an empty set.
 
-        The caller then tries records of other conversations: `handled` clears the suspicion, `condemn` confirms it.
+        The caller then tries records of other conversations. `handled` clears the suspicion, `condemn` confirms it.
         """
         topic = self._topics[name]
         if self.open or not topic.fails_as_a_whole:
@@ -141,7 +142,7 @@ class BugRateBreaker:
     def condemn(self, name: str) -> bool:
         """Open the breaker because no record of the topic succeeds; return True if it opened.
 
-        It stays closed if all bugs are of one conversation and a record succeeded in the last ten minutes.
+        It stays closed if all latest bugs concern one conversation and a record succeeded in the last ten minutes.
         """
         topic, now = self._topics[name], self._clock.monotonic()
         lately = topic.succeeded_at is not None and now - topic.succeeded_at < WINDOW_SECONDS
@@ -161,7 +162,7 @@ class BugRateBreaker:
 
     @property
     def why(self) -> str | None:
-        """The reason why the consumer is held, in words without user text, or None."""
+        """Reason why the breaker is open, in words without user text; None if it is closed."""
         expired = self._clock.monotonic() - WINDOW_SECONDS
         for name, topic in self._topics.items():
             topic.expire(expired)

@@ -15,7 +15,7 @@ from servicekit.settings import read_settings
 
 @dataclass(frozen=True)
 class Cluster:
-    """Kafka at `servers` (HOST:PORT,...). Its text form contains the addresses only."""
+    """Kafka cluster at `servers` (HOST:PORT,...). `str` returns only the addresses."""
 
     servers: str
     security: KafkaSettings = field(default_factory=KafkaSettings.model_construct, repr=False)
@@ -41,7 +41,7 @@ class Cluster:
 
 
 Bootstrap = str | Cluster
-"""Location of a Kafka: addresses alone if it has no security."""
+"""Location of a Kafka cluster: a string of addresses if it needs no security options, otherwise a Cluster."""
 
 
 def client_options(bootstrap: Bootstrap) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def client_options(bootstrap: Bootstrap) -> dict[str, Any]:
 
 
 def cluster_at(servers: str) -> Cluster:
-    """Return the Kafka at `servers`, with the security of the environment.
+    """Return the Kafka cluster at `servers`, with the security settings from the environment.
 
     Raises StartError if the settings are invalid.
     """

@@ -1,4 +1,4 @@
-"""Reasons of the platform's dead letters, each with its meaning for an operator and the remedy."""
+"""Dead-letter reasons of the platform, each with its meaning and remedy for operators."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "bug": ("our own code failed on it", "the log line `bug` names the place; replay after the release that fixes it"),
 }
-"""Reason to its meaning and its remedy."""
+"""Meaning and remedy by reason."""
 
 
 def meaning_of(reason: str, reasons: Mapping[str, tuple[str, str]]) -> str:

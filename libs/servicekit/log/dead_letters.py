@@ -22,10 +22,11 @@ _OFFSETS_LIMIT = 32_768
 
 
 def joined_records(refused: Sequence[Unreadable]) -> list[tuple[Unreadable, list[int]]]:
-    """Join records of a partition with the same reason if they are equal, or too short for an event.
+    """Join a partition's records with the same reason if they are equal, or too short to be an event.
 
-    Returns the first record of each group, with the offsets of the group. A few hundred kilobytes may hold a million
-    short records; one letter each would block the partition for minutes. No replay could make a short one an event.
+    Returns the first record of each group, with the group's offsets. A few hundred kilobytes may contain a million
+    short records, and one dead letter per record would block the partition for minutes. No replay could turn a short
+    record into an event.
     """
     found: dict[object, tuple[Unreadable, list[int]]] = {}
     for one in refused:
@@ -47,12 +48,12 @@ def dead_letter(
 ) -> Message:
     """Build the dead letter for `raw`.
 
-    If the record is too large to write, the letter has only the SHA-256 of its value and its coordinates. A key of more
-    than 1,024 bytes is omitted. The letter of a batch too large to decompress also has the SHA-256 of its compressed
-    bytes and its first offset; that of an unreadable batch has its first offset.
+    If the record is too large to write, the letter has only the record's coordinates and the SHA-256 of its value. A
+    key of more than 1,024 bytes is omitted. The letter for a batch that is too large to decompress also has the SHA-256
+    of the compressed bytes and the batch's first offset. The letter for an unreadable batch has its first offset.
 
-    `detail` describes the error in words without user text. `offsets` are those of all joined records that the letter
-    represents, ascending. If there are several, headers give their count and their offsets, the latter as ranges.
+    `detail` describes the error in words without user text. `offsets` are the ascending offsets of all joined records
+    that the letter represents. If there are several, headers contain their count and their offsets, as ranges.
     """
     at = raw.coordinates
     headers: list[tuple[str, bytes]] = [
@@ -87,7 +88,7 @@ def dead_letter(
 
 
 def _ranges(offsets: Sequence[int]) -> str:
-    """Format ascending offsets, consecutive ones as a range: `3-7,9`. Offsets beyond the limit are left out."""
+    """Return ascending offsets as text, with consecutive offsets as a range: `3-7,9`. Excess offsets are omitted."""
     found: list[list[int]] = []
     for offset in offsets:
         if found and found[-1][1] == offset - 1:

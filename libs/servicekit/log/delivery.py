@@ -1,4 +1,4 @@
-"""Batch delivery: read, handle, write dead letters, commit. It implements every guarantee about records.
+"""Batch delivery: read, handle, write dead letters, commit. It implements all delivery guarantees.
 
 A batch's effects are written and acknowledged before its offsets are committed. After a crash the batch is delivered
 again, and handlers are idempotent.
@@ -34,19 +34,19 @@ from servicekit.redaction.redactor import Redactor
 from servicekit.stages import StageTimes, current_times, stage
 
 BISECT_AFTER = 5
-"""Transient failures of a batch, while the probe succeeds, after which it is bisected as for a bug."""
+"""Number of transient failures while the probe succeeds, after which a batch is bisected as for a bug."""
 BLAME_AFTER = 9
-"""Transient failures of a single record, while the probe succeeds, after which the record is blamed.
+"""Number of transient failures while the probe succeeds, after which a single record is treated as a bug.
 
-They take 25 to 51 s. A connection that loses only some responses fails for as long as the network takes to repair it,
-and meanwhile the probe may succeed each time.
+The attempts take 25 to 51 s. The number is large because of connections that lose only some responses: until the
+network is repaired, a batch may fail although every probe succeeds.
 """
 LETTERS_BYTES = 4 * 1024 * 1024
-"""Bytes of records whose dead letters are written together."""
+"""Maximum size of the records whose dead letters are written in one call, in bytes."""
 WITNESSES = 20
-"""Limit of records of other conversations that are tried before a topic is held because every record seems to fail."""
+"""Maximum number of records of other conversations that are tried before a group is held for a failing topic."""
 LONGEST_WAIT = 30.0
-"""Greatest number of seconds between two attempts of a batch."""
+"""Maximum delay between two attempts of a batch, in seconds."""
 
 log = logger("delivery")
 
@@ -57,13 +57,16 @@ class Interrupted(Exception):
 
 @dataclass
 class Backoff:
-    """Backoff between attempts; a wait ends at once when the partitions are revoked or the service stops."""
+    """Backoff between attempts. A wait is interrupted when the partitions are revoked or the service stops."""
 
     give_up: asyncio.Event = field(default_factory=asyncio.Event)
     pick: Callable[[float, float], float] = random.uniform
 
     async def wait(self, attempt: int) -> None:
-        """Wait about 0.2 s doubled with each attempt (1 is the first), at most 30 s. Raises Interrupted."""
+        """Wait after the failed attempt number `attempt`, counted from 1. Raises Interrupted.
+
+        The wait is about 0.2 s after the first attempt and doubles with each further attempt, up to 30 s.
+        """
         await self.wait_seconds(min(LONGEST_WAIT, 0.2 * 2 ** min(attempt - 1, 10)) * self.pick(0.5, 1.0))
 
     async def wait_seconds(self, seconds: float) -> None:
@@ -75,18 +78,19 @@ class Backoff:
 
 
 Commit = Callable[[Sequence[RawRecord]], Awaitable[bool]]
-"""Commits the offsets of records; True if the log accepted it and no other consumer can have processed them."""
+"""Function that commits the offsets of records. It returns True if the log accepted the commit and no other consumer
+can have processed the records."""
 
 
 async def _no_outage() -> None:
-    """Return None: no dependency is down."""
+    """Report that no dependency is down, for handlers without a probe."""
 
 
 class Delivery:
     """Delivery of raw record batches to one consumer group's handler.
 
-    `letters` writes the dead letters; `probe` raises if a dependency of the handler does not answer. `redactor` removes
-    what must not be stored from texts that people sent.
+    `letters` writes the dead letters. `probe` raises if a dependency of the handler does not respond. `redactor` masks
+    text from people that must not be stored.
     """
 
     def __init__(
@@ -144,7 +148,7 @@ class Delivery:
             self.stall.mark_idle()
 
     async def _deliver(self, records: Sequence[RawRecord], commit: Commit) -> int:
-        """Process and commit the first of `records`, all of them unless the breaker opens; return their number."""
+        """Process and commit `records`, or only the first ones if the breaker opens; return the number committed."""
         self.began = self._clock.monotonic()
         times = StageTimes()
         token = current_times.set(times)
@@ -179,7 +183,7 @@ class Delivery:
     async def _deliver_timed(
         self, records: Sequence[RawRecord], commit: Commit, trace: BatchTrace | None
     ) -> Sequence[Outcome]:
-        """Process and commit as `_deliver`, and return the outcomes."""
+        """Process and commit `records` as described in `_deliver`, and return the outcomes of the committed ones."""
         self.stall.mark_progress()
         with stage("read"):
             records = redacted_records(records, self._redactor, self._keeps)
@@ -210,7 +214,7 @@ class Delivery:
         return outcomes
 
     def _count_dropped(self, good: Sequence[Received[Any] | Tombstone]) -> None:
-        """Count the invalid optional fields that were dropped, in only one of the groups that read the topic."""
+        """Count dropped invalid optional fields; only one of the groups that read a topic counts them."""
         for one in good:
             if isinstance(one, Received) and one.dropped and one.topic in self._keeps:
                 for name in one.dropped:
@@ -219,7 +223,7 @@ class Delivery:
     def _outcomes(
         self, read_ones: Sequence[Received[Any] | Tombstone | Unreadable], handled: Sequence[Outcome]
     ) -> list[Outcome]:
-        """Return the outcomes of the records before the first one that was not handled because the breaker opened."""
+        """Return the outcomes of all records up to the first record that the opened breaker left unhandled."""
         outcomes: list[Outcome] = []
         left = iter(handled)
         for one in read_ones:
@@ -236,7 +240,7 @@ class Delivery:
         return Outcome.dead_lettered(refused.reason, refused.detail) if kept else Outcome.ignored("set_aside_elsewhere")
 
     async def _persist(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        """Handle the batch, waiting for the end of any outage; bisect it if the batch itself fails."""
+        """Handle the batch and return the outcomes; wait during an outage, and bisect the batch if it is the cause."""
         attempt = blamed = 0
         while True:
             try:
@@ -264,7 +268,7 @@ class Delivery:
     async def _outage_behind(self, error: Exception) -> Exception | None:
         """Return the outage that caused a failure: `error` itself or the probe's error; None if there is no outage.
 
-        A permanent error needs no probe. A bug does: on a schema that excludes this program any statement may fail.
+        A permanent error needs no probe. A bug does: if the schema is too new for this program, any statement may fail.
         """
         if is_outage(error):
             return error
@@ -279,7 +283,7 @@ class Delivery:
         return None
 
     async def _take_apart(self, batch: Sequence[Received[Any]], error: Exception) -> Sequence[Outcome]:
-        """Bisect `batch` and return the outcomes of its first records: of all unless the breaker opens at one."""
+        """Bisect `batch` and return the outcomes of its records, or only of the first ones if the breaker opens."""
         if len(batch) > 1:
             middle = len(batch) // 2
             first = await self._persist_part(batch[:middle])
@@ -300,10 +304,10 @@ class Delivery:
         return [Outcome.dead_lettered(reason)]
 
     async def _hold_if_all_fail(self, topic: str) -> None:
-        """Hold the group if bugs in a row suggest that every record of `topic` fails, and no witness succeeds.
+        """Hold the group if consecutive bugs suggest that every record of `topic` fails, and no witness succeeds.
 
         A hostile record that is sent repeatedly must not hold the group, and a bad release must not cost more than a
-        few dead letters. Witnesses are records of other conversations; they are handled again in their turn.
+        few dead letters. Witnesses are records of other conversations; they are handled again in their normal order.
         """
         failed = self.breaker.suspects(topic)
         if not failed:
@@ -326,7 +330,10 @@ class Delivery:
         return [last[one] for one in sorted(others, key=lambda conversation: conversation[0] in tenants)]
 
     async def _persist_part(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        """Handle part of a batch and bisect it at its first failure. One record has as many attempts as a batch."""
+        """Handle part of a batch and return the outcomes. The part is bisected at its first failure without an outage.
+
+        A single record is retried like a whole batch.
+        """
         if len(batch) == 1:
             return await self._persist(batch)
         try:
@@ -337,7 +344,10 @@ class Delivery:
             return await self._take_apart(batch, error)
 
     async def _set_aside(self, refused: Sequence[Unreadable]) -> None:
-        """Write one letter for joined records, a few megabytes at a time, each part acknowledged before the next."""
+        """Write the dead letters of `refused`, one letter per group of joined records.
+
+        They are written a few megabytes at a time; each part is acknowledged before the next one is written.
+        """
         offsets = {id(one): found for one, found in joined_records(refused)}
         for piece in _pieces([one for one in refused if id(one) in offsets]):
             letters = [
@@ -357,7 +367,7 @@ class Delivery:
             await self._handler.note_set_aside(piece)
 
     def _letters_wait(self, error: Exception, attempt: int) -> None:
-        """Report that dead letters cannot be written: no later record is processed until they are."""
+        """Report that dead letters cannot be written. No later record is processed until they are written."""
         why = type(error.__cause__ or error).__name__
         self.stall.mark_waiting(f"dead letters cannot be written ({why})")
         metrics.DEAD_LETTER_FAILURES.labels(self.group).inc()
@@ -373,7 +383,10 @@ class Delivery:
     async def _until_up(
         self, work: Callable[[], Awaitable[object]], backoff: Backoff, say: Callable[[Exception, int], None]
     ) -> None:
-        """Repeat `work` until it succeeds; `say` gets each transient failure and its number. Raises other errors."""
+        """Repeat `work` until it succeeds. Raises errors that are not transient.
+
+        `say` is called with each transient error and the number of failed attempts.
+        """
         attempt = 0
         while True:
             try:
@@ -390,7 +403,7 @@ class Delivery:
 
 
 def _conversation_of(one: Received[Any] | Tombstone) -> Conversation:
-    """Return the key of a record's conversation: tenant, project and conversation id, or a tombstone's key."""
+    """Return a record's conversation: tenant, project and conversation id, or the key of a tombstone."""
     if isinstance(one, Tombstone):
         return (one.key,)
     event = one.event

@@ -1,11 +1,11 @@
-"""Wrapper of a handler that carries out erasures: first in the ledger, then in the store, and again after each write.
+"""Handler wrapper that carries out erasures: first in the ledger, then in the store, and again after each write.
 
-An erasure writes the ledger before it searches for rows. A batch reads the ledger before and after it is handled. So if
-an erasure and a batch are processed concurrently, at least one of them sees the other.
+An erasure writes to the ledger before it searches for rows. A batch reads the ledger before and after it is handled. So
+if an erasure and a batch are processed concurrently, at least one of them sees the other.
 
 If the handler's store guards its writes, the ledger is not read first. A guarded write fails if one of the batch's
-people is in the ledger, and an erasure waits for writes in progress. After such a failure the batch is handled as
-above.
+people is in the ledger, and an erasure waits for guarded writes in progress. After such a failure, the batch is handled
+like an unguarded batch.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from servicekit.log.records import Received, Tombstone, Unreadable
 
 
 class Erasures(Protocol):
-    """Port of a service's erasures: its ledger, and the deletion in its own store."""
+    """Port for a service's erasures: its ledger, and the deletion in its own store."""
 
     async def note(self, erasures: Collection[Erasure]) -> set[Person]:
-        """Write erasures, at most one per person, to the ledger; the latest of each person counts.
+        """Write erasures, at most one per person, to the ledger. Commit, and return the people whose entry changed.
 
-        Returns the people whose entry changed. Committed on return.
+        The ledger keeps each person's latest erasure.
         """
         ...
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        """Return the times of erasure of the `people` in the ledger."""
+        """Return the erasure times of those of `people` who are in the ledger, in microseconds."""
         ...
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Remove everything that these people said up to their erasure, and commit.
+        """Remove everything that these people said before their erasure, and commit.
 
         Return the number of changed rows.
         """
@@ -47,9 +47,9 @@ class Erasures(Protocol):
 
 
 class ErasingHandler(Handler):
-    """Handler that removes everything that an erasure covers from the batches of `inner` and from its store.
+    """Handler that removes erased content from the batches of the handler `inner` and from its store.
 
-    `is_guarded`: every write of people's words by `inner`, and one call before it publishes, is guarded
+    `is_guarded` is True if `inner` guards every write of people's text, and one call before it publishes
     (`erasure_guard.py`).
     """
 
@@ -100,7 +100,7 @@ class ErasingHandler(Handler):
         await self._inner.note_set_aside(refused)
 
     async def _carry_out(self, batch: Sequence[Received[Any]]) -> dict[int, Outcome]:
-        """Write the batch's erasures to the ledger, carry them out, and confirm them.
+        """Write the batch's erasures to the ledger, carry them out, confirm them, and return their outcomes by index.
 
         A repeated request is carried out again.
         """
@@ -127,7 +127,7 @@ class ErasingHandler(Handler):
         }
 
     async def _repeat(self, people: Collection[Person], before: ErasedAt) -> None:
-        """Erase the batch's writes of people who were erased concurrently."""
+        """Erase what the batch wrote about people who were erased concurrently."""
         if not people:
             return
         after = await self._erasures.erased_at(people)

@@ -1,4 +1,4 @@
-"""Conversion of the records that aiokafka has fetched."""
+"""Conversion of aiokafka's fetched records to raw records."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from servicekit.log.records import Coordinates, RawRecord, RefusedBatch
 
 _LOG_TIME_DIGITS = 18
 LOG_APPEND_TIME = 1
-"""The `timestamp_type` of a record whose time is the log's, not its producer's."""
+"""The `timestamp_type` of a record whose timestamp is set by the log instead of the producer."""
 
 
 def raw_record(record: ConsumerRecord, now: int) -> RawRecord:
-    """Convert a fetched record; `now` (microseconds) is its time if the log has no time of its own."""
+    """Return a fetched record as a raw record. If the log sets no time, `now` (microseconds) is the record's time."""
     log_timed = record.timestamp_type == LOG_APPEND_TIME
     log_time = record.timestamp * 1_000 if log_timed else now
     at = Coordinates(record.topic, record.partition, record.offset)

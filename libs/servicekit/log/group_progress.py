@@ -18,7 +18,7 @@ from servicekit.log.subscriber import Subscription
 
 T = TypeVar("T")
 Ends = Mapping[TopicPartition, int]
-"""The offset after the last record, by partition."""
+"""End offset (the offset after the last record) by partition."""
 POLL_SECONDS = 0.02
 _BETWEEN_LOOKS = 0.05
 
@@ -30,9 +30,10 @@ async def _nothing() -> None:
 class GroupProgress:
     """Compares the log's end offsets with the offsets that a group has committed, on all partitions of its topics.
 
-    It compares all partitions, because a foreign producer may put a conversation on any of them. If another process
-    reads a partition, its committed offset comes from the log. End offsets are requested over a separate connection: on
-    the subscription's, the request would wait behind its fetches. A request to the log fails after `seconds`.
+    It compares all partitions, because a foreign producer may write a conversation to any partition. The committed
+    offsets of partitions that another process reads are requested from the log. End offsets are requested over a
+    separate connection, because on the subscription's connection the request would wait for fetches. A request to the
+    log times out after `seconds`.
     """
 
     def __init__(self, subscription: Subscription, bootstrap: Bootstrap, clock: Clock, *, seconds: float) -> None:
@@ -51,10 +52,11 @@ class GroupProgress:
     async def look_until_read(
         self, seconds: float, look: Callable[[], Awaitable[T | None]] = _nothing
     ) -> tuple[T | None, bool]:
-        """Return the result of `look`, and True if its last call came after the group had read the log.
+        """Return the result of `look`, and True if `look` was last called after the group had read the log.
 
-        The log counts as read if the group has handled all records that it held at the start. Calls `look` until it
-        finds something, the log is read, or `seconds` are over. Raises Unavailable if the log does not answer.
+        The log counts as read if the group has handled all records that the log contained at the start. `look` is
+        called until it returns a result, the log is read, or `seconds` have passed. Raises Unavailable if the log does
+        not respond.
         """
         ends = await self.ends()
         deadline = self._clock.monotonic() + seconds
@@ -65,9 +67,9 @@ class GroupProgress:
         return await look(), passed
 
     async def read_up(self, limit: float, seconds: float | None = None) -> bool:
-        """Return True once the group has read everything that the log held at the time of the call.
+        """Wait until the group has read everything that the log contained at the time of the call; then return True.
 
-        Return False after `seconds`, at most `limit`, or if the log does not answer.
+        Return False if that takes longer than `seconds` (`limit` at most), or if the log does not respond.
         """
         seconds = limit if seconds is None else min(seconds, limit)
         try:
@@ -100,7 +102,7 @@ class GroupProgress:
     async def _only_markers_left(self, ends: Ends, committed: Ends) -> bool:
         """Return True if only transaction markers are left before `ends`: their offsets are never committed.
 
-        Looks twice, because at the first look a batch that was just read may not be in the handler yet.
+        Checks twice, because at the first check, a batch that was just read may not have reached the handler yet.
         """
         for _ in range(2):
             if self._subscription.at_work or not await self._read_to(ends):

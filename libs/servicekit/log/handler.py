@@ -1,4 +1,4 @@
-"""The port between the log and a service: a handler of batches. Pure."""
+"""Port between the log and a service: the batch handler. Pure."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Handler(ABC):
         """
 
     async def commit_lost(self, batch: Sequence[Any]) -> None:  # noqa: B027 # most handlers have nothing to repair
-        """Repair a batch whose commit was refused or late, because another consumer may have processed its records.
+        """Repair a batch whose commit was rejected or late, because another consumer may have processed its records.
 
-        By default do nothing, which suffices if handling the records again changes nothing.
+        By default, this does nothing, which suffices if handling the records again changes nothing.
         """
 
     async def note_set_aside(self, refused: Sequence[Unreadable]) -> None:  # noqa: B027 # few handlers keep account

@@ -31,7 +31,7 @@ _COLUMNS: Final = (
     *("outcome", "reason", "detail"),
 )
 _COPIED: Final = 50
-"""Rows from which a COPY, which takes two round trips, costs less processor time than an insert."""
+"""Minimum number of rows for which COPY, with its two round trips, takes less CPU time than an insert."""
 _MESSAGE_NAMES: Final = ("message_id", "detected_in_message_id", "agent_message_id")
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ID: Final = re.compile(ID_PATTERN)
@@ -40,7 +40,7 @@ log = logger("journal")
 
 
 class Journal:
-    """Journal in the table that the pool's connections see. A failed write is logged and not raised."""
+    """Journal in the table `journal` of the pool's schema. A failed write is logged, not raised."""
 
     def __init__(self, pool: asyncpg.Pool, feedback_of: FeedbackOf = lambda _: None) -> None:
         self._pool = pool
@@ -61,7 +61,7 @@ class Journal:
         await self._append([row for row in map(_refused_row, refused) if row is not None])
 
     async def settle(self, settled: Collection[tuple[Event, str, Outcome]]) -> None:
-        """Replace the outcomes of records that were parked. `settled` has event, coordinates and outcome of each."""
+        """Replace the outcomes of parked records. `settled` has each record's event, coordinates and final outcome."""
         rows = sorted(
             (event.event_id, at, event.tenant, event.project, outcome.kind, outcome.reason)
             for event, at, outcome in settled
@@ -89,7 +89,7 @@ class Journal:
 
 @cache
 def _about(kind: type[Any]) -> Callable[[Any], tuple[str | None, str | None]]:
-    """Return a function that gets the conversation and the message of an event of type `kind`."""
+    """Return a function that extracts the conversation id and message id from an event of type `kind`."""
     # Of posts, the message's id is a property.
     message = next((name for name in _MESSAGE_NAMES if name in kind.model_fields or hasattr(kind, name)), None)
     if message is None:
@@ -99,7 +99,7 @@ def _about(kind: type[Any]) -> Callable[[Any], tuple[str | None, str | None]]:
 
 @contextmanager
 def _logged(records: int) -> Iterator[None]:
-    """Log a failed write of `records` records instead of raising it."""
+    """Log a failed write of `records` records instead of raising the error."""
     try:
         yield
     except Exception as error:
@@ -115,7 +115,7 @@ class JournalReader:
     async def find(
         self, tenant: str, project: str, events: Collection[str], messages: Collection[str], causes: Collection[str]
     ) -> Sequence[Mapping[str, Any]]:
-        """Return a project's records with one of these event ids, message ids or causes, the latest first."""
+        """Return a project's journal records with one of these event ids, message ids or causes, latest first."""
         given = {"events": list(events), "messages": list(messages), "causes": list(causes)}
         statement = SQL.find_outcomes(tenant=tenant, project=project, limit=FOUND_LIMIT, **given)
         return [dict(row) for row in await self._pool.fetch(*statement)]
@@ -148,7 +148,7 @@ class JournalingHandler(Handler):
 
 
 def _refused_row(refused: Unreadable) -> tuple[Any, ...] | None:
-    """Return the row of a dead letter; None if its record does not name its tenant. Invalid ids count as missing."""
+    """Return the journal row for a dead letter; None if the record has no tenant. Invalid ids count as missing."""
     try:
         event = from_json(refused.raw.value or b"")
     except (ValueError, RecursionError):

@@ -1,9 +1,8 @@
 """Age of a group's lag: seconds since the first record that it has not committed was written. Pure.
 
-The log answers which offsets it ends at, not when a record was written. So the age is taken from two sources. While the
-end offsets were observed, the first record beyond the committed offset is as old as the first observation that included
-it. Before the first observation, or if the backlog is older than it, the record after the last one read is about as old
-as that one.
+The log reports end offsets, but not when a record was written. So there are two estimates. If the first uncommitted
+record was written while end offsets were observed, it is as old as the first observation that includes it. If it was
+written before the first observation, it is about as old as the last record that was read.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Final, Generic, TypeVar
 
 P = TypeVar("P", bound=Hashable)
 OBSERVATIONS: Final = 720
-"""Maximum observations kept of a partition: an hour at one every five seconds."""
+"""Maximum number of observations kept per partition: one hour at one observation every five seconds."""
 
 
 @dataclass
@@ -38,11 +37,11 @@ class LagAge(Generic[P]):
             self._of(partition).read_until = log_time
 
     def forget(self) -> None:
-        """Drop all observations: the partitions were assigned again."""
+        """Drop all observations, because the partitions were reassigned."""
         self._partitions.clear()
 
     def seconds(self, ends: Mapping[P, int], committed: Mapping[P, int], now: int) -> float:
-        """Note the end offsets at `now` (microseconds), and return the age of the oldest record beyond `committed`."""
+        """Note the end offsets at `now` (microseconds). Return the age of the oldest uncommitted record, in seconds."""
         return max((self._age(one, end, committed.get(one, 0), now) for one, end in ends.items()), default=0.0)
 
     def _age(self, partition: P, end: int, committed: int, now: int) -> float:

@@ -1,4 +1,4 @@
-"""Outcomes of records that are known only after their batch, such as those of parked events."""
+"""Record outcomes that become known only after the record's batch, such as those of parked events."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ NoteSetAside = Callable[[Sequence[Unreadable]], Awaitable[None]]
 
 
 Late = tuple[Received[Any], Outcome]
-"""A record that the service has kept, and its outcome."""
+"""A record that the service has stored, and its late outcome."""
 
 
 class LateOutcomes:
-    """Writes the dead letters of a group's late outcomes, and counts, journals and passes them to observers."""
+    """Writes dead letters for a group's late outcomes, counts the outcomes, and informs journal and observers."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class LateOutcomes:
         self._note_set_aside = note_set_aside
 
     async def set_aside(self, late: Sequence[Late]) -> None:
-        """Write the dead letters of dead-lettered records. They are acknowledged on return."""
+        """Write the dead letters of those records whose outcome is dead-lettered, and wait for the acknowledgements."""
         refused = [
             Unreadable(received.raw, outcome.reason, outcome.detail)
             for received, outcome in late

@@ -1,7 +1,7 @@
-"""Order in which a group reads the partitions of related topics: by the log's time. Pure.
+"""Order in which a group reads partitions of related topics: by log time. Pure.
 
-A message and an event about it are on different topics, on partitions of the same number. A consumer that reads
-partition by partition would often handle the event first, after an outage above all.
+A message and an event about it are on different topics, on partitions with the same number. A consumer that reads one
+partition after the other would often handle the event first, especially after an outage.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 GAP_MS = 10
-"""Time without records, in milliseconds, at which a batch may end: events of one moment are written in any order."""
+"""Minimum gap between records at which a batch may end, in milliseconds; simultaneous events have no fixed order."""
 GAP_SHARE = 10
-"""A batch ends at such a gap in the last tenth of its limit."""
+"""Denominator of the last part of a batch's limit (one tenth) in which the batch ends at such a gap."""
 STALE_MS = 200
-"""Age of a partition's known end, compared with another partition's records, from which it must be fetched again. Two
-fetches of an idle consumer are at most 100 ms apart."""
+"""Age, relative to another partition's records, at which a partition's known end is stale, in milliseconds. A stale
+partition must be fetched again. An idle consumer fetches at least every 100 ms."""
 HOLD_SECONDS = 5.0
-"""Maximum time that records wait for one unread position of another partition, in seconds."""
+"""Maximum time for which records wait for one unread position of another partition, in seconds."""
 
 
 class PartitionHead(NamedTuple):
-    """A partition among those of one number. Times are in milliseconds, and None if nothing is fetched.
+    """State of one of the partitions with the same number. Times are in milliseconds.
 
-    `head` is the time of its next record. `has_unread` is True if the log holds records that are not fetched.
-    `known_at` is the time of its last fetch, and `fetched_at` that of the fetched records. `position` is the next
-    offset, None if unknown. `read_to` is the time of the last record read; later ones are not earlier.
+    `head` is the time of its next record, None if nothing is fetched. `has_unread` is True if the log has more records.
+    `known_at` is the time of its last fetch, and `fetched_at` is the fetch time of its fetched records. `position` is
+    the next offset, None if unknown. `read_to` is the time of the last record read; later records are never earlier.
     """
 
     rank: int
@@ -38,14 +38,14 @@ class PartitionHead(NamedTuple):
     read_to: int | None = None
 
     def may_precede(self, other: PartitionHead) -> bool:
-        """Return True if records of this partition that are not fetched may be earlier than those of `other`."""
+        """Return True if unfetched records of this partition may be earlier than the fetched records of `other`."""
         if self.read_to is not None and other.head is not None and other.head <= self.read_to:
             return False
         return self.has_unread or (self.rank < other.rank and self.known_at < other.fetched_at - STALE_MS)
 
 
 class MergeStep(NamedTuple):
-    """The partition to read from, by its place in the sequence; the times of its next record, and the last to take."""
+    """Next partition to read: its index, the time of its next record, and the maximum time of records to take."""
 
     number: int
     time: int
@@ -53,9 +53,10 @@ class MergeStep(NamedTuple):
 
 
 def next_step(partitions: Sequence[PartitionHead]) -> MergeStep | None:
-    """Return the partition with the earliest record, to be read up to the next partition's; None if nothing is fetched.
+    """Return the step that reads the partition with the earliest record; None if nothing is fetched.
 
-    Of the same time, the lower rank is first. A partition without fetched records is checked again behind its last one.
+    The partition is read up to the time of the next partition's first record; at equal times, the lower rank is first.
+    Reading also stops at the last record read from a partition without fetched records, which is then checked again.
     """
     order = sorted(
         (partition.head, partition.rank, index)
@@ -73,7 +74,7 @@ def next_step(partitions: Sequence[PartitionHead]) -> MergeStep | None:
 
 
 class BatchEnd:
-    """End of a batch's part from some partitions: `limit` records at most, the last `spare` of them up to a gap."""
+    """Decides where a batch ends: after at most `limit` records, or at a gap within the last `spare` of them."""
 
     def __init__(self, limit: int | None, spare: int) -> None:
         self._limit = limit
@@ -82,7 +83,7 @@ class BatchEnd:
         self.taken = 0
 
     def room(self, step: MergeStep) -> int | None:
-        """Return the number of records to take at once for `step`, 0 at the end; None without a limit."""
+        """Return the maximum number of records to take for `step`: 0 at the batch's end, None without a limit."""
         if self._limit is None:
             return None
         before_gap = self._limit - self._spare - self.taken
@@ -93,19 +94,19 @@ class BatchEnd:
         return 0
 
     def took(self, records: int, last: int) -> None:
-        """Note records taken, and the time of the last one."""
+        """Record that `records` records were taken, and the time of the last one."""
         self.taken += records
         self._last = last
 
 
 class HoldDeadlines:
-    """Positions that others wait for, each at most for `HOLD_SECONDS` until it is read."""
+    """Positions that other partitions wait for, each with a deadline of `HOLD_SECONDS`."""
 
     def __init__(self) -> None:
         self._since: dict[Hashable, tuple[int | None, float]] = {}
 
     def missing(self, partitions: Mapping[Hashable, PartitionHead], first: PartitionHead, now: float) -> float | None:
-        """Return the seconds that the earliest record, in the partition `first`, still has to wait; None if none."""
+        """Return the remaining wait of the earliest record, in partition `first`, in seconds; None if there is none."""
         waits = []
         for key, partition in partitions.items():
             if partition.head is not None or not partition.may_precede(first):

@@ -1,4 +1,4 @@
-"""Members of a consumer group. A foreign member consumes records of partitions that ours no longer see."""
+"""Members of a consumer group. A foreign member consumes records that our own members then never see."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
 CLIENT_PREFIX = "agent-feedback-"
-"""Prefix of the client id of each of our processes."""
+"""Prefix of the client ids of all our processes."""
 
 MARK = "agent-feedback"
-"""Metadata of our commits. A committed offset without it was set by somebody else."""
+"""Metadata of our commits. A committed offset without it was set by a foreign consumer."""
 
 
 class Progress:
-    """Progress of a group made by foreign consumers, including those that use our name or have left."""
+    """Progress that foreign consumers made in a group, including consumers that use our client id or have left."""
 
     def __init__(self) -> None:
         self.taken: Counter[str] = Counter()
@@ -29,10 +29,10 @@ class Progress:
         self._ours.update(offsets)
 
     def look(self, positions: Mapping[TopicPartition, tuple[int, str]]) -> Counter[str]:
-        """Return the number of records by topic that somebody else has passed since our last commit.
+        """Return the number of records by topic that foreign consumers have passed since our last commit.
 
-        `positions` have marks. Nothing is known about a partition without our mark so far. A
-        partition that was reset is read again, which is no loss.
+        `positions` are committed offsets with their metadata. Only partitions with an earlier commit of ours count. If
+        a partition's offset was reset to an earlier one, its records are read again, so nothing is lost.
         """
         taken: Counter[str] = Counter()
         for partition, (at, mark) in positions.items():
@@ -46,7 +46,7 @@ class Progress:
 
 
 class Member(NamedTuple):
-    """Member of a consumer group, by its own names and the address that the broker reports."""
+    """Member of a consumer group: its own client id, and the host that the broker reports."""
 
     client_id: str
     host: str
