@@ -1,1 +1,1 @@
-"""Throughput of the pipeline, compared in one run with that of its parts and of a plain pipeline."""
+"""Throughput of the pipeline, compared in one run with the throughput of its parts and of a baseline pipeline."""

@@ -41,7 +41,7 @@ from benchmarks.turn_index import turn_index
 from benchmarks.workload import scratch, source_of
 
 CORES = 2
-"""Number of cores that every figure uses; a larger machine's other cores stay idle."""
+"""Number of cores used for every measurement. Other cores of a larger machine stay idle."""
 DETECT_RATE = 50
 """Requests per second."""
 

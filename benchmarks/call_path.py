@@ -32,7 +32,7 @@ EXAMPLES = Path(__file__).parents[1] / "libs" / "contracts" / "examples"
 
 
 class CallPath(NamedTuple):
-    """Number of visits, climbs and returns, and the visited modules in order."""
+    """Number of visits, climbs and returns, with the visited modules in order."""
 
     visits: int
     climbs: int
@@ -72,7 +72,7 @@ def _module(frame: FrameType) -> str:
 
 
 def _caller(frame: FrameType, folder: str) -> str | None:
-    """Return the module below `folder` that called, perhaps through other packages; None if the call is the first."""
+    """Return the calling module below `folder`, even if it called through other packages; None for the first call."""
     above = frame.f_back
     while above is not None and not above.f_code.co_filename.startswith(folder):
         above = above.f_back
@@ -80,7 +80,7 @@ def _caller(frame: FrameType, folder: str) -> str | None:
 
 
 def _properties(package: str) -> Iterator[CodeType]:
-    """Yield the code of the properties of the package's classes."""
+    """Yield the code objects of all properties of the package's classes."""
     for module in [module for name, module in sys.modules.items() if name.split(".")[0] == package]:
         for owner in [one for one in vars(module).values() if isinstance(one, type)]:
             for one in vars(owner).values():
@@ -90,7 +90,7 @@ def _properties(package: str) -> Iterator[CodeType]:
 
 
 def _imports(folder: Path, package: str) -> dict[str, set[str]]:
-    """Return the names that each module of the package imports."""
+    """Return the names that each of the package's modules imports, by module."""
     found: dict[str, set[str]] = {}
     for path in folder.rglob("*.py"):
         name = ".".join((package, *path.relative_to(folder).with_suffix("").parts)).removesuffix(".__init__")
@@ -111,7 +111,7 @@ def _below(module: str, imports: dict[str, set[str]]) -> set[str]:
 
 
 def path_of_reaction() -> CallPath:
-    """Return the path of a reaction to a known answer through the bridge's handler, with its store in memory."""
+    """Return a reaction's path through the bridge's handler, with an in-memory store and a known answer."""
     store, log, clock = MemoryMessageStore(), Collected(), SystemClock()
     handler = ChatHandler(store, log, Parking(store, log, clock, DAY, LateOutcomes("chat_bridge", log)), clock, 100)
     answer, reaction = (
@@ -127,7 +127,7 @@ async def _handle(handler: ChatHandler, record: Any) -> None:
 
 
 def path_of_message() -> CallPath:
-    """Return the path of a message through the detector, which has read its texts before."""
+    """Return a message's path through the detector, after the detector has cached the message's texts."""
     minute = 60_000_000
     request = Message("m1", "t1", "human", "human", None, "Book the early train.", 0)
     answer = Message("m2", "t1", "agent", "agent", "agent", "Booked: the 9:40.", minute)

@@ -40,7 +40,7 @@ STATE: Final = {
 
 
 def write_rows(path: Path, rows: int) -> None:
-    """Write judgements from the year 2025 on, five an answer's conversation."""
+    """Write judgements since 2025 to a CSV file, five per conversation."""
     with path.open("w", newline="") as file:
         out = csv.writer(file)
         out.writerow(COLUMNS)
@@ -54,7 +54,7 @@ def write_rows(path: Path, rows: int) -> None:
 
 @contextmanager
 def serving(state: Path) -> Iterator[dict[str, Any]]:
-    """Run all services; yield the facts that the run leaves for other commands."""
+    """Run all services. Yields the facts that the run leaves for other commands."""
     process = subprocess.Popen([COMMAND, "up", "--port", "0", "--state", state], stderr=subprocess.DEVNULL)
     try:
         while not (state / "run.json").exists():
@@ -67,7 +67,7 @@ def serving(state: Path) -> Iterator[dict[str, Any]]:
 
 
 async def until_read(bootstrap: str) -> None:
-    """Wait until the store has read all judgements, and then the reports all announcements."""
+    """Wait until the store has consumed all judgements, and then the reports all announcements."""
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap)
     await admin.start()

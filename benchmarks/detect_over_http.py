@@ -27,7 +27,7 @@ SAYINGS: Final = (
     "I don't like the restaurant you suggested",
 )
 OVER_HTTP: Final = {"http_alone": None, "detect_conversation": "conversation", "detect_user": "user"}
-"""Request bodies by name, with their `look_back`; `http_alone` is a response without any work."""
+"""Values of `look_back` by the name of the measurement; `http_alone` is a request without any work."""
 CONNECTIONS: Final = httpx.Limits(max_connections=100, max_keepalive_connections=100)
 READY_SECONDS: Final = 30.0
 TOKEN: Final = "benchmark"
@@ -36,7 +36,10 @@ WARM_SECONDS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Load of `rate` requests per second on the server at `port` for `seconds`; `pids` are the server's processes."""
+    """Load of `rate` requests per second, for `seconds`, on the server at `port`.
+
+    `pids` has the server's process ids.
+    """
 
     port: int
     pids: Mapping[str, Sequence[int | None]]
@@ -45,8 +48,10 @@ class Asked:
     seconds: int
 
     async def measure(self, look_back: str | None, seed: int) -> dict[str, Any]:
-        """Return the milliseconds from the due time of each request to its response, and the processor time per
-        response."""
+        """Return the percentiles of the latency in milliseconds, and the CPU time per response.
+
+        Latency is measured from the time when a request was due to its response.
+        """
         chance = random.Random(seed)
         url, headers = f"http://127.0.0.1:{self.port}", {"Authorization": f"Bearer {TOKEN}"}
         late: list[float] = []
@@ -80,7 +85,7 @@ class Asked:
 
 
 class Server:
-    """Server process on its own port, running during the block."""
+    """Server process with its own port, which runs during the block."""
 
     def __init__(self, url: str) -> None:
         self.port = free_port()
@@ -109,7 +114,7 @@ async def until_ready(port: int) -> None:
 
 
 def spread(seconds: Sequence[float]) -> dict[str, Any]:
-    """Return the percentiles in milliseconds."""
+    """Return the count, the median and the 99th percentile, in milliseconds."""
     ordered = sorted(seconds)
     p50, p99 = (round(1000 * ordered[int(len(ordered) * share)], 2) for share in (0.5, 0.99))
     return {"p50": p50, "p99": p99, "count": len(ordered)}

@@ -11,8 +11,10 @@ import psutil
 
 
 class Effort:
-    """Measurement that starts when it is created. `others` names process ids; their children, ended ones included,
-    count too."""
+    """Measurement of effort, which starts when it is created.
+
+    `others` has process ids by name. Their child processes are included, even if they have ended.
+    """
 
     def __init__(self, others: Mapping[str, Iterable[int | None]]) -> None:
         self._others = {name: [pid for pid in pids if pid] for name, pids in others.items()}
@@ -21,8 +23,10 @@ class Effort:
         self._began = time.monotonic()
 
     def until_now(self, events: int) -> dict[str, Any]:
-        """Return seconds, events per second, processor milliseconds per event by process, and the share of our cores
-        that other programs used."""
+        """Return the seconds, the events per second, and the CPU time per event in milliseconds, by process.
+
+        The result also has the share of our cores' time that other programs used.
+        """
         seconds = time.monotonic() - self._began
         spent = self._spent()
         each = {name: round((spent[name] - self._before[name]) * 1_000 / events, 3) for name in spent}
@@ -45,7 +49,7 @@ class Effort:
 
 
 def _machine() -> tuple[float, float]:
-    """Return the busy seconds of the processors that we may use, and their total seconds."""
+    """Return the busy seconds and the total seconds of the cores that we may use."""
     each = psutil.cpu_times(percpu=True)
     ours = [each[number] for number in os.sched_getaffinity(0) if number < len(each)]
     total = sum(sum(times[:8]) for times in ours)

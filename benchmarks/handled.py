@@ -1,4 +1,4 @@
-"""Records for handlers without a log, and a producer that collects what they publish."""
+"""Consumer records for handlers without a log, and a producer that collects published messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OFFSETS = count()
 
 
 class Collected:
-    """A producer that keeps what is published."""
+    """Producer that stores the messages in memory."""
 
     def __init__(self) -> None:
         self.sent: list[Message] = []
@@ -27,7 +27,7 @@ class Collected:
 
 
 def received(message: Message) -> Received[Any]:
-    """Return the record as a consumer reads it."""
+    """Return the message as a consumer would receive it."""
     raw = RawRecord(
         Coordinates(message.topic, 0, next(_OFFSETS)),
         (message.key or "").encode(),

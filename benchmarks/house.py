@@ -28,7 +28,7 @@ Figure = tuple[str, str]
 
 
 def parsed(folder: str) -> Iterator[tuple[Path, ast.Module]]:
-    """Yield the Python modules in `folder` that git knows, with their syntax trees."""
+    """Yield the Python modules in `folder` that git tracks, with their syntax trees."""
     names = subprocess.run(
         ["git", "ls-files", f"{folder}/*.py"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()
@@ -39,7 +39,7 @@ def parsed(folder: str) -> Iterator[tuple[Path, ast.Module]]:
 
 
 def of_servicekit(tree: ast.Module) -> set[tuple[str, str]]:
-    """Return (module, name) of everything that a module imports from servicekit."""
+    """Return (module, name) for everything that a module imports from servicekit."""
     return {
         (node.module, one.name)
         for node in ast.walk(tree)
@@ -49,7 +49,7 @@ def of_servicekit(tree: ast.Module) -> set[tuple[str, str]]:
 
 
 def imports(tree: ast.Module) -> int:
-    """Return the number of import statements, without `from __future__`."""
+    """Return the number of import statements, excluding `from __future__`."""
     return sum(
         isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and node.module != "__future__")
         for node in tree.body
@@ -57,7 +57,7 @@ def imports(tree: ast.Module) -> int:
 
 
 def sql_lines(tree: ast.Module) -> int:
-    """Return the lines of string literals that begin with an SQL statement and span several lines."""
+    """Return the number of lines in multi-line string literals that begin with an SQL statement."""
     return sum(
         node.end_lineno - node.lineno + 1
         for node in ast.walk(tree)
@@ -72,14 +72,14 @@ def _text(node: ast.Constant | ast.JoinedStr) -> str:
 
 
 def docstrings(tree: ast.Module) -> list[str]:
-    """Return the docstrings of a module, its classes and functions."""
+    """Return the docstrings of a module and of its classes and functions."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     found = (ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, documented))
     return [one for one in found if one]
 
 
 def figures() -> Sequence[Figure]:
-    """Return the figures, each with its name."""
+    """Return the figures, each as a name and a value."""
     trees = {path: tree for folder in ("libs", "services") for path, tree in parsed(folder)}
     known: set[tuple[str, str]] = set()
     for service in SERVICES:
@@ -118,7 +118,7 @@ def figures() -> Sequence[Figure]:
 
 
 def print_sample(seed: str) -> None:
-    """Print a numbered sample of the wording, each text on one line."""
+    """Print a numbered sample of the wording, one text per line."""
     trees = [tree for folder in ("libs", "services") for _, tree in parsed(folder)]
     texts = (text for tree in trees for text in docstrings(tree))
     sentences = (sentence for page in pages_of(ROOT) for sentence in sentences_of(page))

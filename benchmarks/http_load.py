@@ -18,10 +18,10 @@ _LENGTH: Final = b"content-length:"
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Load of `clients` connections to `port` for `seconds` after a warm-up; each sends the next request after a
-    response.
+    """Load of `clients` connections to `port`, for `seconds` after a warm-up.
 
-    `request` returns the bytes of request number n. Any status except `status` fails the run.
+    Each connection sends its next request after a response. `request` returns the bytes of request number n. Any status
+    other than `status` fails the run.
     """
 
     port: int
@@ -31,7 +31,7 @@ class Load:
     request: Callable[[int], bytes]
 
     async def measure(self) -> dict[str, Any]:
-        """Return responses per second, and the milliseconds from each request to its response."""
+        """Return the responses per second, and the latency in milliseconds."""
         numbers, late = count(), list[float]()
         began = time.perf_counter() + WARM_SECONDS
         until = began + self.seconds
@@ -57,7 +57,7 @@ class Load:
 
 
 def post(path: str, body: bytes, token: str, media_type: str = "application/json") -> bytes:
-    """Return the bytes of a POST on a persistent connection."""
+    """Return the bytes of a POST request on a persistent connection."""
     head = (
         f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
         f"Content-Type: {media_type}\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -71,5 +71,5 @@ def _length(head: bytes) -> int:
 
 
 def in_turn(choices: Sequence[bytes]) -> Callable[[int], bytes]:
-    """Return a function that cycles through `choices` by the request's number."""
+    """Return a function that selects one of `choices` by the request's number, in rotation."""
     return lambda number: choices[number % len(choices)]

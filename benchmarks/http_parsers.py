@@ -20,7 +20,7 @@ from benchmarks.workload import Workload
 async def _measure(
     options: argparse.Namespace, shared: Servers, _: Path, source: Path, say: Say
 ) -> list[dict[str, Any]]:
-    """Return medians over the rounds; `of_h11` is the median of the rounds' ratios."""
+    """Return the medians over the rounds. `of_h11` is the median of the ratios within rounds."""
     if shared.kafka is None:
         return []
     job = await shared.job(Workload(str(source), 0, 1, "http"), on_kafka=True)

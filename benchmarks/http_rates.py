@@ -33,7 +33,7 @@ from standalone.embedded.ports import free_port
 TOKEN: Final = "benchmark-of-http"
 TURNS: Final = 2_000
 LINES: Final = 500
-"""Events in the body of one ingest request."""
+"""Number of events in the body of an ingest request."""
 READY_SECONDS: Final = 60.0
 Say = Callable[[str], None]
 
@@ -41,7 +41,7 @@ Say = Callable[[str], None]
 async def http_rates(
     shared: Servers, source: Path, *, seconds: float, rounds: int, clients: Sequence[int], say: Say
 ) -> dict[str, Any]:
-    """Return responses per second, alternating over `rounds`; an empty object without Kafka."""
+    """Return the responses per second of each setting, measured alternately over `rounds`; empty without Kafka."""
     if shared.kafka is None:
         return {}
     job = await shared.job(Workload(str(source), 0, 1, "http"), on_kafka=True)
@@ -75,7 +75,7 @@ async def http_rates(
 
 
 def _figures(runs: dict[str, list[dict[str, Any]]], clients: Sequence[int]) -> dict[str, Any]:
-    """Return medians over the rounds; `of_bare` is the median of the rounds' ratios."""
+    """Return the medians over the rounds. `of_bare` is the median of the ratios within rounds."""
 
     def middle(name: str, what: str) -> float:
         values: list[float] = [run[what] for run in runs[name]]
@@ -102,12 +102,12 @@ BODY: Final = json.dumps({"reaction": "not_ok", "text": "The price is out of dat
 
 
 def judgements(turns: Sequence[str]) -> list[bytes]:
-    """Return a POST request for each turn."""
+    """Return a POST request with a judgement for each turn."""
     return [post(f"/conversations/acme/bench/{turn}/turns/{turn}/feedback", BODY, TOKEN) for turn in turns]
 
 
 def _ingests(source: Path) -> list[bytes]:
-    """Return request bodies of recorded events. The index already has their messages, the log does not."""
+    """Return ingest requests with recorded events. The index already has their messages, but the log does not."""
     lines = [line for line in source.read_bytes().splitlines() if line.strip()]
     events = [json.loads(line) for line in lines[: 10 * LINES]]
     for event in events:
@@ -118,7 +118,7 @@ def _ingests(source: Path) -> list[bytes]:
 
 
 async def known_turns(bootstrap: str, port: int) -> list[str]:
-    """Publish answers as turns of their own, and wait until the service knows the last one."""
+    """Publish answers that are their own turns, and wait until the service knows the last one."""
     names = [f"t{number}" for number in range(TURNS)]
     when = format_instant(SystemClock().now())
     common = {"occurredAt": when, "tenant": "acme", "project": "bench", "senderType": "agent", "senderId": "bot"}
@@ -148,7 +148,7 @@ async def known_turns(bootstrap: str, port: int) -> list[str]:
 
 @contextmanager
 def program(*arguments: str, environment: dict[str, str] | None = None, by_position: bool = False) -> Iterator[int]:
-    """Run a Python program that serves a port during the block; yield the port."""
+    """Run a Python program that serves a port during the block. Yields the port."""
     port = free_port()
     place = [str(port)] if by_position else ["--port", str(port)]
     process = subprocess.Popen(
@@ -167,10 +167,10 @@ def program(*arguments: str, environment: dict[str, str] | None = None, by_posit
 def run(
     prog: str, about: str | None, measure: Callable[[argparse.Namespace, Servers, Path, Path, Say], Awaitable[object]]
 ) -> None:
-    """Print the result of `measure` as JSON.
+    """Parse the options, run `measure`, and print its result as JSON.
 
-    Its arguments are the options (`seconds`, `rounds`, `clients`), the servers, a temporary folder, the file of events
-    in that folder, and the function that prints progress.
+    The arguments of `measure` are the options (`seconds`, `rounds`, `clients`), the servers, a temporary folder, the
+    file of events in that folder, and a function that prints progress.
     """
     parser = argparse.ArgumentParser(prog=prog, description=about)
     parser.add_argument("--seconds", type=float, default=10)

@@ -40,7 +40,7 @@ SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "a
 
 
 def stream(messages: int) -> list[Neighbourhood]:
-    """Return human messages in order of time over concurrent conversations, each with the messages before it."""
+    """Generate human messages of interleaved conversations, in order of time, each with the messages before it."""
     rows = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
     conversations = messages // EXCHANGES + 1
     held: list[list[Message]] = [[] for _ in range(conversations)]
@@ -63,7 +63,7 @@ def stream(messages: int) -> list[Neighbourhood]:
 
 
 def recorded(file: Path) -> list[Neighbourhood]:
-    """Return the human messages of a file of chat events in order of time, each with the messages before it."""
+    """Return the human messages in a file of chat events, in order of time, each with the messages before it."""
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
     events = sorted((e for e in lines if e["topic"] == "chat.message.ingested"), key=lambda e: e["occurredAt"])
     held: defaultdict[tuple[str, ...], list[Message]] = defaultdict(list)
@@ -81,13 +81,15 @@ def recorded(file: Path) -> list[Neighbourhood]:
 
 
 def name(number: int) -> str:
-    """Return an invented word of four syllables, unique for each number."""
+    """Return an invented word of four syllables, which is different for each number."""
     return "".join(SYLLABLES[number // len(SYLLABLES) ** power % len(SYLLABLES)] for power in range(4))
 
 
 def alone(items: list[Neighbourhood], detector: Detector) -> list[int]:
-    """Return the CPU nanoseconds of judging each of `ALONE` messages, of different conversations if there are
-    enough."""
+    """Return the CPU time of judging each of `ALONE` messages alone, in nanoseconds.
+
+    The messages are from different conversations if there are enough.
+    """
     detector.judge(items[:1])
     took = []
     for place in np.linspace(1, len(items) - 1, ALONE).astype(int).tolist():
@@ -98,7 +100,7 @@ def alone(items: list[Neighbourhood], detector: Detector) -> list[int]:
 
 
 def judging(items: list[Neighbourhood], batch: int, encoder: str) -> dict[str, Any]:
-    """Return the figures of a detector that compares requests with `encoder`."""
+    """Return the figures of a detector with this sentence encoder."""
     texts = {m.text for item in items for m in (*item.before, item.message)}
     words = {word for text in texts for word in prepare(text).words}
     sentences = sentence_encoder(encoder, print)
@@ -131,7 +133,7 @@ def judging(items: list[Neighbourhood], batch: int, encoder: str) -> dict[str, A
 
 
 def main() -> None:
-    """Print a few lines, or one JSON object."""
+    """Print the figures as a few lines or as one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=12_000)
     parser.add_argument("--recorded", type=Path, metavar="FILE")

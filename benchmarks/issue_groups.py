@@ -58,7 +58,7 @@ THRESHOLDS: Final = {
 
 
 class Case(NamedTuple):
-    """A rejected turn and its topic; strays have topics of their own."""
+    """A rejected turn and its topic. A stray turn has a topic of its own."""
 
     question: str
     answer: str
@@ -67,7 +67,7 @@ class Case(NamedTuple):
 
 
 def cases(seed: int) -> list[Case]:
-    """Return all turns in random order. Half of the answers and a quarter of the complaints name their turn's topic."""
+    """Return all turns in random order. Half of the answers and a quarter of the complaints name the turn's topic."""
     chance, written = random.Random(seed), tomllib.loads(TOPICS.read_text("utf-8"))
     complaints, answers = written["complaints"], written["answers"]
     made = [
@@ -87,7 +87,7 @@ def _one_of(chance: random.Random, own: Sequence[str], any_topics: Sequence[str]
 
 
 def vectors_of(encoder: Embedder, rows: Sequence[Case]) -> Vectors:
-    """Return the vectors of turns, shape (turns, width). Each text is encoded once."""
+    """Return the turns' vectors, shape (turns, width). Each distinct text is encoded once."""
     said = [(one.question, one.answer, one.complaint) for one in rows]
     texts = {text: row for row, text in enumerate({text for one in said for text in one})}
     encoded = encoder.embed(list(texts))
@@ -96,7 +96,7 @@ def vectors_of(encoder: Embedder, rows: Sequence[Case]) -> Vectors:
 
 
 def placed(vectors: Vectors, known: Sequence[int | None] = ()) -> list[int | None]:
-    """Return the issue of each turn after a grouping; `known` has the issues of the first turns before it."""
+    """Return the issue of each turn after grouping. `known` has the existing issues of the first turns."""
     issues = [*known, *[None] * (len(vectors) - len(known))]
     groups = grouped(vectors, issues)
     for row, issue in groups.joined.items():
@@ -109,7 +109,7 @@ def placed(vectors: Vectors, known: Sequence[int | None] = ()) -> list[int | Non
 
 
 def joined(vectors: Vectors, issues: Sequence[int | None]) -> list[int | None]:
-    """Return the issue of each turn, after each turn without one has joined the nearest issue within its radius."""
+    """Return the issue of each turn, after turns without an issue have joined the nearest issue within its radius."""
     known = sorted({one for one in issues if one is not None})
     centres = [centre_of(vectors[[row for row, one in enumerate(issues) if one == issue]]) for issue in known]
     found = nearest(vectors, centres)
@@ -120,14 +120,14 @@ def joined(vectors: Vectors, issues: Sequence[int | None]) -> list[int | None]:
 
 
 def agreement(rows: Sequence[Case], issues: Sequence[int | None]) -> float:
-    """Return the adjusted Rand index; each turn without issue is a group of its own."""
+    """Return the adjusted Rand index. Each turn without an issue counts as its own group."""
     alone = iter(range(-1, -len(rows) - 1, -1))
     named = [next(alone) if one is None else one for one in issues]
     return float(adjusted_rand_score([one.topic for one in rows], named))
 
 
 def baseline(rows: Sequence[Case]) -> float:
-    """Return the best agreement of agglomerative clusters of TF-IDF."""
+    """Return the best agreement of agglomerative clustering on TF-IDF features."""
     texts = [f"{one.question} {one.complaint}" for one in rows]
     features = TfidfVectorizer(stop_words="english", sublinear_tf=True).fit_transform(texts).toarray()
     return max(
@@ -141,7 +141,7 @@ def baseline(rows: Sequence[Case]) -> float:
 
 
 def quality(encoder: Embedder) -> None:
-    """Print the agreement with the known topics."""
+    """Print the agreement of issues with the known topics."""
     found: dict[str, list[float]] = {"grouped at once": [], "half arrives later": [], "TF-IDF, agglomerative": []}
     for seed in range(COMPOSITIONS):
         rows = cases(seed)
@@ -179,7 +179,7 @@ def _rejected(path: Path) -> Iterator[Case]:
 
 
 async def speed(encoder: Embedder, turns: int, arrivals: int) -> None:
-    """Print the time of arrivals, of the daily grouping and of reads."""
+    """Print the durations of arrivals, of the daily grouping and of reads."""
     with TemporaryDirectory() as folder:
         server = EmbeddedPostgres(Path(folder) / "data")
         await server.start()
@@ -226,7 +226,7 @@ async def _seconds(work: Callable[[], Awaitable[object]]) -> float:
 
 
 async def _fill(pool: asyncpg.Pool, encoder: str, rows: Sequence[Case], vectors: Vectors, turns: int) -> None:
-    """Insert turns without issue, a fifth of them on no topic."""
+    """Insert turns without an issue. A fifth of them belong to no topic."""
     chance = np.random.default_rng(0)
     picked = chance.integers(0, len(rows), turns)
     noise = unit_rows(chance.normal(size=(turns, vectors.shape[1])).astype(np.float32))
@@ -246,7 +246,7 @@ async def _fill(pool: asyncpg.Pool, encoder: str, rows: Sequence[Case], vectors:
 
 
 async def _arrive(pool: asyncpg.Pool, rows: Sequence[Case], count: int) -> None:
-    """Store questions, answers and rejections."""
+    """Insert questions, answers and rejections."""
     said, judged = [], []
     for n in range(count):
         one, at = rows[n % len(rows)], NOW + n * SECOND
@@ -272,7 +272,7 @@ async def _arrive(pool: asyncpg.Pool, rows: Sequence[Case], count: int) -> None:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the measurements and print the results."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.issue_groups", description=__doc__)
     parser.add_argument("--encoder", default="auto", help="as REPORTING_SENTENCE_ENCODER")
     parser.add_argument("--turns", type=int, default=50_000, help="turns of the daily grouping; 0: no speed")

@@ -1,4 +1,4 @@
-"""Measured runs as processes: input, output and start."""
+"""Measured runs in separate processes: their input, their output, and how they are started."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from benchmarks.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Input of a run. `bootstrap` None: the run starts an in-process broker. `postgres` and `kafka` are process ids,
-    or None."""
+    """Input of a run. If `bootstrap` is None, the run starts an in-process broker.
+
+    `postgres` and `kafka` are the servers' process ids, or None.
+    """
 
     workload: Workload
     database_url: str
@@ -27,11 +29,11 @@ class Job:
 
 
 class RunFailed(RuntimeError):
-    """Failed run; the message has the end of its output."""
+    """A run has failed. The message has the end of its output."""
 
 
 async def run(module: str, job: Job, *arguments: str) -> dict[str, Any]:
-    """Run `benchmarks.<module>` and return its result."""
+    """Run `benchmarks.<module>` in a process, and return its result."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -54,7 +56,7 @@ async def run(module: str, job: Job, *arguments: str) -> dict[str, Any]:
 
 
 def answer(measure: Callable[[Job], Coroutine[Any, Any, dict[str, Any]]]) -> None:
-    """Read the job, measure, and print the result."""
+    """Read the job from the command line, measure, and print the result."""
     given = json.loads(sys.argv[1])
     job = Job(**{**given, "workload": Workload(**given["workload"])})
     print(json.dumps(uvloop.run(measure(job))))

@@ -43,7 +43,7 @@ from standalone.embedded.postgres import EmbeddedPostgres
 
 
 async def measure(url: str, pid: int | None, events: int, batch: int, rounds: int, source: str) -> dict[str, Any]:
-    """Handle the same number of fresh events with and without journals in each round."""
+    """Handle the same number of new events with and without journals, in each round."""
     chat = await open_pool(url, "chat_bridge", chat_bridge.parts.MIGRATIONS)
     store = await open_pool(url, "feedback", feedback.store_choice.MIGRATIONS)
     spent: dict[str, list[list[float]]] = defaultdict(list)
@@ -84,7 +84,7 @@ def _feedback(pool: Database, producer: Collected, journaled: bool) -> Handler:
 
 
 async def _effort(handler: Handler, messages: Sequence[Message], batch: int, pid: int | None) -> float:
-    """Return the processor milliseconds per event."""
+    """Return the CPU time per event, in milliseconds."""
     records = [received(message) for message in messages]
     effort = Effort({"postgres": [pid]})
     for first in range(0, len(records), batch):

@@ -1,4 +1,4 @@
-"""Judging speed: `inference_throughput` in separate processes, by words alone and with the encoder."""
+"""Speed of judging: runs of `inference_throughput` in separate processes, with words alone and with the encoder."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ ENCODERS: Final = ("none", "minilm")
 
 
 def judging(times: int, recorded: Path) -> list[dict[str, Any]]:
-    """Return, for each kind of conversation and each sentence encoder, the run with the median rate; skip missing
-    encoders."""
+    """Return the run with the median rate, for each kind of conversation and each sentence encoder.
+
+    Missing encoders are skipped.
+    """
     encoders = [name for name in ENCODERS if name == "none" or present()]
     sources: dict[str, list[str]] = {"made": [], "recorded": ["--recorded", str(recorded)]}
     return [

@@ -34,7 +34,7 @@ MINUTE = 60_000_000
 
 
 def uncertain(detector: Detector, name: str, count: int) -> list[PendingVerdict]:
-    """Return messages of as many conversations, none of which a rule decides."""
+    """Return messages of `count` conversations that no rule decides."""
     found = []
     for number in range(count):
         question = Message("q", "t1", "ann", "human", None, "When does the museum open?", 0)
@@ -48,7 +48,7 @@ def uncertain(detector: Detector, name: str, count: int) -> list[PendingVerdict]
 
 
 async def measure(listening: bool, count: int) -> dict[str, float]:
-    """Return the seconds of three batches, with a port that refuses connections or one that never responds."""
+    """Return the durations of three batches in seconds, for a port that never responds or that refuses connections."""
     settings = InferenceSettings(gate_model="m")
     detector = Detector.default()
     with TemporaryDirectory() as folder, socket.socket() as endpoint_socket:
@@ -73,7 +73,7 @@ async def measure(listening: bool, count: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print a line per kind of failure, or one JSON object."""
+    """Print one line per kind of failure, or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=500)
     parser.add_argument("--json", action="store_true")

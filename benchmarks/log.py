@@ -1,4 +1,4 @@
-"""The log of a measured run: a given one, or an in-process one."""
+"""Log of a measured run: either a given one or an in-process one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.jobs import Job
 
 @asynccontextmanager
 async def log_with(job: Job, topics: Mapping[str, int]) -> AsyncIterator[str]:
-    """Yield the address of a log with `topics` (name to partitions); missing ones are created."""
+    """Yield the address of a log with `topics` (numbers of partitions by name). Missing topics are created."""
     if job.bootstrap is None:
         from standalone.embedded.memory_broker import MemoryBroker
 

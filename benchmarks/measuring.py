@@ -1,4 +1,4 @@
-"""Execution of a plan: raw limits, pipeline and plain pipeline alternate, so that a slow minute affects all of them."""
+"""Execution of a plan. Measurements alternate, so that a slow minute affects all of them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ STAGES = ("produce", "consume", "upsert")
 
 @dataclass
 class Measured:
-    """Figures of every run: `pipeline` by configuration, `raw` and `plain` by a Boolean that is True for a real
-    Kafka."""
+    """Figures of every run.
+
+    `pipeline` is keyed by configuration; the keys of `raw` and `plain` are True for a real Kafka.
+    """
 
     pipeline: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     raw: dict[bool, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
@@ -30,7 +32,7 @@ class Measured:
 
 
 class Measuring:
-    """Runner of measurements on `servers`; each gets its own database and event ids."""
+    """Runner of measurements on `servers`. Each measurement has its own database and event ids."""
 
     def __init__(self, servers: Servers, source: Path, seed: int, plan: Plan, say: Say) -> None:
         self._servers = servers

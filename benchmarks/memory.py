@@ -24,7 +24,7 @@ LOGS: Final = {"in_process_log": "memory", "local_kafka": "local"}
 
 
 def memory(source: Path) -> dict[str, dict[str, float]]:
-    """Return MiB by log (see LOGS) and part: ours, PostgreSQL's, Java's, and the sum."""
+    """Return the memory in MiB, by log (see LOGS) and by part: ours, PostgreSQL's, Java's, and the sum."""
     with scratch() as folder:
         return {name: _one(source, broker, folder / name) for name, broker in LOGS.items()}
 

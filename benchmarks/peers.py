@@ -36,7 +36,7 @@ READY_SECONDS: Final = 300.0
 
 @asynccontextmanager
 async def phoenix(folder: Path) -> AsyncIterator[int]:
-    """Run Phoenix with `SPANS` spans to annotate; yield its port."""
+    """Run Phoenix with `SPANS` spans to annotate. Yields its port."""
     programs = await environment_of("phoenix", PHOENIX)
     port = free_port()
     settings = {
@@ -103,7 +103,7 @@ def _annotation(number: int) -> dict[str, Any]:
 async def peers(
     shared: Servers, folder: Path, source: Path, *, seconds: float, rounds: int, clients: Sequence[int], say: Say
 ) -> list[dict[str, Any]]:
-    """Return responses per second of both systems and the median of the rounds' ratios, by number of clients."""
+    """Return both systems' responses per second and the median ratio of the rounds, for each number of clients."""
     if shared.kafka is None:
         raise SystemExit(f"No Kafka can run here: {shared.why}")
     job = await shared.job(Workload(str(source), 0, 1, "peers"), on_kafka=True)

@@ -70,7 +70,7 @@ Handle = Callable[[str, Any], Awaitable[None]]
 SCHEMAS = {
     part.__name__: Path(part.__path__[0]) / "migrations" for part in (chat_bridge, feedback, inference, reporting)
 }
-"""Database schema of each service, and the package with its tables."""
+"""Folder of the migrations of each service, by schema."""
 READ = {
     "bridge": (CHAT_MESSAGE,),
     "replies": (CHAT_REPLY, CHAT_REACTION),
@@ -79,11 +79,11 @@ READ = {
     "feedback": (REPLY_RECEIVED, REACTION_RECEIVED, INFERRED_RECEIVED),
     "reporting": (CHAT_MESSAGE, FEEDBACK_CREATED),
 }
-"""Topics of each subscriber."""
+"""Topics of each subscriber, by its name."""
 
 
 class PlainPipeline:
-    """Six subscribers in one process. `prefix` separates its topics from those of other runs."""
+    """Six subscribers in one process. `prefix` keeps its topics apart from those of other runs."""
 
     def __init__(self, bootstrap: str, prefix: str, pools: dict[str, Database]) -> None:
         self._prefix = prefix
@@ -132,7 +132,7 @@ class PlainPipeline:
             await self._publish(message_of(derived, ()))
 
     async def _original(self, key: MessageKey) -> IndexedMessage:
-        """Return the message; wait for it if its own subscriber is behind."""
+        """Return a message. If its own subscriber is behind, wait for it."""
         while (found := await rows.find(self._pools["chat_bridge"], key)) is None:
             await asyncio.sleep(0.05)
         return found
@@ -174,7 +174,7 @@ class PlainPipeline:
             await rows.show_message(self._pools["reporting"], message_row(event))
 
     def done(self, fed: Counter[str]) -> bool:
-        """Return True if every group has handled all that was `fed` and all records derived from it."""
+        """Return True if every group has handled all records that were `fed` or derived from them."""
         written = fed + self.published
         return all(
             self.handled[group, topic.name] == written[topic.name] for group, topics in READ.items() for topic in topics
@@ -182,7 +182,7 @@ class PlainPipeline:
 
 
 async def measure(job: Job) -> dict[str, Any]:
-    """Run the measurement. Raises AssertionError unless the read model contains every message at the end."""
+    """Run the measurement. Raises AssertionError unless the read model has every message at the end."""
     prefix = f"plain.{job.workload.run}."
     messages = [replace(message, topic=prefix + message.topic) for message in job.workload.messages()]
     fed = Counter({topic.removeprefix(prefix): count for topic, count in by_topic(messages).items()})
@@ -214,7 +214,7 @@ async def _pool(parts: AsyncExitStack, job: Job, name: str) -> Database:
 
 
 async def _assigned(broker: KafkaBroker) -> None:
-    """Wait until every subscriber has its partitions, because joining a group is part of the start."""
+    """Wait until every subscriber has its partitions, because joining a group belongs to the start."""
     subscribers: list[Any] = list(broker.subscribers)
     while not all(one.consumer is not None and one.consumer.assignment() for one in subscribers):
         await asyncio.sleep(0.02)

@@ -1,4 +1,4 @@
-"""SQL statements of the baseline: each is prepared once, writes one row, and commits immediately."""
+"""SQL statements of the baseline. Each one is prepared once, writes one row, and commits immediately."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def remember(pool: asyncpg.Pool, one: JudgedMessage) -> None:
 
 
 async def before(pool: asyncpg.Pool, one: JudgedMessage) -> tuple[Placed, Neighbourhood]:
-    """Return the message with the messages before it."""
+    """Return the message as read from the index, with the messages before it."""
     rows = await pool.fetch(_BEFORE, *one.conversation, one.message.at, one.message.message_id)
     earlier = tuple(Message(*row.values()) for row in reversed(rows))
     return Placed(one, len(earlier) + 1, None, None), Neighbourhood(earlier, one.message)

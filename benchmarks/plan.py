@@ -1,4 +1,4 @@
-"""Plan of the benchmark runs: their kinds, numbers and order."""
+"""Plan of the benchmark runs: their kinds, their number and their order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FOUR = "four processes, Kafka"
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One way to run the four services: the module that measures it, and True for a real Kafka."""
+    """A way to run the four services: the module that measures it, and whether it uses a real Kafka."""
 
     name: str
     module: str
@@ -27,11 +27,11 @@ CONFIGURATIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Rounds of all runs, interleaved. A run has `events` events; the slow baseline has `plain_events`.
+    """Plan of all runs, which are interleaved over the rounds.
 
-    `latency_rate` is in events per second, for `latency_seconds`; `turns` is the size of the index of turns.
-    `http_seconds` is the duration of each load over HTTP. Pages are read over each number of feedback records in
-    `reports`.
+    A run has `events` events, the slow baseline `plain_events`. `latency_rate` is in events per second, for
+    `latency_seconds`; `turns` is the size of the turn index. `http_seconds` is the duration of each HTTP load. Pages
+    are read for each number of feedback records in `reports`.
     """
 
     rounds: int

@@ -32,12 +32,14 @@ PATIENCE: Final = 5.0
 """Timeout of a request in seconds, long enough to measure slow ones."""
 WARM: Final = 20
 Way = Callable[[AsyncClient, int, int], Awaitable[bool]]
-"""Request by its number, about a conversation with so many turns; returns False if the response was incomplete."""
+"""Request with this number, about a conversation with this many turns. Returns False if the response was incomplete."""
 
 
 async def measure(asks: int, turns: int) -> dict[str, Any]:
-    """Return the milliseconds of `asks` requests about a conversation of `turns` turns, and the number without a
-    response."""
+    """Return the latency of `asks` requests in milliseconds, and the number of requests without a response.
+
+    The requests are about a conversation with `turns` turns.
+    """
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         state = Path(folder) / "state"
@@ -74,7 +76,7 @@ async def _fill(client: AsyncClient, turns: int) -> None:
 
 
 async def _ask(client: AsyncClient, asks: int, turns: int, platform: psutil.Process) -> dict[str, Any]:
-    """Send each request both ways in turn, so that both run under the same load."""
+    """Send each request in both ways, alternately, so that both are measured under the same load."""
     ways: dict[str, Way] = {"one_request": _at_once, "three_requests": _in_three}
     took: dict[str, list[float]] = {name: [] for name in ways}
     spent = dict.fromkeys(ways, 0.0)
@@ -127,7 +129,7 @@ def _figures(took: list[float]) -> dict[str, float]:
 
 
 def _processor_seconds(platform: psutil.Process) -> float:
-    """Return the CPU seconds used so far by the platform and its PostgreSQL."""
+    """Return the CPU time that the platform and its PostgreSQL have used so far, in seconds."""
     times = [one.cpu_times() for one in (platform, *platform.children(recursive=True))]
     return sum(one.user + one.system for one in times)
 

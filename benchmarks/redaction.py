@@ -66,7 +66,7 @@ def _record(number: int, text: str) -> RawRecord:
 
 
 async def measure(text: str, records: int, rounds: int) -> dict[str, float]:
-    """Return the CPU time per record in microseconds, by the name of the settings."""
+    """Return the CPU time per record in microseconds, by setting."""
     clock = SystemClock()
     batches = [[_record(n, text) for n in range(first, first + 500)] for first in range(0, records, 500)]
     spent: dict[str, list[float]] = {name: [] for name in SETTINGS}

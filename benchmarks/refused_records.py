@@ -32,18 +32,18 @@ KINDS: Final[dict[str, Callable[[int], bytes]]] = {
     "short, an object": lambda number: b'{"a":%d}' % number,
     "100 bytes, not JSON": lambda number: b"%d{" % number + b"x" * 90,
 }
-"""Value of the record with a number, by the name of its kind."""
+"""Function that returns a record's value for a number, by kind of record."""
 
 
 class _NoEvents(Handler):
-    """Handler of a topic without a readable record."""
+    """Handler of a topic that has no readable records."""
 
     async def handle(self, batch: Sequence[Any]) -> Sequence[Outcome]:
         raise AssertionError(f"{len(batch)} records were read")
 
 
 class _CountedLetters:
-    """Producer that counts the messages that it is given."""
+    """Producer that only counts messages."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -54,7 +54,7 @@ class _CountedLetters:
 
 
 async def measure(value: Callable[[int], bytes], records: int, batch: int) -> dict[str, Any]:
-    """Deliver distinct invalid records to every group of the topic, in batches."""
+    """Deliver distinct invalid records to every group of the topic, in batches. Return the figures."""
     clock, letters = SystemClock(), _CountedLetters()
     spent: dict[str, float] = {}
     for group in CHAT_MESSAGE.consumers:

@@ -41,7 +41,7 @@ _BATCH = 500
 
 
 async def measure(url: str, pid: int | None, events: int, encoder: str, source: str) -> dict[str, Any]:
-    """Index the events as the service does, then compare and judge again as the command does."""
+    """Index the events as the service does, then compare and re-judge them as the command does."""
     settings = InferenceSettings(database_url=url, sentence_encoder=encoder)
     pool = await open_pool(url, "inference", MIGRATIONS, size=3, init=take_bytes, plan="indexed")
     try:

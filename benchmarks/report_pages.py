@@ -56,7 +56,7 @@ NOW: Final = 1_790_000_000_000_000
 AT: Final = Project("acme", "support")
 DAYS: Final = 180
 LONG: Final = ConversationScope(*AT, "c0")
-"""The conversation of 200 turns."""
+"""A conversation of 200 turns."""
 _CHUNK: Final = 100_000
 # Feedback i was given i steps before now.
 _FILL: Final = """
@@ -146,7 +146,7 @@ FOUND_TYPES: Final[dict[str, FoundType]] = {"replies": "implicit", "verdicts": "
 
 
 Figures = dict[str, dict[str, float]]
-"""`best_ms`, `median_ms` and `p99_ms` of each read."""
+"""`best_ms`, `median_ms` and `p99_ms`, by the name of the read."""
 
 
 async def timed(read: Read, times: int) -> dict[str, float]:
@@ -161,7 +161,7 @@ async def timed(read: Read, times: int) -> dict[str, float]:
 
 
 async def fill(pool: Database, feedbacks: int, say: Say) -> None:
-    """Write the rows, newest first."""
+    """Insert the rows, newest first."""
     began = time.perf_counter()
     for first in range(1, feedbacks + 1, _CHUNK):
         last = min(first + _CHUNK - 1, feedbacks)
@@ -182,7 +182,7 @@ async def fill(pool: Database, feedbacks: int, say: Say) -> None:
 
 
 async def measure(pool: Database, times: int) -> Figures:
-    """Measure each page `times` times, and fast pages more often, because rare delays show only in many reads."""
+    """Measure each page at least `times` times; fast pages more often, because rare delays show only in many reads."""
     whole, month = TimeSpan(0, NOW + 1), TimeSpan(NOW - 30 * DAY, NOW + 1)
 
     async def period() -> None:
@@ -227,11 +227,11 @@ async def measure(pool: Database, times: int) -> Figures:
 
 
 async def projection(pool: Database, postgres: int | None, events: int = 10_000, rounds: int = 8) -> dict[str, float]:
-    """Measure the cost of the triggers that record changed hours, and of replies, in turn.
+    """Measure the cost of replies, and of the triggers that record changed hours.
 
-    With replies, every fifth event is one; otherwise those are left out. Events a second, best of `rounds`, and a
-    second of processor time, ours and that of the process `postgres` and its children (what it does in the background
-    included), median with the triggers.
+    With replies, every fifth event is a reply; otherwise replies are omitted. The result has the best rate of `rounds`
+    in events per second. It also has the median rate with the triggers per second of CPU time, which includes ours and
+    that of the process `postgres` with its children and background work.
     """
     store, person = PostgresReadModels(pool), Project("bench", "projection")
     took: dict[str, list[float]] = defaultdict(list)
@@ -318,7 +318,7 @@ def _no_link(path: str, **_: Any) -> str:
 
 
 async def report_pages(feedbacks: int, times: int, say: Say) -> dict[str, Any]:
-    """Fill a PostgreSQL with `feedbacks` records and read every page at least `times` times."""
+    """Fill a PostgreSQL with `feedbacks` records, and read every page at least `times` times."""
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         async with EmbeddedPostgres(Path(folder) / "data") as server:

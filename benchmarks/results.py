@@ -1,4 +1,4 @@
-"""Conversion of all runs' figures to the result file and the table."""
+"""Conversion of all runs' figures to the result file and to tables."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ RESULTS = Path(__file__).parent / "results" / "latest.json"
 
 
 def figures(measured: Measured, starts: list[float]) -> dict[str, Any]:
-    """Return `pipeline` of the result file: medians over the rounds. The best configuration supplies `events_per_s`;
-    the compared figures were measured on the same kind of log."""
+    """Return the section `pipeline` of the result file, with medians over the rounds.
+
+    The best configuration supplies `events_per_s`. The figures compared with it were measured on the same kind of log.
+    """
     rates = {name: _middle(_rates(runs)) for name, runs in measured.pipeline.items()}
     best = max((c for c in CONFIGURATIONS if c.name in rates), key=lambda c: rates[c.name])
     raw = {stage: _middle(_rates(one[stage] for one in measured.raw[best.on_kafka])) for stage in STAGES}
@@ -66,7 +68,7 @@ def conditions(plan: Plan, source: str, seed: int, seconds: float, why_no_kafka:
 
 
 def details(measured: Measured) -> dict[str, Any]:
-    """Return the figures of every run, which show how much they differ."""
+    """Return the figures of every run, which show their variation."""
     return {
         "pipeline": dict(measured.pipeline),
         "raw": {_log(on_kafka): runs for on_kafka, runs in measured.raw.items()},
@@ -177,7 +179,7 @@ def _row(runs: list[dict[str, Any]]) -> tuple[str, str, str]:
 
 
 def _cost(runs: Iterable[Mapping[str, Any]]) -> float:
-    """Return the processor milliseconds per event, summed over all processes."""
+    """Return the CPU time per event in milliseconds, summed over all processes."""
     return _middle([sum(one["cpu_ms_per_event"].values()) for one in runs])
 
 

@@ -104,7 +104,7 @@ REPORTING: Final = Asked("reporting", MIGRATIONS, _FILL, _QUESTIONS)
 
 
 async def measure(folder: Path, feedbacks: int, rounds: int, only: str = "") -> dict[str, dict[str, float]]:
-    """Return the server's processor milliseconds, without and with row-level security, and their ratio, by query."""
+    """Return the server's CPU time in milliseconds without and with row-level security, and the ratio, by query."""
     found: dict[str, dict[str, float]] = {}
     tenant_in_sight.set(AT.tenant)
     async with EmbeddedPostgres(folder / "postgres") as postgres:
@@ -144,12 +144,12 @@ async def _pair(ask: Ask, plain: Database, apart: Database, rounds: int) -> dict
 
 
 async def _server(pool: Database) -> int:
-    """Return the PostgreSQL process that serves a pool of one connection."""
+    """Return the process id of the PostgreSQL backend that serves a pool with one connection."""
     return int(await pool.fetchval("select pg_backend_pid()"))
 
 
 def _cpu(process: int) -> float:
-    """Return the processor milliseconds that a process has used (Linux)."""
+    """Return the CPU time that a process has used, in milliseconds (Linux)."""
     return int(Path(f"/proc/{process}/schedstat").read_text().split()[0]) / 1_000_000
 
 

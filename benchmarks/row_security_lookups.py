@@ -35,7 +35,7 @@ _VECTORS: Final = TurnVectors(WordLlamaEmbedder())
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Reads of a service. `fill` takes a number of rows and a time, and creates the rows that the queries read."""
+    """Reads of a service. `fill` has statements that take a number of rows and a time, and insert the rows to read."""
 
     schema: str
     migrations: Path

@@ -1,4 +1,4 @@
-"""Run of the four services over a log that already holds all events, until all are processed.
+"""Run of the four services over a log that already has all events, until all are processed.
 
 The result has counts that do not depend on the machine's speed, and a digest of the inferred feedback records.
 """
@@ -37,7 +37,7 @@ _POSITION: Final = "select pg_current_wal_lsn() - '0/0'::pg_lsn"
 
 
 async def measure(job: Job) -> dict[str, Any]:
-    """Publish everything, then start the services and wait until they are idle."""
+    """Publish all events, then start the services and wait until they are idle. Return the figures."""
     configure_logging(quiet=True)
     messages = job.workload.messages()
     async with AsyncExitStack() as parts:
@@ -83,7 +83,7 @@ async def _publish(bootstrap: str, messages: Sequence[Message]) -> None:
 
 
 async def _counts(connection: asyncpg.Connection) -> dict[str, int]:
-    """Return the row writes of some tables. PostgreSQL counts them when the writer's connection is closed."""
+    """Return the number of row writes of some tables. PostgreSQL counts them when the writer's connection is closed."""
     await asyncio.sleep(0.5)
     return {
         "parked": await connection.fetchval(_PARKED),

@@ -34,7 +34,7 @@ READY_SECONDS = 60
 
 
 async def measure(job: Job) -> dict[str, Any]:
-    """Run the measurement. Raises AssertionError unless the read model contains every message at the end."""
+    """Run the measurement. Raises AssertionError unless the read model has every message at the end."""
     messages = job.workload.messages()
     assert job.bootstrap is not None, "four processes need a log of their own"
     each = int(sys.argv[2]) if len(sys.argv) > 2 else 1
@@ -55,8 +55,10 @@ async def measure(job: Job) -> dict[str, Any]:
 
 @asynccontextmanager
 async def four_services(job: Job, each: int = 1) -> AsyncIterator[dict[str, list[int]]]:
-    """Run `each` processes of every service with `agent-feedback run`; yield their process ids by service when they
-    are ready."""
+    """Run `each` processes of every service with `agent-feedback run`.
+
+    Yields their process ids by service when all are ready.
+    """
     started = {name: [_start(job, name) for _ in range(each)] for name in SERVICES}
     processes = [process for some in started.values() for process, _ in some]
     try:
@@ -89,7 +91,10 @@ def _start(job: Job, name: str) -> tuple[subprocess.Popen[bytes], int]:
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], port: int) -> None:
-    """Wait for the process; one that has ended may have lost its port to another server, which answers instead."""
+    """Wait until the service at `port` is ready.
+
+    The process must still be running: if it has ended, another server may have its port and respond instead.
+    """
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline:
         assert process.poll() is None, f"the service on port {port} ended with exit code {process.returncode}"
@@ -102,7 +107,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], port: int) -> None:
 
 
 class Quiet:
-    """Detector of an idle system: every group has committed everything, and nothing more is written."""
+    """Detector of an idle system: every group has committed all records, and no more are written."""
 
     def __init__(self, bootstrap: str) -> None:
         self._admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)

@@ -23,7 +23,7 @@ from servicekit.log.settings import PRODUCER_SETTINGS
 
 LOOK_SECONDS = 0.005
 WARM_SECONDS = 5.0
-"""Duration of the warm-up at the same rate, in which connections are opened and statements prepared."""
+"""Duration of the warm-up at the same rate, in seconds. Connections are opened and statements prepared in it."""
 PATIENCE_SECONDS = 60.0
 
 _MESSAGES = "select message_id from reporting.messages where message_id = any($1)"
@@ -31,7 +31,7 @@ _FEEDBACKS = "select feedback_id from reporting.feedbacks where feedback_id = an
 
 
 class Watch:
-    """Poller, every few milliseconds, for published events that are not visible yet. Times are the start of a poll."""
+    """Poller for published events that are not visible yet. An event's time is the start of the poll that finds it."""
 
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._connection = connection
@@ -41,7 +41,7 @@ class Watch:
         self.reactions: list[float] = []
 
     def expect(self, message: str | None, reaction: UUID | None, published: float) -> None:
-        """Wait for a message or a feedback record that was published at that `time.monotonic()`."""
+        """Wait for a message or a feedback record that was published at `published`, a `time.monotonic()`."""
         if message is not None:
             self._messages[message] = published
         if reaction is not None:
@@ -49,7 +49,7 @@ class Watch:
 
     @property
     def waiting(self) -> list[str]:
-        """Message ids and feedback ids not yet visible."""
+        """Message ids and feedback ids that are not visible yet."""
         return [*self._messages, *map(str, self._reactions)]
 
     async def look(self) -> None:
@@ -64,7 +64,7 @@ class Watch:
 
 
 async def measure(job: Job) -> dict[str, Any]:
-    """Measure at a rate in events per second. Only events after the warm-up count."""
+    """Measure the latency at a rate in events per second. Only events after the warm-up count."""
     rate = float(sys.argv[2])
     messages = job.workload.messages()
     assert job.bootstrap is not None, "latency is measured on a real Kafka"
@@ -95,7 +95,7 @@ async def measure(job: Job) -> dict[str, Any]:
 
 
 async def _published(producer: AIOKafkaProducer, watch: Watch, messages: Sequence[Message], rate: float) -> None:
-    """Publish each event at its own time, independent of the previous ones, and poll in between."""
+    """Publish each event at its own time, regardless of previous ones, and poll meanwhile."""
     looking = asyncio.create_task(_look_on(watch))
     sent: list[asyncio.Future[object]] = []
     agents: dict[str, str] = {}
@@ -116,7 +116,7 @@ async def _published(producer: AIOKafkaProducer, watch: Watch, messages: Sequenc
 
 
 def _visible(event: dict[str, Any], agents: dict[str, str]) -> tuple[str | None, UUID | None]:
-    """Return the row that shows an event's arrival: its message, or the feedback record of a reaction.
+    """Return the id of the row that shows an event's arrival: its message, or a reaction's feedback record.
 
     A reply has no such row.
     """

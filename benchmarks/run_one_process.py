@@ -29,7 +29,7 @@ BATCH = 500
 
 
 async def measure(job: Job) -> dict[str, Any]:
-    """Run the measurement. Raises AssertionError unless the read model contains every message at the end."""
+    """Run the measurement. Raises AssertionError unless the read model has every message at the end."""
     configure_logging(quiet=True)
     messages = job.workload.messages()
     async with AsyncExitStack() as parts:
@@ -52,7 +52,7 @@ async def measure(job: Job) -> dict[str, Any]:
 
 
 def stack_on(job: Job, bootstrap: str) -> Stack:
-    """Return the four services on the log at `bootstrap` and the database of `job`, not started."""
+    """Return a stack of the four services that is not started, on the log at `bootstrap` and the database of `job`."""
     around = ServiceContext(bootstrap, observers=[Outcomes()])
     if job.bootstrap is not None:
         return Stack(around, job.database_url)

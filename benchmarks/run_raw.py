@@ -24,7 +24,7 @@ PARTITIONS = 6
 BATCH = 500
 ROWS = 1_000
 MEMORY_BYTES = 20 * 1024 * 1024
-"""Bytes that the in-memory broker keeps of six partitions, with a reserve for unequal ones."""
+"""Bytes that the in-memory broker can keep in six partitions, with a reserve for unequal partitions."""
 
 
 async def measure(job: Job) -> dict[str, Any]:
@@ -39,7 +39,7 @@ async def measure(job: Job) -> dict[str, Any]:
 
 
 async def _produce(bootstrap: str, topic: str, messages: Sequence[Message]) -> dict[str, Any]:
-    """Write 500 records per call, idempotent and acknowledged by all replicas, like the pipeline."""
+    """Write 500 records per call, idempotently and acknowledged by all replicas, like the pipeline."""
     producer = AIOKafkaProducer(
         bootstrap_servers=bootstrap, acks="all", enable_idempotence=True, max_batch_size=512 * 1024
     )
@@ -74,7 +74,7 @@ async def _consume(bootstrap: str, topic: str, count: int) -> dict[str, Any]:
 
 
 async def _upsert(job: Job, messages: Sequence[Message]) -> dict[str, Any]:
-    """Upsert the messages of the read model into a table with the same columns and indexes, one statement per batch."""
+    """Upsert the messages into a table with the read model's columns and indexes, one statement per batch."""
     events = [
         ChatMessageIngested.model_validate_json(m.value or b"") for m in messages if m.topic == "chat.message.ingested"
     ]

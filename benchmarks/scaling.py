@@ -24,13 +24,13 @@ from benchmarks.servers import servers
 from benchmarks.workload import Workload, scratch, source_of
 
 FULL: Final = 0.9
-"""Minimum share of a core, or of all cores, that counts as fully used."""
+"""Minimum utilisation at which a core, or all cores together, count as fully used."""
 HEAD: Final = "| cores | processes | events a second | processor ms an event | cores taken | busiest | what binds |"
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The services in one process (`each` 0), or in `each` processes of every service."""
+    """Layout of the services: one process for all (`each` 0), or `each` processes per service."""
 
     each: int
 
@@ -42,7 +42,7 @@ class Layout:
         return await (run("run_four_processes", job, str(self.each)) if self.each else run("run_one_process", job))
 
     def busy(self, measured: Mapping[str, Any]) -> dict[str, float]:
-        """Return the share of one core that each of our processes uses, by name."""
+        """Return the utilisation of one core by each of our processes, by name."""
         cost, rate = measured["cpu_ms_per_event"], measured["events_per_s"]
         split = dict.fromkeys(SERVICES, self.each) if self.each else {"own": 1}
         return {name: cost[name] * rate / 1_000 / each for name, each in split.items()}
@@ -69,7 +69,7 @@ def row(cores: int, layout: Layout, measured: Mapping[str, Any]) -> str:
 
 
 async def rows(source: Path, events: int, cores: int, seed: int, folder: Path, say: Say) -> list[str]:
-    """Return the table's rows for the given number of cores, to which this process and its children are limited."""
+    """Return the table's rows for a number of cores. This process and its children are limited to these cores."""
     async with servers(folder, say, with_kafka=True) as shared:
         if shared.kafka is None:
             raise SystemExit(f"No Kafka can run here: {shared.why}")

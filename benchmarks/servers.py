@@ -18,7 +18,7 @@ from standalone.embedded.postgres import EmbeddedPostgres
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Running servers. `kafka` is None if no Kafka can run here; `why` names what is missing."""
+    """Running servers. `kafka` is None if no Kafka can run here; `why` then has the reason."""
 
     postgres: EmbeddedPostgres
     kafka: LocalKafka | None

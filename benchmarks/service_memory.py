@@ -30,7 +30,7 @@ READY_SECONDS = 60
 
 
 async def memory(command: str | None, folder: Path) -> dict[str, tuple[float, float]]:
-    """Return the MiB of each service: resident, and not shared with other processes."""
+    """Return the memory of each service in MiB: resident, and not shared with other processes."""
     async with servers(folder, lambda text: print(text, file=sys.stderr), with_kafka=True) as shared:
         if shared.kafka is None:
             raise SystemExit(f"No Kafka can run here: {shared.why}")

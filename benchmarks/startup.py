@@ -19,7 +19,7 @@ READY_SECONDS = 120
 
 
 def startup(times: int) -> list[float]:
-    """Return the seconds of each start."""
+    """Return the duration of each start, in seconds."""
     with scratch() as folder:
         return [_one(folder / f"state{n}") for n in range(times)]
 

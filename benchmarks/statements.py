@@ -80,7 +80,10 @@ FIGURES: Final = (
     "python_ms",
     "postgres_ms",
 )
-"""Per batch: statements, trips, CPU milliseconds. Per event: the rest; `wal` in bytes."""
+"""Names of the figures.
+
+Statements, trips and CPU milliseconds are per batch, the others per event; `wal` is in bytes.
+"""
 _WRITES: Final = """
 select coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint, coalesce(sum(n_tup_hot_upd), 0)::bigint
 from pg_stat_user_tables where schemaname = $1
@@ -88,7 +91,7 @@ from pg_stat_user_tables where schemaname = $1
 
 
 class Count:
-    """Statements and COPY commands of this process's connections."""
+    """Number of statements and COPY commands on this process's connections."""
 
     def __init__(self) -> None:
         self.statements = self.copies = 0
@@ -112,7 +115,7 @@ class Count:
 
 
 class Groups:
-    """Handlers of the groups, each on pools of its own, and the events that they publish."""
+    """Handlers of the groups, each with its own pools, and the events that they publish."""
 
     def __init__(self, url: str, count: Count, detector: Detector) -> None:
         self._url, self._count, self._detector = url, count, detector
@@ -176,13 +179,13 @@ class Groups:
 
 
 def _guard(page: Any, group: str) -> dict[str, Any]:
-    """Return the argument that makes a group's erasing handler rely on guarded writes, if its page says so."""
+    """Return the argument for an erasing handler, if the group's definition says that writes are guarded."""
     guarded = any(getattr(reads, "is_guarded", False) for reads in page.reads if reads.group == group)
     return {"is_guarded": True} if guarded else {}
 
 
 async def measure(url: str, pid: int, source: str, events: int, batch: int) -> dict[str, dict[str, float]]:
-    """Return the figures of each group that handles `events` chat events in batches."""
+    """Return the figures of each group for `events` chat events, handled in batches."""
     detector, count, found = Detector.default(), Count(), {}
     groups = Groups(url, count, detector)
     messages = Workload(source, events, seed=1, run="statements").messages()
@@ -220,7 +223,7 @@ async def measure(url: str, pid: int, source: str, events: int, batch: int) -> d
 
 
 def mixed(first: Sequence[Message], second: Sequence[Message]) -> list[Message]:
-    """Return both lists as one, each evenly spread over it."""
+    """Merge two lists, each spread evenly over the result."""
     placed = [(place / len(given), message) for given in (first, second) for place, message in enumerate(given)]
     return [message for _, message in sorted(placed, key=lambda one: one[0])]
 
@@ -230,14 +233,14 @@ async def _wal(connection: asyncpg.Connection) -> float:
 
 
 async def _written(connection: asyncpg.Connection, schema: str) -> tuple[int, int]:
-    """Return the row writes and HOT updates in a schema. Backends report at the latest when they end."""
+    """Return the row writes and HOT updates in a schema. Backends report them when they end, at the latest."""
     await asyncio.sleep(1.1)
     [(rows, hot)] = await connection.fetch(_WRITES, schema)
     return rows, hot
 
 
 async def _run(code: Path, server: EmbeddedPostgres, number: int, arguments: Mapping[str, Any]) -> Any:
-    """Return the figures of the services in the checkout `code`, in a process and a database of their own."""
+    """Return the figures of the services in the checkout `code`, measured in a separate process and database."""
     name = f"statements_{number}"
     connection = await asyncpg.connect(server.url)
     await connection.execute(f"create database {name}")

@@ -42,7 +42,7 @@ _WAL = "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint"
 
 
 class Counting:
-    """A producer that counts the bytes of what it writes, by topic."""
+    """Producer that counts the written bytes by topic."""
 
     def __init__(self, inner: Producer, written: Counter[str]) -> None:
         self._inner = inner
@@ -56,7 +56,7 @@ class Counting:
 
 
 async def measure(url: str, events: int, source: str) -> dict[str, Any]:
-    """Return the bytes per chat event."""
+    """Return the stored bytes per chat event."""
     configure_logging(quiet=True)
     messages = Workload(source, events, seed=1, run="bytes").messages()
     written: Counter[str] = Counter()

@@ -44,7 +44,7 @@ COPIED: Final = (
     *("feedback.turns", "feedback.people", "feedback.feedback"),
     *("reporting.messages", "reporting.feedbacks", "reporting.replies"),
 )
-"""Tables with a row per message, turn or feedback record."""
+"""Tables with one row per message, turn or feedback record."""
 _NAMES: Final = ("conversation_id", "user_id", "sender_id", "message_id", "turn_id")
 _UUIDS: Final = ("feedback_id", "slot")
 _COLUMNS: Final = """
@@ -52,11 +52,11 @@ select attname from pg_attribute
 where attrelid = $1::text::regclass and attnum > 0 and not attisdropped and attgenerated = '' order by attnum
 """
 _BATCH: Final = 20
-"""Copies that one statement makes."""
+"""Number of copies made by one statement."""
 
 
 async def copy_rows(connection: asyncpg.Connection, first: int, last: int) -> None:
-    """Store copies `first` to `last` of the rows that are not copies, under ids of their own."""
+    """Insert copies `first` to `last` of the original rows, each with its own ids."""
     await connection.execute("set session_replication_role = replica")  # no triggers
     for table in COPIED:
         columns = [row["attname"] for row in await connection.fetch(_COLUMNS, table)]
@@ -77,14 +77,14 @@ def _copied(name: str) -> str:
 
 
 class Store:
-    """A database that is filled step by step, and its server."""
+    """A database that is filled step by step, with its server."""
 
     def __init__(self, server: EmbeddedPostgres, url: str, source: str) -> None:
         self._server, self._url, self._source = server, url, source
         self._copies = 0
 
     async def run(self, workload: Workload) -> dict[str, Any]:
-        """Let the services handle the events of `workload`; return the effort per event."""
+        """Let the services handle the events of `workload`. Return the effort per event."""
         job = Job(workload, self._url, None, self._server.pid, None)
         messages = workload.messages()
         with MemoryBroker(partitions_by_topic()) as broker:
@@ -104,7 +104,7 @@ class Store:
         return measured | {"wal": float(await self._value("select pg_current_wal_lsn() - '0/0'") - wal) / len(messages)}
 
     async def fill(self, records: int) -> None:
-        """Copy rows until at least `records` feedback records are stored, then vacuum."""
+        """Copy rows until at least `records` feedback records are stored, then vacuum the tables."""
         own = await self._value("select count(*) from feedback.feedback where conversation_id not like '%~%'")
         wanted = max(0, -(-records // own) - 1)
         connection = await asyncpg.connect(self._url)
@@ -124,7 +124,7 @@ class Store:
         return f"| {' | '.join(cells)} | {measured['wal'] / 1e3:.1f} |"
 
     async def sizes(self) -> tuple[int, int, int]:
-        """Return the stored feedback records and messages, and the database's bytes."""
+        """Return the number of feedback records, the number of messages, and the database's size in bytes."""
         return (
             await self._value("select count(*) from feedback.feedback"),
             await self._value("select count(*) from reporting.messages"),

@@ -41,7 +41,7 @@ select content from {table} where message_id = $1 and conversation_id = $2 and t
 
 
 async def partition(connection: asyncpg.Connection, days: int) -> None:
-    """Make `by_day`, a copy of `messages` with a partition a day and the same indexes."""
+    """Create `by_day`, a copy of `messages` with one partition per day and the same indexes."""
     await connection.execute(
         "create table by_day (like messages including defaults including generated) partition by range (occurred_at)"
     )
@@ -81,7 +81,7 @@ async def table(rows: int, days: int) -> None:
                 await connection.execute("checkpoint")
 
                 async def measured(work: Callable[[], Awaitable[object]]) -> tuple[float, float]:
-                    """Return the seconds of PostgreSQL and the megabytes of write-ahead log that `work` takes."""
+                    """Return the CPU seconds of PostgreSQL and the megabytes of write-ahead log that `work` uses."""
                     before, effort = await _wal(connection), Effort({"postgres": [server.pid]})
                     await work()
                     milliseconds = effort.until_now(1)["cpu_ms_per_event"]["postgres"]

@@ -59,11 +59,11 @@ server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Sink)
 print(server.server_port, flush=True)
 server.serve_forever()
 """
-"""Program that accepts spans and drops them."""
+"""Program that accepts spans and discards them."""
 
 
 async def measure(url: str, collector: str, events: int, batch: int, rounds: int, source: str) -> dict[str, Any]:
-    """Deliver the same number of fresh events with each share in each round."""
+    """Deliver the same number of new events with each sampling rate, in each round."""
     chat = await open_pool(url, "chat_bridge", chat_bridge.parts.MIGRATIONS)
     store = await open_pool(url, "feedback", feedback.store_choice.MIGRATIONS)
     spent: dict[str, list[dict[str, float]]] = defaultdict(list)
@@ -101,7 +101,7 @@ async def measure(url: str, collector: str, events: int, batch: int, rounds: int
 async def _cost(
     group: Consumer, handler: Handler, messages: Sequence[Message], batch: int, share: float | None, collector: str
 ) -> float:
-    """Return the processor microseconds per event."""
+    """Return the CPU time per event, in microseconds."""
     traces = None if share is None else OtlpTraces(collector, share)  # takes as long as some thousand spans, once
     tracing = None if traces is None else traces.of(group)
     delivery = Delivery(group, handler, Collected(), clock=SystemClock(), tracing=tracing)

@@ -45,7 +45,7 @@ PLAIN: Final = "plain_vectors"
 async def turn_index(
     folder: Path, turns: int, rate: int, seconds: int, seed: int, say: Say, plain: bool = False
 ) -> Any:
-    """Return the figures in milliseconds, by query."""
+    """Return the latencies in milliseconds, by query."""
     async with EmbeddedPostgres(folder / "postgres", say) as postgres:
         url = await _without_pgvector(postgres.url) if plain else postgres.url
         pool = await open_pool(url, "inference", MIGRATIONS, init=take_bytes)
@@ -98,7 +98,7 @@ async def _timed(work: Callable[[str], Any], on: Sequence[str]) -> list[float]:
 
 
 async def _without_pgvector(url: str) -> str:
-    """Return a database for a user who may not create extensions in it."""
+    """Return the URL of a new database, for a user who may not create extensions in it."""
     connection = await asyncpg.connect(url)
     try:
         await connection.execute(f"create role {PLAIN} login in role pg_checkpoint")
@@ -109,7 +109,7 @@ async def _without_pgvector(url: str) -> str:
 
 
 def main() -> None:
-    """Print a line per figure, or one JSON object."""
+    """Print one line per figure, or one JSON object."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.turn_index", description=__doc__)
     parser.add_argument("--turns", type=int, default=1_000_000)
     parser.add_argument("--rate", type=int, default=50)

@@ -19,10 +19,10 @@ ROWS: Final = Path(__file__).parents[1] / "training" / "data" / "exchanges.jsonl
 TENANT, PROJECT, HEAVY = "acme", "support", "heavy"
 PER_PERSON: Final = 100
 HEAVY_EVERY: Final = 200
-"""Number of turns per turn of the person with most turns, who has 5,000 of a million."""
+"""Every such turn belongs to the person with the most turns, who has 5,000 of a million turns."""
 PER_CONVERSATION: Final = 10
 STEP: Final = 20_000_000
-"""Microseconds between two turns: a million turns span 231 days."""
+"""Time between two turns, in microseconds. A million turns span 231 days."""
 EXCHANGES: Final = 40_000
 CHUNK: Final = 50_000
 
@@ -62,8 +62,7 @@ from pg_index where indrelid = 'turns'::regclass and not indisprimary
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """Result of `fill`: `turns` rows, the last one at `until` microseconds; `recent` are the people of the last
-    conversations."""
+    """Result of `fill`: number of rows, time of the last row in microseconds, and people of the last conversations."""
 
     turns: int
     until: int
@@ -72,7 +71,7 @@ class Filled:
 
 
 async def fill(url: str, turns: int, until: int, seed: int, say: Callable[[str], None]) -> Filled:
-    """Fill the schema's empty tables. Only the last conversations have messages, because only these are queried."""
+    """Fill the schema's empty tables. Only the last conversations have messages, because only they are queried."""
     connection = await asyncpg.connect(url, server_settings={"search_path": "inference,public"})
     try:
         await connection.execute("set synchronous_commit to off; set maintenance_work_mem to '512MB'")
@@ -112,7 +111,7 @@ async def fill(url: str, turns: int, until: int, seed: int, say: Callable[[str],
 
 
 def exchanges(vectors: TurnVectors, seed: int) -> list[tuple[Any, ...]]:
-    """Return invented questions and answers with their vectors, each made of two of the project's training rows."""
+    """Return generated questions and answers with their vectors, each made from two of the project's training rows."""
     rows = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
     chance = random.Random(seed)
     made = []

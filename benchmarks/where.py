@@ -70,7 +70,7 @@ _SLOTS = json.dumps(
 
 
 async def measure(url: str) -> dict[str, Any]:
-    """Fill the tables, then follow events as the command does; milliseconds."""
+    """Fill the tables, then trace events as the command does. Return the durations in milliseconds."""
     chat = await open_pool(url, "chat_bridge", chat_bridge.parts.MIGRATIONS, plan="indexed")
     store = await open_pool(url, "feedback", feedback.store_choice.MIGRATIONS, plan="indexed")
     reports = await open_pool(url, "reporting", reporting.parts.MIGRATIONS, plan="custom")

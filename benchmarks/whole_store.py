@@ -41,7 +41,7 @@ from standalone.embedded.postgres import EmbeddedPostgres
 
 NOW: Final = 1_790_000_000_000_000
 BEGIN: Final = NOW - 180 * DAY
-"""Time of the first feedback record; one per second follows."""
+"""Time of the first feedback record. Each second has one more."""
 AT: Final = Project("acme", "support")
 FORMATS: Final[tuple[Format, ...]] = ("kto", "dpo", "events")
 _A_TURN: Final = 8
@@ -75,7 +75,7 @@ def _record(number: int) -> Record:
 
 
 async def fill(url: str, feedbacks: int) -> None:
-    """Write the feedback store's records, and the messages that they are about."""
+    """Insert feedback records, and the messages that they are about."""
     pool = await open_pool(url, "feedback", STORE_MIGRATIONS)
     store = PostgresStore(pool)
     for first in range(0, feedbacks, 5_000):
@@ -90,7 +90,7 @@ async def fill(url: str, feedbacks: int) -> None:
 
 
 def rebuilt(url: str) -> dict[str, float]:
-    """Run `agent-feedback rebuild reporting` as a process."""
+    """Run `agent-feedback rebuild reporting` in a process. Return its duration and memory."""
     command = [sys.executable, "-m", "standalone", "rebuild", "reporting", "--store", url, "--database", url, "--json"]
     began, peak = time.perf_counter(), 0
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -103,7 +103,7 @@ def rebuilt(url: str) -> dict[str, float]:
 
 
 def exported(url: str, wanted: Format, span: TimeSpan) -> dict[str, float]:
-    """Run one export in a separate process, as the service streams it but without HTTP."""
+    """Run one export in a separate process, streamed as by the service, but without HTTP."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as processes:
         return processes.submit(_exported, url, wanted, span).result()
 
@@ -132,7 +132,7 @@ async def _export(url: str, wanted: Format, span: TimeSpan) -> dict[str, float]:
 
 
 def resident(process: int | str) -> int:
-    """Return the maximum resident MiB so far; 0 if the process has ended."""
+    """Return a process's maximum resident memory so far, in MiB; 0 if it has ended."""
     try:
         status = Path(f"/proc/{process}/status").read_text()
     except OSError:
@@ -142,7 +142,7 @@ def resident(process: int | str) -> int:
 
 
 async def marked(pool: asyncpg.Pool) -> dict[str, float]:
-    """Measure the first start with an artifact store, and the time until all turns are marked."""
+    """Measure the first start with an artifact store, until all turns are marked."""
     began = time.perf_counter()
     await set_store(pool, "file:///nowhere", turn_logs=True)
     adopted = time.perf_counter()

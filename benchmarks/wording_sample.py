@@ -17,7 +17,7 @@ DOCSTRINGS: Final = 60
 SENTENCES: Final = 25
 SUBJECTS: Final = 30
 RECENT_COMMITS: Final = 200
-"""Commits among which the subjects are drawn."""
+"""Number of recent commits from which subjects are drawn."""
 GENERATED: Final = (
     "docs/http.md",
     "docs/services.md",
@@ -25,14 +25,14 @@ GENERATED: Final = (
     "docs/settings.md",
     "docs/decisions/README.md",
 )
-"""Pages made from docstrings and tables, which the sample would otherwise draw twice."""
+"""Pages generated from docstrings and tables, which would otherwise be drawn twice."""
 _NOT_PROSE: Final = re.compile(r"^(\||#|!|<|>|\s{4}|-{3}|\[[^\]]+\]:)")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\[])")
 _LIST_ITEM: Final = re.compile(r"^\s*(?:[-*]|\d+\.)\s+")
 
 
 class WordingSample(NamedTuple):
-    """Texts to mark, by kind."""
+    """Texts to be marked, by kind."""
 
     docstrings: Sequence[str]
     sentences: Sequence[str]
@@ -40,7 +40,7 @@ class WordingSample(NamedTuple):
 
 
 def sentences_of(page: str) -> Iterator[str]:
-    """Yield the sentences of a Markdown page: of paragraphs and lists, without code, tables and headings."""
+    """Yield the sentences in a Markdown page's paragraphs and lists, without code, tables and headings."""
     prose = re.sub(r"^```.*?^```|!\[[^\]]*\]\([^)]*\)", "", page, flags=re.MULTILINE | re.DOTALL)
     for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s)", prose):
         text = paragraph.strip("\n")
@@ -51,13 +51,13 @@ def sentences_of(page: str) -> Iterator[str]:
 
 
 def subjects_of(root: Path) -> Sequence[str]:
-    """Return the subjects of the recent commits."""
+    """Return the subjects of recent commits."""
     command = ["git", "log", "--no-merges", f"-{RECENT_COMMITS}", "--format=%s"]
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def draw(seed: str, docstrings: Iterable[str], sentences: Iterable[str], subjects: Iterable[str]) -> WordingSample:
-    """Draw from the texts. The same texts and seed give the same sample."""
+    """Draw a random sample of the texts. The same texts and seed give the same sample."""
     random = Random(seed)  # a sample, not a secret
 
     def drawn(texts: Iterable[str], count: int) -> Sequence[str]:
@@ -68,7 +68,7 @@ def draw(seed: str, docstrings: Iterable[str], sentences: Iterable[str], subject
 
 
 def pages_of(root: Path) -> Iterator[str]:
-    """Yield the texts of the documentation that people write."""
+    """Yield the texts of the documentation pages that people write."""
     for path in sorted([*root.glob("*.md"), *root.glob("docs/**/*.md")]):
         name = path.relative_to(root).as_posix()
         if name not in GENERATED and name != "CHANGELOG.md":

@@ -1,4 +1,4 @@
-"""Input of every run: recorded conversations, repeated as often as needed under distinct ids."""
+"""Input of every run: recorded conversations, repeated as often as needed, with distinct ids."""
 
 from __future__ import annotations
 

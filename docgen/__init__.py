@@ -1,1 +1,1 @@
-"""Generators of the files in docs and clients that are made from the code. Not installed."""
+"""Generators for the files in docs and clients that are derived from the code. Not installed."""

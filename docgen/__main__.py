@@ -1,4 +1,7 @@
-"""Writes every file that is made from the code: `python -m docgen`. `--check` compares them with the code instead."""
+"""Generation of all files that are derived from the code: `python -m docgen`.
+
+`--check` only compares them with the code.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ GENERATORS = (
 
 
 def stale() -> Iterator[tuple[Path, str]]:
-    """Yield each file that is missing or outdated, with the text that it should have."""
+    """Yield each missing or outdated file, with its expected text."""
     for generator in GENERATORS:
         for file, text in generator.files().items():
             if not file.exists() or file.read_text("utf-8") != text:

@@ -1,4 +1,4 @@
-"""The types of the TypeScript client, generated from the routes."""
+"""Types of the TypeScript client, generated from the routes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Schema = Mapping[str, Any]
 
 
 def as_typescript(document: Schema) -> str:
-    """Return an interface for every schema of an OpenAPI document, and `Operations`: each route's input and output."""
+    """Return an interface for each schema of an OpenAPI document, and `Operations`, the routes' input and output."""
     lines = [_HEAD]
     for name, schema in sorted(document["components"]["schemas"].items()):
         lines += [*_comment(schema, ""), f"export interface {name} {_type(schema, '')}", ""]
@@ -44,7 +44,7 @@ def _operation(operation: Schema) -> Iterator[tuple[str, str]]:
 
 
 def _type(schema: Schema, indent: str) -> str:
-    """Return a schema's TypeScript type: `unknown` if the schema is empty or of an unsupported kind."""
+    """Return a schema's TypeScript type; `unknown` if the schema is empty or not supported."""
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     if "const" in schema or "enum" in schema:
@@ -79,5 +79,5 @@ def _comment(schema: Schema, indent: str) -> list[str]:
 
 
 def files() -> dict[Path, str]:
-    """Return the file."""
+    """Return the text of the generated file, by path."""
     return {FILE: as_typescript(openapi())}

@@ -1,4 +1,4 @@
-"""The JSON schemas, docs/asyncapi.json and docs/events.md, generated from the models of the events."""
+"""JSON schemas, docs/asyncapi.json and docs/events.md, generated from the event models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DOCS = ROOT / "docs"
 
 
 def schema_of(topic: Topic) -> str:
-    """Return the topic's JSON Schema (draft 2020-12) as the text of its file."""
+    """Return the text of a topic's JSON Schema file (draft 2020-12)."""
     schema = topic.event.model_json_schema(by_alias=True, mode="validation")
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["$id"] = f"{topic.name}/v1"
@@ -24,7 +24,7 @@ def schema_of(topic: Topic) -> str:
 
 
 def files() -> dict[Path, str]:
-    """Return the text of every file."""
+    """Return the text of every generated file, by path."""
     schemas = {SCHEMAS / f"{topic.name}.v1.schema.json": schema_of(topic) for topic in TOPICS}
     return schemas | {DOCS / "asyncapi.json": _as_text(asyncapi()), DOCS / "events.md": events_page()}
 

@@ -39,7 +39,7 @@ Chat services may keep their own spellings. The following are accepted too, and 
 
 
 class Style(NamedTuple):
-    """Accepted spelling that differs from the models' own, with the golden message and the fields that show it."""
+    """Accepted spelling that differs from the models' own, with a golden message and the fields that illustrate it."""
 
     title: str
     topic: Topic
@@ -100,7 +100,7 @@ STYLES = (
         "❤️: variants of a heart, skin tones and `:shortcodes:` are one emoji",
     ),
 )
-"""All other spellings, in the order of the page."""
+"""All accepted spellings, in the order of the page."""
 
 
 def events_page() -> str:

@@ -1,4 +1,4 @@
-"""The Grafana dashboard deploy/grafana/agent-feedback.json."""
+"""Generator of the Grafana dashboard deploy/grafana/agent-feedback.json."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COLUMNS = 24
 
 @dataclass(frozen=True)
 class Panel:
-    """A time series: its title, unit, and queries with their legends. `description` says how to read it."""
+    """Time series with title, unit, and queries with legends. `description` tells readers how to interpret it."""
 
     title: str
     unit: str
@@ -26,7 +26,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Row:
-    """Panels under one heading."""
+    """Panels under a common heading."""
 
     title: str
     panels: tuple[Panel, ...]
@@ -296,7 +296,7 @@ def _panels() -> Iterator[dict[str, Any]]:
 
 
 def dashboard() -> dict[str, Any]:
-    """Return the dashboard, with a choice of the Prometheus and the tenants."""
+    """Return the dashboard, with variables for the Prometheus data source and the tenants."""
     return {
         "title": "agent-feedback",
         "uid": "agent-feedback",
@@ -326,5 +326,5 @@ def dashboard() -> dict[str, Any]:
 
 
 def files() -> dict[Path, str]:
-    """Return the dashboard as JSON."""
+    """Return the dashboard as JSON, by path."""
     return {DASHBOARD: json.dumps(dashboard(), indent=2) + "\n"}

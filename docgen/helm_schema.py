@@ -1,6 +1,6 @@
-"""The schema of the Helm chart's values, with the settings of the services by the names of their variables.
+"""Schema of the Helm chart's values, with the services' settings by environment variable.
 
-Helm checks values against it in `lint`, `template`, `install` and `upgrade`, so a misspelt setting stops a release.
+Helm validates values against it in `lint`, `template`, `install` and `upgrade`, so a misspelt setting stops a release.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SERVICES: Mapping[str, type[BaseSettings]] = {
     "reporting": ReportingSettings,
 }
 ADDRESSES = frozenset({"broker", "database_url", "store_url"})
-"""Settings that the chart makes from `kafka`, `database` and `store`."""
+"""Settings that the chart derives from `kafka`, `database` and `store`."""
 _SECRET = {"$ref": "#/definitions/secret"}
 _VARIABLE = {"type": ["string", "number", "boolean"]}
 _DEFINITIONS = {
@@ -52,13 +52,13 @@ _DEFINITIONS = {
     }
 }
 _FREE = {"extraEnv", "extraVolumes", "extraVolumeMounts", "tolerations", "pullSecrets", "from", "egress", "groups"}
-"""Lists of Kubernetes's own objects, or of names."""
+"""Values that are lists of Kubernetes objects or of names."""
 _OPEN = {"podAnnotations", "nodeSelector", "affinity", "annotations", "labels", "resources"}
-"""Objects of Kubernetes."""
+"""Values that are Kubernetes objects."""
 
 
 def variables(settings: Iterable[type[BaseSettings]]) -> list[str]:
-    """Return the variables of the settings that a value of the chart may set."""
+    """Return the environment variables of the settings that the chart's values may set."""
     return sorted(
         f"{one.model_config['env_prefix']}{name}".upper()
         for one in settings
@@ -68,7 +68,7 @@ def variables(settings: Iterable[type[BaseSettings]]) -> list[str]:
 
 
 def files() -> dict[Path, str]:
-    """Return the text of the schema."""
+    """Return the text of the schema file, by path."""
     values = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
     schema = _of_object(values, SHARED)
     services = {name: _of_object(one, (SERVICES[name],)) for name, one in values["services"].items()}
@@ -81,7 +81,10 @@ def files() -> dict[Path, str]:
 
 
 def _of_object(values: Mapping[str, Any], settings: Iterable[type[BaseSettings]]) -> dict[str, Any]:
-    """Return the schema of an object with default values; `settings` and `secrets` take the names of variables."""
+    """Return the schema of an object with these default values.
+
+    Keys of `settings` and `secrets` must be variable names.
+    """
     names = variables(settings)
     properties: dict[str, Any] = {}
     for name, value in values.items():

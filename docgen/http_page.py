@@ -1,4 +1,4 @@
-"""The reference in docs/http.md, generated from the routes."""
+"""Generator of the reference in docs/http.md, from the routes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ROUTERS: tuple[Callable[..., APIRouter], ...] = (
 
 
 def openapi() -> dict[str, Any]:
-    """Return the OpenAPI document of all services, without running any."""
+    """Return the OpenAPI document of all services, without running any service."""
     app = application(_not_running)
     nothing: Any = None
     made = (make(*(nothing for _ in inspect.signature(make).parameters)) for make in ROUTERS)
@@ -70,5 +70,5 @@ async def _not_running() -> str | None:
 
 
 def files() -> dict[Path, str]:
-    """Return the page with its generated part."""
+    """Return the text of the page, with its generated part, by path."""
     return {PAGE: PAGE.read_text("utf-8").partition(MARK)[0] + MARK + "\n" + as_markdown(openapi())}

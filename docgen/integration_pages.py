@@ -1,4 +1,4 @@
-"""The code in the pages of docs/integrations, copied from the examples that `make test-bridges` runs."""
+"""Code in the pages of docs/integrations, copied from the examples that `make test-bridges` runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LANGUAGES = {"py": "python", "ts": "ts"}
 
 
 def text(page: str) -> str:
-    """Return the page with each example's code as it is in its file, without the docstring of the module."""
+    """Return the page with each example replaced by its file's code, without the module docstring."""
 
     def copied(example: re.Match[str]) -> str:
         code = (ROOT / example[2]).read_text("utf-8")
@@ -25,6 +25,6 @@ def text(page: str) -> str:
 
 
 def files() -> dict[Path, str]:
-    """Return the pages with the code."""
+    """Return the text of all integration pages, by path."""
     pages = sorted((ROOT / "docs" / "integrations").glob("*.md"))
     return {page: text(page.read_text("utf-8")) for page in pages}

@@ -1,4 +1,4 @@
-"""The table of all metrics in docs/metrics.md."""
+"""Generator of the table of metrics in docs/metrics.md."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _OWNERS = {
 
 
 def metrics_of(module: ModuleType) -> Iterator[MetricWrapperBase]:
-    """Yield the metrics that `module` declares, in order."""
+    """Yield the metrics that `module` defines, in order."""
     yield from (value for value in vars(module).values() if isinstance(value, MetricWrapperBase))
 
 
 def names_of(metric: MetricWrapperBase) -> str:
-    """Return the metric's name as Prometheus shows it: a counter's with `_total`."""
+    """Return a metric's name in Prometheus, which ends with `_total` for a counter."""
     (family,) = metric.describe()
     return f"{family.name}_total" if family.type == "counter" else family.name
 
 
 def files() -> dict[Path, str]:
-    """Return the page with the table of the metrics that the code declares."""
+    """Return the text of the page, with the table of all defined metrics, by path."""
     before, rest = PAGE.read_text("utf-8").split(_START)
     after = rest.split(_END)[1]
     return {PAGE: f"{before}{_START}{_table()}{_END}{after}"}

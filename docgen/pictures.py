@@ -1,6 +1,6 @@
 """Screenshots of the dashboard for README and docs: run `make run`, then `python -m docgen.pictures URL`.
 
-URL is the address that `make run` prints. `make docs` does not make them, because they show the time of the run.
+URL is the address that `make run` prints. `make docs` does not include them, because they show the time of the run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WIDTH = 1180
 
 
 async def draw(url: str) -> None:
-    """Write the pictures of the overview, of the regressed issue and of one of its transcripts."""
+    """Save screenshots of the overview, of the regressed issue, and of one of its transcripts."""
     async with async_playwright() as parts:
         browser = await parts.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         page = await browser.new_page(viewport={"width": WIDTH, "height": 900}, color_scheme="light")
@@ -34,7 +34,7 @@ async def draw(url: str) -> None:
 
 
 async def save(page: Page, name: str, height: int) -> None:
-    """Write the top of the page, at most `height` pixels high."""
+    """Save a screenshot of the top of the page, at most `height` pixels high."""
     await page.wait_for_load_state()
     whole = await page.evaluate("document.documentElement.scrollHeight")
     await page.set_viewport_size({"width": WIDTH, "height": min(height, whole)})

@@ -1,4 +1,4 @@
-"""The tables of the detector's rules in docs/inference.md."""
+"""Generator of the tables of the detector's rules in docs/inference.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "inference.md"
 
 
 def text(page: str) -> str:
-    """Return the page with the tables between their marks, such as `<!-- end of rules -->`."""
+    """Return the page with the tables inserted between their marks, such as `<!-- end of rules -->`."""
     for name, heads, rows in (("rules", RULE_HEADS, rule_rows()), ("caps", CAP_HEADS, cap_rows())):
         before, begin, rest = page.partition(f"<!-- {name}, made by `make docs` -->\n")
         _, end, after = rest.partition(f"<!-- end of {name} -->")
@@ -24,5 +24,5 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def files() -> dict[Path, str]:
-    """Return the page with its generated part."""
+    """Return the text of the page, with its generated part, by path."""
     return {PAGE: text(PAGE.read_text("utf-8"))}

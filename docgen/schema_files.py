@@ -1,7 +1,7 @@
 """Schemas of the services after all migrations: `python -m docgen.schema_files` writes `docs/schemas/NAME.sql`.
 
-The files are for readers; services apply the migrations. They are read from an embedded PostgreSQL, so the other
-generators do without it.
+The files are for readers only; services apply the migrations. Generating them needs an embedded PostgreSQL, which the
+other generators do not need.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ _FUNCTIONS: Final = "select proname as name from pg_proc where pronamespace = $1
 
 
 async def schema_of(connection: asyncpg.Connection, service: str) -> str:
-    """Return the tables of a service's migrated schema, with their comments, keys, indexes and triggers.
+    """Return the tables of a service's migrated schema, with comments, keys, indexes and triggers.
 
-    Views and functions are named with the migration that defines them last.
+    Views and functions are listed with the migration that last defined them.
     """
     await connection.execute(f"set search_path to {service}, public")
     found = {
@@ -117,7 +117,7 @@ def _column(row: Any) -> str:
 
 
 def _plain(definition: str) -> str:
-    """Return PostgreSQL's text of a definition with keywords in lower case, and without the casts of its literals."""
+    """Return PostgreSQL's text of a definition, with lower-case keywords and without casts of literals."""
     literals_apart = re.split(r"('[^']*')", definition)
     return "".join(
         part if part.startswith("'") else _KEYWORD.sub(lambda word: word[0].lower(), _CAST.sub("", part))
@@ -131,7 +131,7 @@ def _view(service: str, row: Any) -> str:
 
 
 def _origin(service: str, kind: str, name: str) -> str:
-    """Return the migration that defines a view or function last."""
+    """Return the migration that last defined a view or function."""
     defines = re.compile(rf"create (or replace )?{kind} {name}\b")
     files = sorted(_migrations(service).glob("[0-9]*.sql"))
     return next(f"migrations/{file.name}" for file in reversed(files) if defines.search(file.read_text("utf-8")))
@@ -146,7 +146,7 @@ def _comment(text: str | None) -> list[str]:
 
 
 async def files(url: str) -> dict[Path, str]:
-    """Return the files' texts from the migrated schemas of the database at `url`."""
+    """Return the text of each schema file, by path, from the migrated database at `url`."""
     connection = await asyncpg.connect(url)
     try:
         return {
@@ -157,7 +157,7 @@ async def files(url: str) -> dict[Path, str]:
 
 
 async def write() -> None:
-    """Apply all migrations to a database of its own, and write the files."""
+    """Apply all migrations to a new database, and write the files."""
     with tempfile.TemporaryDirectory() as folder:
         async with EmbeddedPostgres(Path(folder) / "data") as server:
             for one in PROGRAMS:

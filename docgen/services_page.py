@@ -1,4 +1,4 @@
-"""The reference in docs/services.md, generated from the services' pages."""
+"""Generator of the reference in docs/services.md, from the services' definitions."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ rows are kept without limit. The bridge keeps parked events for `CHAT_BRIDGE_PAR
 
 
 def page_of(service: ServiceDefinition[Any]) -> str:
-    """Return a service's page in Markdown."""
+    """Return a service's section in Markdown."""
     return "\n".join((f"## {service.name}\n", *(_table(*section) for section in sections_of(service))))
 
 
 def text() -> str:
-    """Return all pages in Markdown."""
+    """Return the page in Markdown, with all services' sections."""
     return "\n".join((HEAD, *(page_of(service) for service in PROGRAMS)))
 
 
@@ -35,5 +35,5 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def files() -> dict[Path, str]:
-    """Return the page."""
+    """Return the text of the page, by path."""
     return {PAGE: text()}

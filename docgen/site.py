@@ -44,7 +44,7 @@ media = "(prefers-color-scheme: dark)"
 
 
 def pages() -> dict[PurePosixPath, str]:
-    """Return the repository's pages by their paths on the site; the README is the first page."""
+    """Return the text of the repository's pages, by path on the site. The README is the site's first page."""
     git = shutil.which("git") or "git"
     listed = subprocess.run([git, "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True)
     files = [PurePosixPath(name) for name in listed.stdout.split()]
@@ -53,7 +53,7 @@ def pages() -> dict[PurePosixPath, str]:
 
 
 def _linked(text: str, file: PurePosixPath, places: dict[PurePosixPath, PurePosixPath]) -> str:
-    """Return the page's text with links to files that the site lacks replaced by links to the repository."""
+    """Return a page's text. Links to files that are not on the site are replaced by links to the repository."""
 
     def replaced(link: re.Match[str]) -> str:
         target = PurePosixPath(_resolved(file.parent, link[2]))
@@ -79,7 +79,7 @@ def _resolved(folder: PurePosixPath, link: str) -> str:
 
 
 def navigation(index: str) -> str:
-    """Return the navigation: the sections of docs/index.md with the pages that each one links."""
+    """Return the navigation: the sections of docs/index.md, each with the pages that it links to."""
     sections = []
     for section in index.split("\n## ")[1:]:
         heading, _, body = section.partition("\n")
@@ -93,7 +93,7 @@ def navigation(index: str) -> str:
 
 
 def main() -> int:
-    """Build the site; return Zensical's exit code, which is not 0 if a link leads nowhere."""
+    """Build the site. Return Zensical's exit code, which is not 0 if a link is broken."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("zensical", help="the program zensical")
     parser.add_argument("folder", type=Path, help="where the site is built; FOLDER/site is the result")

@@ -1,4 +1,4 @@
-"""The reference in docs/sources.md, generated from the registry."""
+"""Generator of the reference in docs/sources.md, from the registry of sources."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
 
 
 def reference() -> str:
-    """Return the routes and settings of all sources, the keys of a map, and the maps in examples/webhooks."""
+    """Return the routes and settings of all sources, the keys of webhook maps, and the maps in examples/webhooks."""
     parts = ["## Addresses and settings\n"]
     prefix = str(ChatBridgeSettings.model_config["env_prefix"])
     for kind in SOURCES:
@@ -55,7 +55,7 @@ def _table(model: type[BaseModel], head: str, named: Any) -> str:
 
 
 def _type(schema: dict[str, Any]) -> str:
-    """Return the TOML type of a key."""
+    """Return a key's type in TOML."""
     [one] = [option for option in schema.get("anyOf", [schema]) if option.get("type") != "null"]
     if "enum" in one:
         return ", ".join(f"`{option}`" for option in one["enum"])
@@ -80,5 +80,5 @@ def _examples() -> Iterator[str]:
 
 
 def files() -> dict[Path, str]:
-    """Return the page with its generated part."""
+    """Return the text of the page, with its generated part, by path."""
     return {PAGE: PAGE.read_text("utf-8").partition(MARK)[0] + MARK + "\n" + reference()}
