@@ -82,7 +82,7 @@ def begins_with_task(text: str) -> bool:
 
 
 def praises_and_goes_on(e: Evidence) -> bool:
-    """Return True if the first sentence praises and each other one requests or praises, with one request or more.
+    """Return True if the first sentence praises, and the others only request or praise, with at least one request.
 
     English only.
     """
@@ -192,7 +192,7 @@ def is_taste_of_answer(e: Evidence) -> bool:
 
 
 def is_correction_of_detail(e: Evidence) -> bool:
-    """Return True for a "no" that corrects a detail which the agent wanted confirmed: "No, on Saturday"."""
+    """Return True for a "no" that corrects a detail which the agent wanted to confirm: "No, on Saturday"."""
     asked = "agent_confirms" in e.answer_kinds and "agent_closes" not in e.answer_kinds
     said = "cue_no" in e.kinds and not {"veto", "postpone"} & e.kinds and len(e.message.words) > 2
     return asked and said and not v.ASKS_FOR_TIME.search(e.message.text)

@@ -20,7 +20,7 @@ Late = Sequence[tuple[Received[Any], Outcome]]
 
 
 class OutcomeWriter(Protocol):
-    """Port for outcomes that are known only after a record's batch was committed (`Service.late_outcomes`)."""
+    """Port for outcomes that are known only after the record's batch (`Service.late_outcomes`)."""
 
     async def set_aside(self, late: Late) -> None:
         """Write dead letters for the records. On return, they are acknowledged."""

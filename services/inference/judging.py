@@ -186,7 +186,7 @@ def _questions_behind(
 def _upheld(
     placed: Placed, verdict: Verdict, version: str, held: PreviousVerdict | None
 ) -> tuple[Placed, Verdict, str]:
-    """Return the event's input: this verdict, or the silent verdict that takes precedence over it.
+    """Return the verdict to publish: this one, or the silent verdict that takes precedence over it.
 
     A detector that finds no feedback publishes nothing. If its verdict takes precedence, another detector's
     announcement must be retracted under its version. Otherwise only the verdict of lower precedence would be in the

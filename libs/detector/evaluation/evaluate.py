@@ -72,7 +72,7 @@ def score_pairs(rows: Sequence[Row], detector: Detector) -> Report:
 def score_targets(rows: Sequence[Row], detector: Detector) -> Report:
     """Return the accuracy of the best target, overall and for targets more than one turn back.
 
-    `by_verdict` has the same for the verdicts' targets, `by_rules` for the targets of verdicts decided by rules.
+    `by_verdict` has the same figures for the verdicts' targets, `by_rules` for the targets of verdicts by rules.
     """
     items = [neighbourhood(row) for row in rows]
     meant = [{f"m{number:06}" for number in row["target_indices"]} for row in rows]
