@@ -13,7 +13,7 @@ from contracts.topics import Topic
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A record to write. The key's murmur2 hash replaces a `partition` of None. A `value` of None is a tombstone."""
+    """A record to write. If `partition` is None, the key's murmur2 hash selects it. A `value` of None: a tombstone."""
 
     topic: str
     key: str | None
@@ -33,7 +33,7 @@ class Message:
 
     @property
     def size(self) -> int:
-        """Upper bound of the record's size in the log, in bytes."""
+        """Maximum size that the record can have in the log, in bytes."""
         size = len(self.key or "") * 4 + len(self.value or b"") + 256
         for name, value in self.headers:
             size += len(name) + len(value or b"")  # foreign ones may be null

@@ -1,4 +1,4 @@
-"""Counts outcomes and passes them to observers."""
+"""Counting of outcomes, and their delivery to observers."""
 
 from __future__ import annotations
 

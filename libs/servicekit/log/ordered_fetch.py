@@ -29,7 +29,7 @@ def order_fetching() -> None:
 
 
 class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no types
-    """aiokafka's fetcher, with an order among the partitions of one number of related topics."""
+    """aiokafka's fetcher, extended to read equally numbered partitions of related topics in log time order."""
 
     _records: dict[TopicPartition, Any]
     _monotonic: Callable[[], float] = staticmethod(time.monotonic)
@@ -39,7 +39,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
         super().__init__(*arguments, **options)
 
     def prepare_order(self) -> None:
-        """Begin without holds. Called before aiokafka starts to fetch."""
+        """Initialise the order with no records held. Called before aiokafka starts to fetch."""
         self._deadlines = HoldDeadlines()
         self._wait: float | None = None
         """Seconds for which fetched records wait for unread ones at most; None if none wait."""
@@ -78,11 +78,11 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
                 waiter.cancel()
 
     async def _proc_fetch_request(self, *arguments: Any) -> bool:
-        """Fetch, and report news if records wait for the end of another partition, which this may have changed."""
+        """Fetch. Return True if there is news, or if records are held: another partition's end may have changed."""
         return bool(await super()._proc_fetch_request(*arguments)) or self.is_holding
 
     def _take(self, partitions: Collection[TopicPartition], max_records: int | None) -> Records:
-        """Take records from the buffers, at most `max_records`, least recently served partitions first."""
+        """Return at most `max_records` records from the buffers, least recently served partitions first."""
         found: Records = {}
         self._wait = None
         left, spare = max_records, (max_records or 0) // GAP_SHARE
@@ -100,7 +100,10 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
         return found
 
     def _groups(self, partitions: Collection[TopicPartition]) -> Mapping[tuple[str, int], list[TopicPartition]]:
-        """Return the partitions with fetched records, those of related topics with all of the same number."""
+        """Return the partitions with fetched records, in groups.
+
+        A group has one partition, or the equally numbered partitions of related topics, fetched or not.
+        """
         groups: dict[tuple[str, int], list[TopicPartition]] = {}
         for one in list(self._records):
             if partitions and one not in partitions:
@@ -114,7 +117,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
         return groups
 
     def _related(self, one: TopicPartition, among: Collection[TopicPartition]) -> Iterator[TopicPartition]:
-        """Yield the partitions of the same number of related topics that are assigned and not paused."""
+        """Yield the equally numbered partitions of related topics that are assigned and not paused."""
         for topic in IN_LOG_ORDER:
             other = TopicPartition(topic, one.partition)
             state = self._state(other)
@@ -122,7 +125,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
                 yield other
 
     def _take_from(self, group: list[TopicPartition], left: int | None, spare: int, found: Records) -> int:
-        """Take records of one group in order, and note how long others wait for a fetch. Return their number."""
+        """Take records of one group in order, and return their number. Note how long held records wait for a fetch."""
         if len(group) == 1:
             return len(self._run(group[0], left, found)[0])
         end = BatchEnd(left, spare)
@@ -150,7 +153,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
     def _run(
         self, one: TopicPartition, limit: int | None, found: Records, until: float = math.inf, room: int = POLL_BYTES
     ) -> tuple[list[ConsumerRecord], int]:
-        """Take records of one partition up to the time `until`; return them and their bytes."""
+        """Take records of one partition up to the time `until`; return the records and their size in bytes."""
         result = self._records.get(one)
         if type(result) is not BoundedResult:
             return [], 0
@@ -180,7 +183,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
         self._notify(self._wait_consume_future)
 
     def _drop_read(self) -> None:
-        """Remove read buffers, so that their partitions are fetched again."""
+        """Remove buffers that are fully read, so that their partitions are fetched again."""
         for one, result in list(self._records.items()):
             if isinstance(result, BoundedResult) and not result.has_more():
                 del self._records[one]

@@ -1,4 +1,4 @@
-"""Outcomes of records, for metrics, logs, journals and the file of outcomes. Pure."""
+"""Record outcomes, for metrics, logs, journals and the outcomes file. Pure."""
 
 from __future__ import annotations
 

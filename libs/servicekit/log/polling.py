@@ -1,4 +1,4 @@
-"""Polling by a subscriber: it requests records as soon as it is free."""
+"""Polling without pauses: a subscriber requests records as soon as it is free."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord
 from faststream.kafka.subscriber.usecase import BatchSubscriber
 
 FULL = 500
-"""Minimum number of records in a batch behind which more are expected."""
+"""Minimum size of a batch after which more records are expected, in records."""
 
 
 def poll_without_pauses() -> None:
@@ -21,11 +21,11 @@ def poll_without_pauses() -> None:
 
 
 async def poll(subscriber: BatchSubscriber, consumer: AIOKafkaConsumer) -> tuple[ConsumerRecord, ...]:
-    """Return the available records, otherwise the first that arrive within the subscriber's timeout; may return none.
+    """Return the available records; if there are none, wait for the subscriber's timeout. May return no records.
 
-    The next fetch begins when these records are processed. An earlier fetch would return the first record that arrives
-    meanwhile, and the records behind it would wait for two batches. Only behind a full batch, or if records wait for
-    others, the next one is fetched concurrently.
+    The next fetch begins only after these records are processed. An earlier fetch would return with the first record
+    that arrives meanwhile, and later records would wait for two batches. After a full batch, or if fetched records are
+    held, the next batch is fetched concurrently.
     """
     consumer.resume(*consumer.paused())
     found = await consumer.getmany(timeout_ms=subscriber.batch_timeout_ms, max_records=subscriber.max_records)

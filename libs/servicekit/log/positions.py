@@ -1,4 +1,4 @@
-"""Next expected offset of each partition, and the number of records deleted before a group read them."""
+"""Tracking of each partition's next expected offset, and of records that were deleted before a group read them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from servicekit.log.records import RawRecord
 
 
 class Span(NamedTuple):
-    """The offsets of a partition's records in a batch: the first one, and the one after the last."""
+    """Offsets of a partition's records in a batch: the first offset, and the offset after the last record."""
 
     first: int
     next: int
@@ -34,7 +34,7 @@ def spans_of(records: Iterable[RawRecord]) -> dict[TopicPartition, Span]:
 class Positions:
     """Next expected offset of each partition.
 
-    `lost` counts, by topic, records that were deleted before they were read.
+    `lost` is the number of records, by topic, that were deleted before they were read.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Positions:
         self.lost: Counter[str] = Counter()
 
     def forget(self) -> None:
-        """Expect nothing, because the partitions were assigned again."""
+        """Drop all expected offsets, because the partitions were reassigned."""
         self._next.clear()
 
     def unknown(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:

@@ -1,4 +1,4 @@
-"""Producer of batches, with one future per batch instead of one per record."""
+"""Producer that awaits one future per batch instead of one per record."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class BatchProducer:
             return await self._acknowledged(messages)
 
     async def _acknowledged(self, messages: Sequence[Message]) -> list[Written]:
-        """Write the messages; see `Producer.send`."""
+        """Write the messages and return their positions; see `Producer.send`."""
         try:
             await self.start()
             producer = self._producer

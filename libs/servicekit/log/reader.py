@@ -1,4 +1,4 @@
-"""Reads all records of some topics up to the current end, without a consumer group and commits."""
+"""Reader of all records of some topics up to the current end, without a consumer group or commits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.topics import Say, wait_for_broker
 
 SILENT_MS = 15_000
-"""Time without records, while the log's end is not reached, after which the log counts as failed, in milliseconds."""
+"""Timeout for the next records before the log's end is reached, in milliseconds. After it, the read fails."""
 
 
 async def records_of(

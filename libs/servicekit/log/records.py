@@ -20,7 +20,7 @@ from servicekit.log.unpacking import UNPACKED_LIMIT
 
 E = TypeVar("E", bound=Envelope)
 _LATEST = 2**63 - 1
-"""A log time, in microseconds, for which no event is from the future."""
+"""Maximum log time, in microseconds. With it, no event counts as from the future."""
 
 
 class Coordinates(NamedTuple):
@@ -35,7 +35,7 @@ class Coordinates(NamedTuple):
 
 
 class RefusedBatch(NamedTuple):
-    """Batch that was not read: its offsets and the reason; its size and SHA-256 if it is too large to decompress."""
+    """Batch that was not read: its offsets and the reason. Size and SHA-256 are set if it unpacks to too many bytes."""
 
     first: int
     last: int
@@ -45,11 +45,11 @@ class RefusedBatch(NamedTuple):
 
 
 class RawRecord(NamedTuple):
-    """Record as bytes. `log_time` is the log's time in microseconds, or the reader's unless `log_timed`.
+    """Record as bytes. `log_time` (microseconds) is the log's time if `log_timed`, otherwise the reader's time.
 
-    `first_log_time` dates a person's text: a replayed dead letter keeps the log time of its first record, from a
-    header. Any producer can set that header, so only an earlier time is believed: a forged one can only bring the event
-    under an erasure.
+    `first_log_time` is the log time of the record that first contained the text. A replayed dead letter has that time
+    in a header. Any producer can set the header, so it is used only if it is earlier than the log time. A forged header
+    can then only cause the event to be erased.
 
     A record with `refused` represents a whole batch that was not read, at the offset of its last record.
     """
@@ -75,14 +75,14 @@ _WORDED = frozenset(
         *("greater_than_equal", "less_than_equal", SPELLING),
     )
 )
-"""Errors whose messages contain no input; of any other error only the name is shown."""
+"""Types of validation errors whose messages contain no input. For all other errors, only the type is shown."""
 _TOO_SHORT = f"fewer than {SHORTEST_EVENT} bytes: required fields are missing"
 
 
 class Received(NamedTuple, Generic[E]):
-    """Record that was read: its event and its raw record.
+    """Record that was parsed: its event and its raw record.
 
-    `dropped` has the wire names of the optional fields that were invalid and are ignored.
+    `dropped` has the wire names of invalid optional fields, which are ignored.
     """
 
     event: E
@@ -91,14 +91,14 @@ class Received(NamedTuple, Generic[E]):
 
     @classmethod
     def of_value(cls, topic: str, value: bytes, models: Mapping[str, type[E]]) -> Received[E] | Unreadable:
-        """Parse the event in a value that is not in the log yet. Any time is valid. Never raises. See `read`."""
+        """Parse an event that is not in the log yet. Any time is accepted. Never raises. See `read`."""
         return read(RawRecord(Coordinates(topic, 0, 0), None, value, (), _LATEST), models)
 
     @classmethod
     def kept(cls, event: E, at: str, key: bytes | None, value: bytes, headers: Headers, log_time: int) -> Received[E]:
-        """Return a record that the service has kept. `at` has its coordinates as text.
+        """Return a record that the service has stored. `at` is the text form of the record's coordinates.
 
-        `log_time` is its first log time in microseconds.
+        `log_time` is the record's first log time in microseconds.
         """
         topic, partition, offset = at.rsplit(":", 2)
         return cls(event, RawRecord(Coordinates(topic, int(partition), int(offset)), key, value, headers, log_time))
@@ -127,7 +127,7 @@ class Received(NamedTuple, Generic[E]):
 
     @property
     def derived_headers(self) -> list[tuple[str, bytes]]:
-        """The headers that a derived record inherits: the cause, the first log time of a replay, and the trace."""
+        """Headers that a derived record inherits: the cause, the trace, and the first log time if this is a replay."""
         return derived_headers(self.cause, self.raw.replay_of, self.traceparent)
 
 
@@ -150,7 +150,7 @@ class Tombstone:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Record that cannot be read: the reason as a short name, and in words without user text."""
+    """Record that cannot be read, with the reason as a short name, and a description without user text."""
 
     raw: RawRecord
     reason: str
@@ -158,13 +158,13 @@ class Unreadable:
 
 
 def cause_of(raw: RawRecord) -> str:
-    """Return the coordinates of the chat record that `raw` derives from; a chat record's own."""
+    """Return the coordinates of the chat record from which `raw` derives; for a chat record, its own coordinates."""
     own = str(raw.coordinates)
     return own if raw.coordinates.topic in FOREIGN else header(raw.headers, CAUSE) or own
 
 
 def as_tombstone(raw: RawRecord) -> Tombstone | None:
-    """Return `raw` as a tombstone, or None: a missing value has a meaning on compacted topics only."""
+    """Return `raw` as a tombstone if it has no value and its topic is compacted, otherwise None."""
     if raw.value is not None or raw.key is None:
         return None
     topic = BY_NAME.get(raw.coordinates.topic)
@@ -176,8 +176,8 @@ def as_tombstone(raw: RawRecord) -> Tombstone | None:
 def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = None) -> Received[E] | Unreadable:
     """Parse the record's event, or return the reason why it cannot be read. Never raises.
 
-    `models` maps each topic to its event. `judged_at` (microseconds) replaces the log's time in the check for events
-    from the future and caps it for judgements that the log times.
+    `models` maps each topic to its event model. `judged_at` (microseconds) replaces the log's time in the check for
+    events from the future, and caps the log time from which judgements take their time.
     """
     value = raw.value
     if raw.refused is not None:
@@ -234,9 +234,10 @@ def _in_words(refused: RefusedBatch) -> str:
 
 
 def _why(error: ValidationError) -> tuple[str, str]:
-    """Return the reason and the first error in words.
+    """Return the dead-letter reason, and a description of the first error.
 
-    The place has no names of the sender's own: these are only below `attributes`, the last field, which is droppable.
+    The described path contains no names chosen by the sender. These occur only below `attributes`, which is the last
+    field and droppable.
     """
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":

@@ -1,4 +1,4 @@
-"""Redaction of events from people as they are read from the log, and before HTTP writes them to it."""
+"""Redaction of people's texts in events when they are read from the log, and before HTTP routes write them to it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def redacted_records(
 
 
 class RedactingProducer:
-    """Producer of events from outside of the log. It redacts them first."""
+    """Producer that redacts events from outside before it writes them to the log."""
 
     def __init__(self, producer: Producer, redactor: Redactor) -> None:
         self._producer = producer

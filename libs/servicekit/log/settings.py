@@ -1,4 +1,4 @@
-"""Kafka's settings: connection to a cluster, and options of our consumers and producers."""
+"""Kafka settings: the connection to a cluster, and the options of our consumers and producers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 class KafkaSettings(Settings):
     """Settings from the environment with the prefix KAFKA_, for all clients.
 
-    `ssl_ca` has the trusted certificates, by default the system's; `ssl_cert` and `ssl_key` are the client's own.
+    `ssl_ca` has the trusted certificates, by default the system's. `ssl_cert` and `ssl_key` are the client's
+    certificate and key.
     """
 
     model_config = SettingsConfigDict(env_prefix="KAFKA_")

@@ -22,7 +22,7 @@ class Stall:
         self._why = ""
 
     def mark_waiting(self, why: str) -> None:
-        """Record that the batch cannot continue; `why` is without user text."""
+        """Record that the batch cannot continue. `why` is the reason, without user text."""
         self._why = why
 
     def mark_idle(self) -> None:

@@ -30,7 +30,7 @@ DRAIN_SECONDS = 5.0
 
 log = logger("subscriber")
 Committed = Callable[[Consumer, Mapping[TopicPartition, int]], None]
-"""Called with the next offsets that a group has committed."""
+"""Callback for a group's commits: the group, and the committed next offset by partition."""
 
 
 class Failing(NamedTuple):
@@ -171,7 +171,10 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         return False
 
     def _rewind(self, consumer: AIOKafkaConsumer, spans: Mapping[TopicPartition, Span], epoch: int) -> None:
-        """Read uncommitted records again if the partition is still ours; a later assignment begins there by itself."""
+        """Seek back to the uncommitted records of partitions that are still ours.
+
+        A later assignment begins at the committed offsets anyway.
+        """
         if epoch != self._epoch:
             return
         for partition, span in spans.items():
@@ -184,7 +187,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             self._positions.again(partition, span.first)
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """Let the current batch finish, because commits are still valid here; a waiting batch gives up immediately."""
+        """Let the current batch finish, because commits are still valid here. A batch waiting for a retry gives up."""
         self.assigned = False
         self.delivery.backoff.give_up.set()
         try:
@@ -206,7 +209,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             self.delivery.backoff.give_up.clear()
 
     async def stop(self) -> None:
-        """Accept no further batch, and wait until the current one is done or has given up."""
+        """Accept no further batch, and wait until the current batch is done or has given up."""
         self._stopping = True
         self.delivery.backoff.give_up.set()
         self.delivery.repair_backoff.give_up.set()
@@ -246,9 +249,9 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         return lag
 
     async def committed(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the group's next offsets on these partitions, 0 without a commit.
+        """Return the group's committed next offsets on these partitions; 0 for a partition without a commit.
 
-        Queries the log only about partitions of other members, or without a commit of this process.
+        Queries the log only for partitions that other members read, or that this process has not committed on.
         """
         consumer = self.consumer
         if consumer is None:
@@ -262,7 +265,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         return found
 
     async def _learn_committed(self, consumer: AIOKafkaConsumer, partitions: Collection[TopicPartition]) -> None:
-        """Query the log for the committed offsets of those of `partitions` without a commit of this process."""
+        """Query the log for the committed offsets of those `partitions` on which this process has not committed."""
         unknown = [partition for partition in partitions if partition not in self._committed]
         for partition, at in zip(unknown, await asyncio.gather(*map(consumer.committed, unknown)), strict=True):
             if at is not None:
@@ -290,7 +293,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         )
 
     async def look_for_foreign_members(self, admin: AIOKafkaAdminClient) -> None:
-        """Log and count the group's foreign members, and the records that others have passed.
+        """Log and count the group's foreign members, and the records that foreign consumers have passed.
 
         Raises KafkaError.
         """

@@ -1,4 +1,4 @@
-"""Creation and validation of the topics on a cluster, by the topic table."""
+"""Creation and validation of a cluster's topics, by the topic table."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.settings import MESSAGE_LIMIT
 
 DEAD_LETTER_DAYS = 7
-"""Retention of dead letters in days, that of the topics whose texts they may contain."""
+"""Retention of dead letters in days, equal to the retention of the topics whose texts they may contain."""
 COPIES = 3
-"""Replicas of each partition, if there are so many brokers."""
+"""Number of replicas of each partition, if the cluster has that many brokers."""
 _VISIBLE_TRIES = 50
-"""Number of checks, 0.2 s apart, for a new topic, which is visible some time after the broker's response."""
+"""Maximum number of checks, 0.2 s apart, until a created topic is visible on the broker."""
 Say = Callable[[str], None]
 
 
@@ -46,7 +46,7 @@ def topic_config(topic: Topic, replication: int) -> dict[str, str]:
 
 
 def declared_topics(replication: int) -> list[NewTopic]:
-    """Return every topic and dead-letter topic in the form for the cluster, with `replication` replicas."""
+    """Return aiokafka's definition of every topic and dead-letter topic, with `replication` replicas."""
     letters = {"retention.ms": str(DEAD_LETTER_DAYS * DAY_MS), **_durability(replication)}
     return [
         NewTopic(topic.name, topic.partitions, replication, topic_configs=topic_config(topic, replication))
@@ -81,8 +81,8 @@ async def ensure_topics(
 ) -> None:
     """Create missing topics, and reject a cluster whose partition counts differ from the table.
 
-    `replication` None: three replicas of each partition, or as many as there are brokers. Raises StartError: with
-    another count, a feedback record's announcements could be on two partitions.
+    If `replication` is None, each partition has three replicas, or as many as there are brokers. Raises StartError for
+    a different partition count, because a feedback record's announcements could then be on two partitions.
     """
     admin = await wait_for_broker(bootstrap, say)
     try:

@@ -1,4 +1,4 @@
-"""Port of traces: spans of batches, of their records, and of requests that follow from them."""
+"""Port for tracing: spans of batches, of their records, and of the resulting outgoing requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class BatchTrace(Protocol):
     """Spans of a batch of which at least one record is sampled."""
 
     def carried_on(self, records: Sequence[RawRecord]) -> Sequence[RawRecord]:
-        """Return the batch's records; the `traceparent` of a sampled one names its span instead of its parent's."""
+        """Return the batch's records. The `traceparent` of a sampled record is replaced by that of its span."""
         ...
 
     def traces(self, count: int) -> Iterator[tuple[int, str]]:
@@ -27,7 +27,7 @@ class BatchTrace(Protocol):
         ...
 
     def failed(self, error: str, times: StageTimes) -> None:
-        """End the spans of a batch that is delivered again; `error` is the name of an exception."""
+        """End the spans of a batch that will be redelivered; `error` is the name of an exception."""
         ...
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import cramjam
 
 UNPACKED_LIMIT = 8 * 1024 * 1024
-"""Maximum decompressed bytes of a batch. Clients limit a batch to about one megabyte by default."""
+"""Maximum size of a decompressed batch, in bytes. By default, clients limit a batch to about one megabyte."""
 HEADERS_LIMIT = 10_000
-"""Maximum headers of a record in a compressed batch. An empty header takes two bytes, and seventy in memory."""
+"""Maximum number of headers per record in a compressed batch. An empty header has two bytes, in memory seventy."""
 # On other systems such memory is shared with forked processes.
 _PRIVATE: dict[str, int] = {} if sys.platform == "win32" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
 _XERIAL = b"\x82SNAPPY\x00"
@@ -27,7 +27,7 @@ _FULL = "failed to write whole buffer"
 class UnpacksTooLarge(Exception):
     """A batch decompresses to more than `UNPACKED_LIMIT`, or has too many headers.
 
-    `packed` are its compressed bytes.
+    `packed` contains the compressed bytes.
     """
 
     def __init__(self, packed: bytes) -> None:
@@ -36,9 +36,9 @@ class UnpacksTooLarge(Exception):
 
 
 class _Room(threading.local):
-    """Buffer for decompression, because a new one for each batch would cost more than the decompression.
+    """Reusable decompression buffer, because allocating one per batch would cost more than the decompression.
 
-    It has its own memory mapping, of which the system allocates only the used pages.
+    The buffer is a separate memory mapping, so the operating system allocates only the pages that are used.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ def unpack_snappy(packed: bytes) -> bytes:
 
 
 def _blocks(packed: bytes) -> list[bytes]:
-    """Return the blocks behind the header of a Java client, each of which follows its length."""
+    """Return the length-prefixed blocks after a Java client's header."""
     found, at = [], _XERIAL_HEADER
     while at < len(packed):
         (size,) = struct.unpack_from("!i", packed, at)
@@ -112,7 +112,10 @@ def with_few_headers(unpack: Callable[[bytes], bytes]) -> Callable[[bytes], byte
 
 
 def _has_many_headers(records: bytes) -> bool:
-    """Skip from record to record, and count headers of large ones only. Return False for malformed ones."""
+    """Return True if a record has more than HEADERS_LIMIT headers; False for malformed records.
+
+    Only the headers of large records are counted.
+    """
     at = 0
     try:
         while at + 2 * HEADERS_LIMIT < len(records):
@@ -138,7 +141,7 @@ def _headers_at(records: bytes, at: int) -> int:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the number at `at` and the position after it. Raises IndexError and ValueError."""
+    """Return the varint at the position `at`, and the position after it. Raises IndexError and ValueError."""
     value = 0
     for shift in range(0, 64, 7):
         byte = data[at]
