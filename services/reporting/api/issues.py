@@ -78,7 +78,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
     @router.at("POST", MERGE, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(MergeBody))
     async def merge_issue(tenant: Name, project: Name, issue: IssuePath, request: Request) -> IssueId | Response:
-        """Move all turns of an issue to another issue of the same agent. Later rejections on its topic also join it."""
+        """Move all turns of an issue to another issue of the same agent. Later rejections on its topic join it too."""
         body = await _read(request, MergeBody, _plain(MergeBody))
         at = Project(tenant, project)
         if not await merge(writes, at, issue, body.into, clock.now()):

@@ -1,1 +1,1 @@
-"""Dashboard: server-rendered pages, their charts and their assets."""
+"""Dashboard: server-rendered pages with charts and assets."""

@@ -1,4 +1,4 @@
-"""Page of access: the caller's own account, and the accounts that an administrator manages."""
+"""Access page: the caller's own account, and the accounts and keys that an administrator manages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COOKIE: Final = "agent_feedback_token"
 def access_router(
     sessions: AccountSessions, accounts: Accounts, keys: ApiKeys, reads: asyncpg.Pool, log: AccessLog
 ) -> APIRouter:
-    """Return the routes of the page of access."""
+    """Return the routes of the access page."""
     router = APIRouter(include_in_schema=False)
 
     async def shown(
@@ -126,7 +126,7 @@ def access_router(
 
 
 async def _carry_out(accounts: Accounts, form: Form, caller: Caller) -> tuple[str, str, str]:
-    """Carry out a form about accounts. Return a sentence, the secret of a new link if any, and an entry of the log."""
+    """Execute an account form. Return a sentence, the secret of a new link (or ""), and the text of a log entry."""
     within = managed_by(caller)
     for action in ("link", "disable", "enable", "remove"):
         if action in form:

@@ -1,4 +1,4 @@
-"""Forms of the alerts page: set and remove rules, and test channels."""
+"""Form handling of the alerts page: set and remove rules, and test channels."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from servicekit import Form, RequestRefused
 
 @dataclass(frozen=True, slots=True)
 class FormOutcome:
-    """Outcome of a form as a sentence for the page; `failed` if nothing was changed or delivered."""
+    """Outcome of a form as a sentence for the page. `failed` is True if nothing was changed or delivered."""
 
     said: str
     failed: bool = False
 
 
 async def carry_out(administration: AlertAdministration, at: Project, request: Request) -> FormOutcome:
-    """Execute the request of a form. A refusal is returned, not raised."""
+    """Execute a submitted form and return its outcome. A refusal is returned, not raised."""
     try:
         said = await Form.read(request)
         if "remove" in said:
@@ -66,7 +66,7 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
 
 
 def _rule_of(said: dict[str, list[str]]) -> dict[str, Any]:
-    """Return the rule in a form, which has levels as percentages. An empty field counts as missing."""
+    """Return the rule in a form, with percentages converted to proportions. An empty field counts as missing."""
     rule: dict[str, Any] = {name: values[0] for name, values in said.items() if name != "channels" and values[0]}
     if "below" in rule:
         rule["below"] = float(rule["below"]) / 100
@@ -101,7 +101,7 @@ def rule_in_words(rule: AlertRule) -> str:
 
 
 def sources(rules: Sequence[tuple[AlertRule, str]]) -> list[dict[str, Any]]:
-    """Return each rule as the page shows it."""
+    """Return the template values of each rule."""
     return [
         {"name": rule.name, "words": rule_in_words(rule), "channels": rule.channels, "source": source}
         for rule, source in rules

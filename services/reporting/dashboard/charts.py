@@ -45,9 +45,9 @@ def over_time(
     zone: ZoneInfo,
     markers: Sequence[tuple[int, str]] = (),
 ) -> Markup:
-    """Draw satisfaction as a line with its 95 % band, above the volume as stacked bars on the same steps.
+    """Draw satisfaction as a line with its 95 % confidence band, and below it the volume as stacked bars.
 
-    `markers` are times in microseconds with their labels, ascending.
+    `markers` are pairs of a time in microseconds and a label, in ascending order.
     """
     plot, slot = width - _LEFT - _RIGHT, (width - _LEFT - _RIGHT) / max(1, len(steps))
     upper = round((height - _TOP - _GAP - _BOTTOM) * 0.66)
@@ -90,7 +90,7 @@ def _grid(width: int, upper: int, lower_top: int, base: int, most: int) -> str:
 
 
 def _band_and_line(steps: Sequence[Step], slot: float, upper: int) -> list[str]:
-    """Draw one line with its band per run of adjacent steps with votes; a single step becomes a dot with a whisker."""
+    """Draw a line with a band for each run of adjacent steps with votes; a single step is a dot with a whisker."""
     parts = []
     for run in _runs(steps):
         points = []
@@ -135,7 +135,7 @@ def _dates(steps: Sequence[Step], bucket: Bucket, slot: float, plot: float, heig
 def _markers(
     markers: Sequence[tuple[int, str]], steps: Sequence[Step], slot: float, base: int, width: int
 ) -> list[str]:
-    """Draw a line with a label at the step of each marker; a label that would cover the next one is left out."""
+    """Draw a labelled line at the step of each marker. A label that would overlap the next label is left out."""
     parts, free = [], float(width - _RIGHT)
     for moment, label in reversed(markers):
         at = sum(step.start <= moment for step in steps) - 1
@@ -160,7 +160,7 @@ def _title(step: Step, bucket: Bucket, zone: ZoneInfo) -> str:
 
 
 def interval(share: float, low: float, high: float) -> Markup:
-    """Draw a share with its interval on a line from 0 to 100 %. All values are 0 to 1."""
+    """Draw a proportion and its interval on a scale from 0 to 100 %. All values are 0 to 1."""
     at = [f"{6 + 388 * value:.1f}" for value in (low, high, share)]
     return _svg(
         'class="interval" viewBox="0 0 400 18" aria-hidden="true"',
@@ -172,7 +172,7 @@ def interval(share: float, low: float, high: float) -> Markup:
 
 
 def spark(steps: Sequence[Votes]) -> Markup:
-    """Draw a sparkline of the volume by step as stacked bars, rejections at the bottom."""
+    """Draw a sparkline of the volume: one stacked bar per step, with rejections at the bottom."""
     most, parts = max((one.total for one in steps), default=0) or 1, []
     for at, one in enumerate(steps):
         base = 22.0
@@ -185,7 +185,7 @@ def spark(steps: Sequence[Votes]) -> Markup:
 
 
 def split(ok: int, neutral: int, not_ok: int) -> Markup:
-    """Draw the shares of the three reactions as one bar; empty without reactions."""
+    """Draw the proportions of the three reactions as one bar, which is empty without reactions."""
     total, x, parts = ok + neutral + not_ok, 0.0, []
     for name, count in (("ok", ok), ("neutral", neutral), ("not_ok", not_ok)):
         if count:
@@ -200,7 +200,7 @@ def split(ok: int, neutral: int, not_ok: int) -> Markup:
 
 
 def _round_up(count: int) -> int:
-    """Return the next round number for the top of an axis, at least 1."""
+    """Return `count` rounded up to a round number for the top of an axis, at least 1."""
     scale = 1
     while True:
         for step in (1, 2, 3, 4, 5, 6, 8):

@@ -1,4 +1,4 @@
-"""Data of the comparison page, and of the agent page's releases."""
+"""Data for the comparison page, and for the releases on the agent page."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from reporting.queries.dimensions import KNOWN, Dimension, dimension
 from reporting.queries.selection import Bucket, Project, TimeSpan
 
 _MARKERS: Final = 12
-"""Maximum number of release markers in a chart: those of the latest versions."""
+"""Maximum number of release markers in a chart; the latest versions are marked."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPage:
-    """Data of the page. `comparison` is None unless two values are chosen."""
+    """Data of the comparison page. `comparison` is None if there are no two values to compare."""
 
     by: Dimension
     dimensions: list[Dimension]
@@ -37,9 +37,10 @@ class ComparisonPage:
 
 @dataclass(frozen=True, slots=True)
 class Releases:
-    """Satisfaction of an agent over time with the first verdict on each version, and its two latest versions compared.
+    """An agent's satisfaction over time, its releases, and a comparison of its two latest versions.
 
-    `first_at` is in microseconds. `comparison` is None with fewer than two versions in the window.
+    `first_at` is the time of the first verdict on each version, in microseconds. `comparison` is None if the window
+    has fewer than two versions.
     """
 
     charted: Origin
@@ -51,9 +52,9 @@ class Releases:
 
 
 async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> ComparisonPage:
-    """Read the data of the page.
+    """Return the data of the comparison page.
 
-    Without chosen values, the two latest versions or most frequent values are compared.
+    If no values are chosen, the two latest versions or the two most frequent values are compared.
     """
     filters, by = replace(view.filters, origins=None), dimension(view.dimension or "version")
     known = await known_dimensions(pool, at, span, filters)
@@ -68,7 +69,7 @@ async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view:
 async def releases(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, counted: Breakdown, link: Link
 ) -> Releases:
-    """Read the trend of the view's agent. `counted` has the verdicts of the time steps."""
+    """Return the trend and the releases of the view's agent. `counted` has the verdicts by time step."""
     bucket = bucket_of(span)
     begins = starts(span, bucket, view.zone)
     only_machine = counted.whole["machine"].total and not counted.whole["user"].total
@@ -94,13 +95,13 @@ async def releases(
 
 
 async def steps_of(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> Breakdown:
-    """Count the verdicts of the view's agent, with the time steps of its chart."""
+    """Return the verdict counts of the view's agent, by the time steps of its chart."""
     filters = replace(view.filters, origins=None)
     return await breakdown(pool, at, span, filters, starts(span, bucket_of(span), view.zone))
 
 
 def _pair(view: View, by: Dimension, values: Sequence[ValueVotes]) -> tuple[str, str] | None:
-    """Return the values to compare: the chosen ones, filled up with the latest versions or most frequent values."""
+    """Return the two values to compare; the latest versions or most frequent values replace values not chosen."""
     fresh = view.chosen_by is not None and view.chosen_by != by.name  # chosen for another dimension
     a, b = (None, None) if fresh else (view.a, view.b)
     likely = list(values)

@@ -1,6 +1,6 @@
-"""Page on which an administrator erases a person: what is found, the confirmation, and the progress by service.
+"""Erasure page: an administrator looks up a person's data, confirms, and follows the progress by service.
 
-The page's script asks the feedback service, which is at the same address, for the erasure and for its progress.
+The page's script requests the erasure and its progress from the feedback service, which has the same base URL.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ERASED: Final[Mapping[FeedbackKeeper, str]] = {
     "inference": "texts and ids of messages, questions with their vectors, and reactions",
     "reporting": "texts and senders of messages, feedback, notices of resolved issues, and webhook deliveries",
 }
-"""Data that each service erases, as its page (`service.py`) says."""
+"""Data that each service erases, as declared in its `service.py`."""
 _ID: Final[TypeAdapter[str]] = TypeAdapter(Id)
 _NAME: Final[TypeAdapter[str]] = TypeAdapter(Name)
 
@@ -58,7 +58,7 @@ def erasure_router(reads: asyncpg.Pool) -> APIRouter:
 
 
 async def tenants_of(reads: asyncpg.Pool, caller: Caller) -> list[str]:
-    """Return the tenants in which the caller may erase people; none without all projects of a tenant."""
+    """Return the tenants in which the caller may erase people: those of which the caller has all projects."""
     if caller.project is not None:
         return []
     if caller.tenant is not None:
@@ -67,7 +67,7 @@ async def tenants_of(reads: asyncpg.Pool, caller: Caller) -> list[str]:
 
 
 async def _found(reads: asyncpg.Pool, tenant: str, user: str) -> Mapping[str, int]:
-    """Return the number of a person's messages and feedback records in the reports, and of projects with them."""
+    """Return the numbers of a person's messages and feedback records in the reports, and of projects with such data."""
     names = [one.project for one in await projects(reads, tenant, None)]
     [row] = await reads.fetch(*SQL.count_of_person(tenant=tenant, user_id=user, projects=names))
     return dict(row)

@@ -36,7 +36,7 @@ async def as_csv(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
 
 
 async def as_jsonl(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
-    """Yield chunks of JSON lines with the fields of the search."""
+    """Yield chunks of JSON lines with the search result's fields."""
     buffer, count = io.StringIO(), 0
     async for row in rows:
         buffer.write(as_answer(row).model_dump_json() + "\n")

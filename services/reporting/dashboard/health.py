@@ -1,4 +1,4 @@
-"""Health of the whole platform for the dashboard, shared by all viewers."""
+"""Cached health of the whole platform, for the dashboard."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = structlog.get_logger(part="reporting")
 
 @dataclass(frozen=True, slots=True)
 class HealthFacts:
-    """Health of the platform. `known` is False if the service runs alone; `failed` is True if reading it failed."""
+    """Health of the platform. `known` is False if the service runs alone; `failed` is True if the read failed."""
 
     known: bool = True
     failed: bool = False

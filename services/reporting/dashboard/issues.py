@@ -1,4 +1,4 @@
-"""Pages of issues: the list, and one issue."""
+"""Data for the issue list and for the page of one issue."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CARD: Final = 6
 
 
 async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int) -> dict[str, Any]:
-    """Read the data of the list; `now` is in microseconds."""
+    """Return the data of the issue list; `now` is in microseconds."""
     states = UNSOLVED if view.state is None else None if view.state == "all" else (view.state,)
     return {
         "issues": await list_issues(pool, at, now, view.agent, states),
@@ -38,7 +38,7 @@ async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int) -
 async def issue_values(
     pool: asyncpg.Pool, at: Project, issue: int, now: int, caller: Caller, trace_url_template: str | None
 ) -> dict[str, Any] | None:
-    """Read the data of one issue, or None if the project has no such issue. `now` is in microseconds."""
+    """Return the data of one issue, or None if the project has no such issue. `now` is in microseconds."""
     found = await find_issue(pool, at, issue, now)
     if found is None:
         return None
@@ -60,5 +60,5 @@ async def issue_values(
 
 
 async def unsolved(pool: asyncpg.Pool, at: Project, now: int, agent: str | None) -> Sequence[Issue]:
-    """Return the open and regressed issues with most turns, for a card."""
+    """Return the open and regressed issues with the most turns, for an issue card."""
     return await list_issues(pool, at, now, agent, UNSOLVED, _CARD)

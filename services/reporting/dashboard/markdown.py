@@ -1,4 +1,4 @@
-"""Rendering of messages: Markdown and code to safe HTML. Pure."""
+"""Message rendering: Markdown and code to safe HTML. Pure."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 MOST_CHARACTERS: Final = 50_000
-"""Maximum length of a rendered message. Longer messages are shown as plain text, so that they do not delay the page."""
-# Raw HTML and links with schemes other than http, https and mailto stay text; images are not loaded.
+"""Maximum length of a rendered message, in characters. Longer messages are shown as plain text to save time."""
+# Raw HTML, and links with schemes other than http, https and mailto, are shown as text. Images are not loaded.
 _LINKS: Final = ("http://", "https://", "mailto:")
 
 
@@ -28,7 +28,7 @@ class _Parser(MarkdownIt):
 
 def _link(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: Any, environment: Any) -> str:
     tokens[at].attrSet("rel", "noopener noreferrer nofollow")
-    if not tokens[at].attrGet("href"):  # the parser does not validate an empty address, which is the page's own
+    if not tokens[at].attrGet("href"):  # the parser does not validate an empty URL, which would link to the page itself
         tokens[at].attrs.pop("href", None)
     return renderer.renderToken(tokens, at, options, environment)
 
@@ -40,7 +40,7 @@ for _name in ("th_open", "td_open"):
 
 
 def rendered(text: str) -> Markup:
-    """Render a message as HTML. Everything in it that is not Markdown is escaped."""
+    """Return a message as HTML. All text that is not Markdown is escaped."""
     if len(text) > MOST_CHARACTERS:
         return Markup('<p class="plain">{}</p>').format(text)
     return Markup(_PARSER.render(text))  # noqa: S704  # the parser escapes; raw HTML is off

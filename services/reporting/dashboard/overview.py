@@ -1,4 +1,4 @@
-"""Data of the overview page."""
+"""Data for the overview page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Link = Callable[..., str]
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Live part of the overview, polled every few seconds: the newest feedback, and the stamp for the next request."""
+    """Live part of the overview, which the page polls: the newest feedback, and the stamp for the next request."""
 
     stamp: str
     newest: list[dict[str, Any]]
@@ -45,7 +45,7 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Verdicts of one origin, and their change compared with the previous period; None if there is no comparison."""
+    """Verdicts of one origin. `change` is relative to the previous period; None if nothing can be compared."""
 
     origin: Origin
     votes: Votes
@@ -54,7 +54,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """Verdicts on an agent. `origin` is that of the verdicts that are shown, which rank it if they are `enough`."""
+    """Verdicts on an agent. `origin` names the verdicts that are shown; they rank the agent if they are `enough`."""
 
     agent_id: str
     people: Votes
@@ -73,7 +73,7 @@ class AgentRow:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Agent, or one of its versions, whose satisfaction changed significantly."""
+    """Agent or agent version whose satisfaction changed significantly."""
 
     what: Version
     origin: Origin
@@ -82,7 +82,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Data of the page. People's verdicts and the machine's (with reviews) are never added up."""
+    """Data of the overview page. People's and the machine's verdicts (with reviews) are never added up."""
 
     span: TimeSpan
     bucket: Bucket
@@ -117,7 +117,7 @@ async def live(pool: asyncpg.Pool, at: Project, view: View, now: int) -> Live | 
 
 
 async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: Link) -> Overview:
-    """Read the data of the page; `now` is in microseconds."""
+    """Return the data of the overview page; `now` is in microseconds."""
     read_from = await stamp(pool)
     first = await first_reaction(pool, at) if view.period == "all" else None
     span = view.span(now, first)
@@ -182,7 +182,7 @@ def ranked_agents(counted: Breakdown, before: Breakdown) -> list[AgentRow]:
 
 
 def moved(counted: Breakdown, before: Breakdown) -> list[Moved]:
-    """Return the agents and versions that changed significantly, greatest change first."""
+    """Return the agents and agent versions whose satisfaction changed significantly, greatest change first."""
     found = []
     for origin in BOTH:
         pairs: list[tuple[Version, Votes, Votes]] = [
@@ -218,7 +218,7 @@ def _versions(counted: Breakdown, agent: str) -> list[str | None]:
 def chart_steps(
     counted: Breakdown, origin: Origin, begins: Sequence[int], span: TimeSpan, view: View, link: Link
 ) -> list[charts.Step]:
-    """Return the steps of the chart of one origin's verdicts, each with a link to its feedback."""
+    """Return the time steps of the chart of one origin's verdicts, each with a link to its feedback."""
     steps = []
     for number, begin in enumerate(begins):
         votes = counted.steps.get((origin, number), Votes())

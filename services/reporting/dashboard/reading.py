@@ -1,4 +1,4 @@
-"""Data of the agent page and of the conversation page."""
+"""Data for the agent page and the conversation page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _REASONS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """Verdicts on one agent version; `name` is None if the platform gave no version."""
+    """Verdicts on one agent version; `name` is None if the answers have no version."""
 
     name: str | None
     people: Votes
@@ -39,7 +39,7 @@ class VersionRow:
 
 @dataclass(frozen=True, slots=True)
 class AgentPage:
-    """Data of the agent page. `people` and `machine` count all versions; `versions` has most verdicts first."""
+    """Data of the agent page. `people` and `machine` cover all versions; `versions` are ordered by most verdicts."""
 
     people: Votes
     machine: Votes
@@ -55,8 +55,8 @@ class AgentPage:
 class ConversationPage:
     """Data of the conversation page.
 
-    `newer` and `older` are the neighbours, in the list, of the feedback record that the viewer came from. `reviewer` is
-    the viewer's user id if they may review, otherwise None.
+    `newer` and `older` are the list neighbours of the feedback record that the viewer came from. `reviewer` is the
+    viewer's user id if they may review, otherwise None.
     """
 
     conversation: ConversationScope
@@ -66,14 +66,14 @@ class ConversationPage:
     reviewer: str | None
     trace_url_template: str | None
     reviewed_kinds: KindCounts
-    """Reviewed verdicts of the project by kind."""
+    """Numbers of reviewed and of right machine verdicts in the project, by kind."""
     came_from: Mapping[str, Any] | None
     """The feedback record that the viewer came from."""
     queue: ReviewQueue | None = None
-    """The viewer's place in a queue of turns to review."""
+    """The viewer's position in a review queue."""
 
     def accuracy_of(self, one: Mapping[str, Any]) -> VerdictKind | None:
-        """Return the share of right verdicts of the same kind as `one`; None for a person's verdict."""
+        """Return the precision of machine verdicts of the same kind as `one`; None for a person's verdict."""
         if one["origin"] != "machine" or one["reaction"] is None:
             return None
         return kind_of(one["reaction"], one["decided_by"], self.reviewed_kinds)
@@ -83,7 +83,7 @@ class ConversationPage:
         return any(one["origin"] == "reviewer" and one["user_id"] == self.reviewer for one in reactions)
 
     def review_path(self, turn_id: str) -> str:
-        """Return the path for posting a review of the turn."""
+        """Return the path to which a review of the turn is posted."""
         return review_path(Project(*self.conversation[:2]), self.conversation.conversation_id, turn_id)
 
     def review_waits(self, reviewed: UUID | None) -> bool:
@@ -101,12 +101,12 @@ def trace_url(template: str | None, trace_id: str | None) -> str | None:
 
 
 def path_of(template: str, at: Project) -> str:
-    """Fill in tenant and project in a route's template."""
+    """Return a route's path with tenant and project filled in."""
     return template.format(tenant=quote(at.tenant, safe=""), project=quote(at.project, safe=""))
 
 
 async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, link: Link) -> AgentPage:
-    """Read the data of the agent page."""
+    """Return the data of the agent page."""
     filters = replace(view.filters, origins=None)
     counted = await steps_of(pool, at, span, view)
     people, machine = (counted.whole[origin] for origin in BOTH)
@@ -125,9 +125,9 @@ async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, lin
 async def conversation(
     pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, reviewer: str | None, trace_url_template: str | None
 ) -> ConversationPage | None:
-    """Read a transcript, and the list neighbours of the record that the viewer came from.
+    """Return a transcript, and the list neighbours of the record that the viewer came from.
 
-    Returns None if the conversation has neither messages nor feedback.
+    Return None if the conversation has neither messages nor feedback.
     """
     where = ConversationScope(*at, view.id or "")
     async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):

@@ -26,7 +26,7 @@ from reporting.queries.votes import Votes
 _FOLDER: Final = Path(__file__).parent
 ASSETS_AT: Final = "/dashboard/assets"
 PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
-"""Response headers of pages and files with a person's text."""
+"""Response headers of pages and files that contain people's text."""
 _POLICY: Final = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _REACTIONS: Final = {"ok": "OK", "not_ok": "Not OK", "neutral": "Neutral"}
@@ -35,7 +35,7 @@ REASONS: Final = {
     "rephrased": "asked the same again",
     "abandonment": "gave up",
 }
-"""Correction types in words."""
+"""Label of each correction type."""
 _PARTS: Final[Mapping[DecidedBy, str]] = {"rules": "rules", "learned": "learned layer", "llm": "language model"}
 _TYPE_NAMES: Final = {"reaction": "emoji", "explicit": "explicit", "inferred": "inferred"}
 
@@ -46,7 +46,7 @@ ASSETS: Final = {
 }
 """Content and media type of each asset, by file name."""
 VERSION: Final = hashlib.sha256(b"".join(body for body, _ in ASSETS.values())).hexdigest()[:12]
-"""Digest of all assets in their URLs, so that browsers may cache them without a limit."""
+"""Digest of all assets. It is part of their URLs, so browsers may cache assets indefinitely."""
 
 
 def _number(count: int) -> str:
@@ -78,14 +78,14 @@ def _in_words(reason: str) -> str:
 
 
 def reasons_shown(feedback: Mapping[str, Any]) -> list[str]:
-    """Return a feedback record's reasons in words: a person's tags, or the machine's rules."""
+    """Return a feedback record's reasons as labels: a person's tags, or the machine's rules."""
     if feedback["origin"] == "machine":
         return list(reason_in_words(feedback["tags"]))
     return [_in_words(tag) for tag in feedback["tags"]]
 
 
 def accuracy_in_words(kind: VerdictKind) -> str:
-    """Return the share of right verdicts of a kind as a sentence."""
+    """Return a sentence that states the precision of a kind of verdict."""
     verdicts = {"not_ok": "rejections", "ok": "praises"}.get(kind.reaction, "verdicts")
     where = "reviewed in this project" if kind.source == "reviews" else "in published tests"
     part = f" by its {_PARTS[kind.decided_by]}" if kind.decided_by else ""
@@ -134,11 +134,11 @@ _ENVIRONMENT.globals |= {
 
 
 def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """Render a template as a response that is never cached and whose policy blocks foreign and inline scripts."""
+    """Return a rendered template. The response is not cached, and its policy blocks foreign and inline scripts."""
     body = _ENVIRONMENT.get_template(template).render(**values)
     return HTMLResponse(body, status, {**PRIVATE, "Content-Security-Policy": _POLICY})
 
 
 def error_page(status: int, title: str, text: str) -> HTMLResponse:
-    """Render the error page."""
+    """Return the rendered error page."""
     return page("error.html", status, title=title, text=text)

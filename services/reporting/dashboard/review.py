@@ -1,4 +1,4 @@
-"""Queues of turns to review: verdicts without a review, by any filter of the list, and answers drawn at random."""
+"""Review queues: verdicts without a review that match the list's filters, and answers drawn at random."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from reporting.sql import SQL
 REVIEW_PAGE: Final = "/dashboard/review"
 CONVERSATION: Final = "/dashboard/conversation"
 MOST_LEFT: Final = 1_000
-"""Maximum number of verdicts that are counted as left."""
+"""Maximum number of verdicts that are read to count the turns left in a queue."""
 Link = Callable[..., str]
-"""Returns the URL of a page with the current filters and the given changes."""
+"""Function that returns the URL of a page with the current filters and the given changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """Form that retracts the last review: the path to post to, and the page to go back to."""
+    """Form that retracts the last review: the path to post to, and the page to return to."""
 
     path: str
     back: str
@@ -36,9 +36,10 @@ class Undo:
 
 @dataclass(frozen=True, slots=True)
 class ReviewQueue:
-    """Place in a queue. `left` counts turns without a review. All others are URLs.
+    """Position in a review queue. `left` is the number of turns without a review; the other fields are URLs.
 
-    `saved` is the page after a review, `following` and `previous` are the neighbours, `home` is the queue's page.
+    `saved` is the page to show after a review, `following` and `previous` are the neighbours in the queue, and `home`
+    is the queue's own page.
     """
 
     left: int
@@ -50,12 +51,12 @@ class ReviewQueue:
 
 
 def waiting(view: View) -> Filters:
-    """Return the filters of the verdicts that wait for a review. Searched words do not count."""
+    """Return the filters that select the verdicts without a review. The view's search words are ignored."""
     return replace(view.filters, unreviewed=True, feedback_type=view.type or "verdict")
 
 
 async def left(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> int:
-    """Count the turns without a review among the newest MOST_LEFT verdicts, except the one reviewed last."""
+    """Return the number of unreviewed turns among the newest MOST_LEFT verdicts, without the turn reviewed last."""
     filters = waiting(view)
     condition, values = where(at, span, filters)
     statement = SQL.count_turns.filled(view=filters.view, where=condition)
@@ -64,7 +65,7 @@ async def left(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> i
 
 
 async def next_in_queue(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, link: Link) -> str | None:
-    """Return the page of the first turn after the one reviewed last, or of the first turn; None if there is none."""
+    """Return the URL of the first turn after the turn reviewed last, or of the queue's first turn; None if empty."""
     place = None
     if view.last_mark is not None and "-" in view.last_mark:
         moment = await pool.fetchval(*SQL.moment_of_feedback(**at._asdict(), feedback_id=view.last_mark))
@@ -77,7 +78,7 @@ async def next_in_queue(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: V
 async def queue_at(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, link: Link, row: Mapping[str, Any]
 ) -> ReviewQueue:
-    """Return the place of the feedback record `row` in the queue of the view's filters."""
+    """Return the position of the feedback record `row` in the queue that the view's filters define."""
     place, turn = (row["occurred_at"], row["feedback_id"]), (view.id, row["turn_id"])
     older = await following(pool, at, span, waiting(view), place, turn)
     newer = await following(pool, at, span, waiting(view), place, turn, newer=True)
@@ -97,9 +98,9 @@ async def queue_at(
 
 
 async def next_in_audit(pool: asyncpg.Pool, at: Project, view: View, link: Link) -> str | None:
-    """Return the page of the next drawn answer that nobody has reviewed, or None at the end of the queue."""
+    """Return the URL of the next unreviewed answer in the audit queue, or None at the end of the queue."""
     found = await pending(pool, at, view.audit or 0, 1)
-    # The review of the last one may not be counted yet: the queue then begins with it once more.
+    # The review of the last answer may not be counted yet: then the queue still begins with that answer.
     if not found or view.audit == found[0].position:
         return None
     one = found[0]
@@ -108,7 +109,7 @@ async def next_in_audit(pool: asyncpg.Pool, at: Project, view: View, link: Link)
 
 
 async def audit_at(pool: asyncpg.Pool, at: Project, view: View, link: Link) -> ReviewQueue:
-    """Return the place of the turn that the view shows in the queue of drawn answers."""
+    """Return the position in the audit queue of the turn that the view shows."""
     assert view.audit is not None
     return ReviewQueue(
         await pending_count(pool, at),
@@ -120,7 +121,7 @@ async def audit_at(pool: asyncpg.Pool, at: Project, view: View, link: Link) -> R
 
 
 def undo_of(at: Project, view: View, link: Link, **back: Any) -> Undo | None:
-    """Return the form that retracts the last review and goes back to its turn; None without a last review."""
+    """Return the form that retracts the last review and returns to its turn; None without a last review."""
     if view.last is None or view.last_turn is None:
         return None
     return Undo(
@@ -129,7 +130,7 @@ def undo_of(at: Project, view: View, link: Link, **back: Any) -> Undo | None:
 
 
 def review_path(at: Project, conversation_id: str, turn_id: str) -> str:
-    """Return the path for posting a review of the turn."""
+    """Return the path to which a review of the turn is posted."""
     place = PROJECT.format(tenant=quote(at.tenant, safe=""), project=quote(at.project, safe=""))
     return f"{place}/{quote(conversation_id, safe='')}/turns/{quote(turn_id, safe='')}/reviews"
 

@@ -1,4 +1,4 @@
-"""Pages of the dashboard: one function per page, and its route."""
+"""Routes of the dashboard, with one function per page."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _PAGE: Final = 50
 
 
 Where = Callable[[str, str, str, bool], Awaitable[list[dict[str, str]]]]
-"""Called with tenant, project, an id and whether it is a message's; returns the steps of its events."""
+"""Function of (tenant, project, id, True for a message id) that returns the processing steps of the id's events."""
 
 
 def pages_router(
@@ -93,8 +93,8 @@ def pages_router(
 ) -> APIRouter:
     """Return the routes of all pages and assets. Each of them requires a token.
 
-    Without an `alert_administration` there is no page of alerts, and without an `access_log` nothing is noted.
-    `current` is the pool of pages on which people act, and which must show what they did; `pool` if None.
+    The alerts page exists only with an `alert_administration`. Access is recorded in the `access_log`, if there is one.
+    Pages that must show their viewer's own changes read from the pool `current` (None: `pool`).
     """
     current = current or pool
     router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -122,7 +122,7 @@ def pages_router(
 
     async def show_list(visit: Visit) -> Response:
         reviewer = REVIEW in visit.caller.scopes
-        source = current if reviewer else pool  # a reviewer's verdict is shown at once
+        source = current if reviewer else pool  # reviewers must see their own verdict at once
         span, after = _continued(visit.view.cursor) or (await visits.span(visit), None)
         rows, cursor = await found(source, visit.at, span, visit.view.listed, _PAGE, after)
         return visit.page(
@@ -169,7 +169,7 @@ def pages_router(
         following = await next_in_audit(current, visit.at, visit.view, visit.link) if reviewer else None
         if following is not None and visit.view.audit is not None:
             return RedirectResponse(following, 303)
-        span = visit.view.span(clock.now(), 0)  # answers are older than the first reaction
+        span = visit.view.span(clock.now(), 0)  # 0: answers may be older than the first reaction
         return visit.page(
             "audit.html",
             a=await figures(current, visit.at, span),
@@ -324,14 +324,14 @@ def pages_router(
 
 
 def turns_in_words(one: RatingsOfLength) -> str:
-    """Return a range of session lengths in words: `1`, `2 to 3`, `32 or more`."""
+    """Return a range of session lengths as text: `1`, `2 to 3`, `32 or more`."""
     if one.turns_to is None:
         return f"{one.turns_from} or more"
     return str(one.turns_from) if one.turns_from == one.turns_to else f"{one.turns_from} to {one.turns_to}"
 
 
 def _continued(cursor: str | None) -> tuple[TimeSpan, str] | None:
-    """Split a list cursor into the first page's window, which applies to all pages, and the position in the list.
+    """Return the two parts of a list cursor: the first page's window, which applies to all pages, and the position.
 
     Raises BadCursor.
     """

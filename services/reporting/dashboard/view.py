@@ -1,4 +1,4 @@
-"""View of a page: its filters and other state, parsed from the URL. Pure."""
+"""Page state (filters and others), parsed from the URL. Pure."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ PERIODS: Final[dict[Period, tuple[str, int]]] = {
 }
 ORIGINS: Final[dict[Origin, str]] = {"user": "People", "machine": "Machine", "reviewer": "Reviewers"}
 _REVIEWED_MACHINE: Final[tuple[Origin, ...]] = ("machine", "reviewer")
-"""Origins that pages show as the machine's: its verdicts, and the reviews that replace them."""
-_AHEAD: Final = 10 * MINUTE  # the time of feedback may be slightly ahead of this clock
+"""Origins that pages show as `machine`: machine verdicts, and the reviews that replace them."""
+_AHEAD: Final = 10 * MINUTE  # timestamps of feedback may be slightly ahead of this clock
 
 
 def _given(value: object) -> object:
@@ -51,12 +51,12 @@ _Position = Annotated[Annotated[str, Field(max_length=CURSOR_LIMIT)] | None, Emp
 
 
 class View(BaseModel):
-    """State of a page, as in its URL. Empty form fields count as missing."""
+    """State of a page as encoded in its URL. Empty form fields count as missing."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
     at: Annotated[str | None, Empty] = None
-    """`tenant/project`."""
+    """The selected project as `tenant/project`."""
     tenant: Annotated[Name | None, Empty] = None
     project: Annotated[Name | None, Empty] = None
     period: Period = "30d"
@@ -67,7 +67,7 @@ class View(BaseModel):
     tz: Annotated[str | None, BeforeValidator(_zone)] = None
     origin: Annotated[Origin | None, Empty] = None
     by: Annotated[GivenBy | None, Empty] = None
-    """Only feedback of people, or of AI critics."""
+    """Author of the feedback: only people, or only AI critics."""
     source: Annotated[FeedbackSource | None, Empty] = None
     agent: Annotated[Id | None, Empty] = None
     version: Annotated[Label | None, Empty] = None
@@ -90,52 +90,52 @@ class View(BaseModel):
     confidence: Annotated[Confidence | None, Empty] = None
     """Minimum confidence, 0 to 1."""
     suspect: Annotated[bool, BeforeValidator(bool)] = False
-    """List: suspect verdicts instead of those that count."""
+    """List: True for suspect verdicts, False for effective verdicts."""
     state: Annotated[Literal["all", "open", "resolved", "muted", "regressed"] | None, Empty] = None
-    """Issues in this state; None for those that are open or regressed."""
+    """Issue list: only issues in this state; None for open and regressed issues."""
     q: Annotated[Annotated[str, Field(max_length=200, pattern=r"^[^\x00]+$")] | None, Empty] = None
     """List: words to search for in questions, answers and feedback."""
     user: Annotated[Id | None, Empty] = None
     issue: Annotated[Annotated[int, Field(ge=1, lt=2**63)] | None, Empty] = None
-    """Only verdicts on the turns of this issue; its page: the issue."""
+    """Number of an issue. List: only verdicts on its turns. Issue page: the issue to show."""
     conversation: Annotated[Id | None, Empty] = None
     reviewed: Annotated[UUID | None, Empty] = None
     """Transcript: id of the review that was just submitted."""
     id: Annotated[Id | None, Empty] = None
     """Transcript: id of the conversation."""
     of: Literal["event", "message"] = "event"
-    """Page of an event: whose id `id` is."""
+    """Event page: type of the id in `id`."""
     turn: Annotated[Id | None, Empty] = None
     """Transcript: id of the turn to show."""
     feedback: Annotated[UUID | None, Empty] = None
     """Transcript: id of the feedback record that the viewer came from."""
     audit: Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, Empty] = None
-    """Position in the audit's queue: of the turn to review (transcript), or of the last one (audit page)."""
+    """Position in the audit queue: of the turn to review (transcript), or of the turn reviewed last (audit page)."""
     queue: Annotated[bool, BeforeValidator(bool)] = False
-    """Transcript: True if the viewer goes through a queue of turns to review."""
+    """Transcript: True if the viewer is working through a review queue."""
     last: Annotated[Id | None, Empty] = None
-    """Queue: id of the conversation whose turn `last_turn` was reviewed last."""
+    """Review queue: id of the conversation with the turn reviewed last, `last_turn`."""
     last_turn: Annotated[Id | None, Empty] = None
     last_mark: Annotated[
         Annotated[str, Field(pattern=r"^([0-9]{1,18}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$")] | None, Empty
     ] = None
-    """Queue: the feedback record that was reviewed last; in the audit's queue: its position."""
+    """Review queue: the feedback record that was reviewed last. Audit queue: the position that was reviewed last."""
     dimension: Annotated[DimensionName | None, Empty] = None
-    """Comparison: the dimension of its values."""
+    """Comparison: the dimension whose values are compared."""
     chosen_by: Annotated[DimensionName | None, Empty] = None
-    """Comparison: the dimension for which `a` and `b` were chosen; None for `dimension`."""
+    """Comparison: the dimension for which `a` and `b` were chosen; None if that is `dimension`."""
     a: Annotated[Id | None, Empty] = None
     b: Annotated[Id | None, Empty] = None
     every: Annotated[bool, BeforeValidator(bool)] = False
-    """Overview: True for all agents, False for the worst ones."""
+    """Overview: True to list all agents, False to list only the worst ones."""
     cursor: _Position = None
     stamp: _Position = None
-    """Stamp of the data that the page shows; see `dashboard/queries/changes.py`."""
+    """Stamp of the data that the page shows (see `dashboard/queries/changes.py`)."""
 
     @model_validator(mode="before")
     @classmethod
     def _names_attributes(cls, said: Any) -> Any:
-        """Collect the parameters `attributes.NAME`."""
+        """Collect the URL parameters `attributes.NAME` into `attributes`."""
         if not isinstance(said, dict) or "attributes" in said:
             return said
         named = {
@@ -178,7 +178,7 @@ class View(BaseModel):
 
     @property
     def listed(self) -> Filters:
-        """Return the filters of the list, which alone searches for words and shows suspect verdicts."""
+        """Return the filters of the list. Only the list can search for words and show suspect verdicts."""
         return replace(self.filters, suspect=self.suspect, words=self.q)
 
     @property
@@ -189,7 +189,7 @@ class View(BaseModel):
 
     @property
     def narrows(self) -> bool:
-        """Return True if a filter is set that the list shows on request only."""
+        """Return True if a filter is set whose form field the list hides by default."""
         rare = (
             "suspect",
             "source",
@@ -269,8 +269,8 @@ class View(BaseModel):
 def chosen(view: View, known: list[Project], last: str | None = None) -> Project | None:
     """Return the project to show; None if there is none.
 
-    It is `at` if known, otherwise `tenant` and `project`, known or not, otherwise the `last` one that the reader
-    viewed (`tenant/project`) if known, otherwise the first known project.
+    It is `at` if that is known, otherwise `tenant` and `project` if given (even if unknown), otherwise the project that
+    the reader viewed last (`last`, as `tenant/project`) if known, otherwise the first known project.
     """
     if view.at is not None:
         tenant, _, project = view.at.partition("/")

@@ -1,4 +1,4 @@
-"""Visits of pages: who asks, for which project, period and filters, and what is shown if that fails."""
+"""Page requests: determine caller, project, period and filters, or return an error page."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from servicekit import Caller, Clock
 
 ZONE_COOKIE: Final = "agent_feedback_zone"
 PROJECT_COOKIE: Final = "agent_feedback_project"
-"""Project that the reader viewed last, as `tenant/project`: the default of pages that name none."""
+"""Cookie with the last viewed project (`tenant/project`), which is the default for URLs without a project."""
 _COOKIE_SECONDS: Final = 365 * 24 * 3600
 NO_PROJECT: Final = ("There is nothing here", "The project does not exist, or this token is not valid for it.")
-"""Heading and text of the page for a project that does not exist or is not the caller's."""
+"""Heading and text of the error page for a project that does not exist or that the caller may not see."""
 
 
 class PageRoute(APIRoute):
-    """Route that renders invalid filters as an error page."""
+    """Route that responds to invalid filters with an error page."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
@@ -80,7 +80,7 @@ def view_of(request: Request) -> View:
 
 
 class Visits:
-    """Visits of all pages. `health` supplies the panel on the whole platform."""
+    """Factory of the visits of all pages. `health` supplies the platform panel."""
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, health: Health | None) -> None:
         self._pool = pool
@@ -88,11 +88,11 @@ class Visits:
         self._health = SharedHealth(health, clock)
 
     async def health_for(self, caller: Caller) -> HealthFacts | None:
-        """Return the health of the platform, or None unless the caller may see all tenants and projects."""
+        """Return the platform's health if the caller may see all tenants and projects, otherwise None."""
         return await self._health.facts() if caller.tenant is None and caller.project is None else None
 
     async def of(self, request: Request) -> Visit | Response:
-        """Return the visit, or an error page if the project does not exist, or the page for an empty platform."""
+        """Return the visit, an error page if the project does not exist, or the page of an empty platform."""
         caller: Caller = request.state.caller
         view = view_of(request)
         known = await projects(self._pool, caller.tenant, caller.projects)
@@ -104,7 +104,7 @@ class Visits:
         return Visit(caller, view, at, known)
 
     def answered(self, show: Callable[[Visit], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-        """Return the handler of a page that `show` renders; its response remembers the project in a cookie."""
+        """Return a request handler that renders a page with `show` and stores the project in a cookie."""
 
         async def answered(request: Request) -> Response:
             visit = await self.of(request)
@@ -121,6 +121,6 @@ class Visits:
         return answered
 
     async def span(self, visit: Visit) -> TimeSpan:
-        """Return the period that the page shows."""
+        """Return the time window that the page shows."""
         first = await first_reaction(self._pool, visit.at) if visit.view.period == "all" else None
         return visit.view.span(self._clock.now(), first)

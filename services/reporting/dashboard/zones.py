@@ -1,4 +1,4 @@
-"""Conversion between instants and the days and hours of the viewer's time zone. Pure."""
+"""Conversions between timestamps and the viewer's local days and hours. Pure."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def known_zones() -> frozenset[str]:
 
 @cache
 def zone_of(name: str) -> ZoneInfo:
-    """Return the time zone of an IANA name; UTC if the name is unknown."""
+    """Return the time zone with an IANA name; UTC if the name is unknown."""
     return ZoneInfo(name if name in known_zones() else "UTC")
 
 
 def local(moment: int, zone: ZoneInfo) -> datetime:
-    """Convert `moment`, in microseconds since the epoch, to the zone's local time."""
+    """Return `moment`, in microseconds since the epoch, as local time of the zone."""
     return datetime.fromtimestamp(moment // SECOND, zone)
 
 
 def moment_of(stamp: datetime) -> int:
-    """Convert an aware datetime to microseconds since the epoch, at least 0."""
+    """Return an aware datetime in microseconds since the epoch, at least 0."""
     return max(0, round(stamp.timestamp()) * SECOND)
 
 
@@ -48,7 +48,7 @@ def parse_local(text: str, zone: ZoneInfo, *, last: bool) -> int:
 
 
 def bucket_of(span: TimeSpan) -> Bucket:
-    """Return a bucket width for the chart: hours up to 2.5 days, days up to 100 days, otherwise weeks."""
+    """Return the bucket width of a chart: hours for up to 2.5 days, days for up to 100 days, otherwise weeks."""
     days = (span.end - span.start) / (86_400 * SECOND)
     return "hour" if days <= 2.5 else "day" if days <= 100 else "week"
 

@@ -1,1 +1,1 @@
-"""Tables of the reports: the events that change them, their storage, roll-ups, rebuild and erasure."""
+"""Read models (the tables of the reports): projection, storage, roll-ups, rebuild and erasure."""

@@ -1,4 +1,4 @@
-"""Type of a database connection, either opened alone or taken from a pool."""
+"""Type of a database connection, either standalone or from a pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Erasure of a person in the read models: blanks their messages' text and sender, deletes their feedback."""
+"""Erasure of people in the read models: message texts and senders are blanked, feedback is deleted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reporting.read_models.store_postgres import IS_LIVE
 from reporting.sql import SQL
 
 _AT_ONCE: Final = 5_000
-"""Maximum number of rows that one statement changes, to stay under the statement timeout."""
+"""Maximum number of rows changed by one statement, to stay within the statement timeout."""
 _STATEMENTS: Final = (
     SQL.blank_messages,
     SQL.delete_issue_turns_of_person,
@@ -23,7 +23,7 @@ _STATEMENTS: Final = (
 
 
 class ReportingErasures:
-    """Erasures in the read models. Messages stay without text and sender, so that turns keep their positions."""
+    """Eraser of people in the read models. Blanked messages remain, so that turns keep their positions."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
@@ -31,7 +31,7 @@ class ReportingErasures:
     async def erase(self, erased: ErasedAt) -> int:
         """Blank these people's messages; delete their feedback, its reason counts, deliveries, issue turns and notices.
 
-        Returns the number of messages, feedback records, turns of issues, notices and deliveries changed.
+        Return the total number of messages, feedback records, issue turns, notices and deliveries changed.
         """
         changed = 0
         for (tenant, user_id), at in sorted(erased.items()):

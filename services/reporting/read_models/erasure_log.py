@@ -1,4 +1,4 @@
-"""Handler that logs who asked for erasures."""
+"""Handler that records erasure requests in the access log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from servicekit import Handler, Outcome, Received, Tombstone
 
 
 class ErasureLogHandler(Handler, tombstones=True):
-    """Handler that adds requests for erasures to the access log, around the handler `inner` that carries them out."""
+    """Handler that calls `inner`, which carries out erasures, and then adds their requests to the access log."""
 
     def __init__(self, inner: Handler, projection: ProjectionHandler) -> None:
         self._inner = inner

@@ -1,6 +1,6 @@
-"""Rebuild of the feedback tables in second tables, whose rows then replace the current ones in one transaction.
+"""Rebuild of the feedback tables: shadow tables are filled, then replace the current rows in one transaction.
 
-Until then readers see the current rows. A rebuild that stops half way leaves tables that the next rebuild drops.
+Until then readers see the current rows. The next rebuild drops the shadow tables of an interrupted rebuild.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _SWITCH_SECONDS: Final = 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """Number of rows that a switch removed (absent from the rebuilt tables) and replaced (inserted or changed)."""
+    """Numbers of rows that a switch removed (absent from the rebuilt tables) and replaced (inserted or changed)."""
 
     removed: int = 0
     replaced: int = 0
 
 
 class Generation:
-    """Rebuild on its own connection: call `begin`, then `add` each feedback record once, then `switch`."""
+    """Rebuild on its own connection. Call `begin`, then `add` each feedback record once, then `switch`."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -53,7 +53,7 @@ class Generation:
         """Replace the contents of the feedback tables with the rebuilt rows, in one transaction.
 
         Feedback that was erased since `begin` stays erased. A row that the projection has written since `begin` is
-        replaced only by a higher revision. All hours are marked stale, so that their roll-ups are counted again.
+        replaced only by a higher revision. All hours are marked stale, so that their roll-ups are recomputed.
         """
         switched = Switched()
         async with self._connection.transaction():
@@ -68,7 +68,7 @@ class Generation:
         return switched
 
     async def _run(self, statement: tuple[Any, ...]) -> int:
-        """Run a statement with its values. Return the number of rows that it changed."""
+        """Run a statement with its parameters. Return the number of changed rows."""
         status = await self._connection.execute(*statement, timeout=_SWITCH_SECONDS)
         count = status.rpartition(" ")[2]
         return int(count) if count.isdigit() else 0

@@ -1,4 +1,4 @@
-"""Handler that writes messages, feedback and session ratings from the log to the read models."""
+"""Event handler that writes messages, feedback and session ratings to the read models."""
 
 from __future__ import annotations
 
@@ -38,12 +38,9 @@ class ProjectionHandler(Handler, tombstones=True):
         self.access_log = access_log
 
     async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
-        """Write the batch to the read models. Return each record's outcome, in the batch's order.
-
-        All of it is written in one transaction.
-        """
+        """Write the batch to the read models in one transaction. Return the outcomes of its records, in order."""
         events = [None if isinstance(received, Tombstone) else received.event for received in batch]
-        # Compare types: isinstance on a pydantic model takes longer than making the row.
+        # Compare types: isinstance on a pydantic model takes longer than building the row.
         named = self._attributes
         messages = [message_row(event, named) for event in events if event is not None and type(event) in _MESSAGES]
         feedbacks = [feedback_row(event) for event in events if type(event) is FeedbackCreated]

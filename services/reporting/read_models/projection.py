@@ -1,4 +1,4 @@
-"""Projection of events to rows of the read models, and the outcome of each event. Pure.
+"""Projection of events to read model rows, and the outcome of each event. Pure.
 
 Rows are tuples in the order of their table's columns, so that a batch becomes one array per column without
 dictionaries.
@@ -32,7 +32,7 @@ class FeedbackRow(NamedTuple):
     Each review has its own slot: the newest live review of a turn counts, whoever wrote it. An overruled verdict has
     the `reaction` null, like every cleared record, and the machine's reaction in `overruled_reaction`.
 
-    All fields except `slot` are fields of `feedback.created` with the same names. The table has a column for each.
+    All fields except `slot` have the names of fields of `feedback.created`. The table has a column for each field.
     """
 
     feedback_id: UUID
@@ -90,7 +90,7 @@ _VALUES: Final = attrgetter(*(name for name in FeedbackRow._fields if name != "s
 
 
 class Forgotten(NamedTuple):
-    """Feedback record that was erased at `revision`."""
+    """Feedback record that was erased, up to `revision`."""
 
     feedback_id: UUID
     revision: int
@@ -99,7 +99,7 @@ class Forgotten(NamedTuple):
 def forgotten_of(tombstone: Tombstone) -> Forgotten | None:
     """Return the feedback record that a tombstone erases; None if its key is not a feedback id.
 
-    A tombstone without a revision erases the announcements before it, by log time.
+    A tombstone without a revision erases all announcements with an earlier log time.
     """
     try:
         feedback_id = UUID(tombstone.key)
@@ -110,7 +110,7 @@ def forgotten_of(tombstone: Tombstone) -> Forgotten | None:
 
 
 class MessageRow(NamedTuple):
-    """Row of the table `messages`: the content of the greatest version and the position of the earliest one.
+    """Row of the table `messages`: the content of the greatest version, and the position of the earliest version.
 
     `sequence` is -1 if the event has none. `attributes` is a JSON object of texts.
     """
@@ -148,7 +148,7 @@ class MessageRow(NamedTuple):
         return self.occurred_at, self.sequence
 
     def merged(self, other: MessageRow) -> MessageRow:
-        """Merge two versions of a message into one row. Their order does not matter."""
+        """Return one row for two versions of a message, whose order does not matter."""
         occurred_at, sequence = min(self.place, other.place)
         holds = other if other.version > self.version else self
         return holds._replace(occurred_at=occurred_at, sequence=sequence)
@@ -186,9 +186,9 @@ def person_slot(tenant: str, project: str, conversation_id: str, turn_id: str, u
 
 
 def message_row(event: MessageEvent, attributes: frozenset[str] = frozenset()) -> MessageRow:
-    """Return the row of an event's message, with those of its `attributes` that are named.
+    """Return the row of an event's message. Only the attributes named in `attributes` are kept.
 
-    The turn of an agent's message without a turn id is its message id.
+    The message id of an agent's message is its turn id if the event has none.
     """
     message = message_in(event)
     turn_id = message.turn_id
@@ -223,7 +223,7 @@ def message_row(event: MessageEvent, attributes: frozenset[str] = frozenset()) -
 
 
 def _attributes(message: ChatMessageIngested, names: frozenset[str]) -> str | None:
-    """Return an answer's attributes of these names as JSON; None without any."""
+    """Return the answer's attributes with these names as JSON; None if it has none of them."""
     if not message.attributes or message.sender_type != "agent":
         return None
     kept = {name: value for name, value in message.attributes.items() if name in names and value}
@@ -231,7 +231,7 @@ def _attributes(message: ChatMessageIngested, names: frozenset[str]) -> str | No
 
 
 def newest_feedbacks(rows: Iterable[FeedbackRow]) -> list[FeedbackRow]:
-    """Keep the highest revision of each feedback, sorted by id to avoid deadlocks."""
+    """Return the highest revision of each feedback record, sorted by id to avoid deadlocks."""
     newest: dict[UUID, FeedbackRow] = {}
     for row in rows:
         held = newest.get(row.feedback_id)
@@ -241,7 +241,7 @@ def newest_feedbacks(rows: Iterable[FeedbackRow]) -> list[FeedbackRow]:
 
 
 def merged_messages(rows: Iterable[MessageRow]) -> list[MessageRow]:
-    """Merge the versions of each message to one row, sorted by key."""
+    """Return one merged row per message, sorted by key."""
     merged: dict[MessageKey, MessageRow] = {}
     for row in rows:
         held = merged.get(row.key)
@@ -250,7 +250,7 @@ def merged_messages(rows: Iterable[MessageRow]) -> list[MessageRow]:
 
 
 def feedback_outcomes(rows: Sequence[FeedbackRow], before: Mapping[UUID, FeedbackRow]) -> list[Outcome]:
-    """Return the outcome of each row, in arrival order, given the rows that the store held `before`."""
+    """Return the outcome of each row, in arrival order; `before` has the previously stored rows."""
     held = dict(before)
     outcomes: list[Outcome] = []
     for row in rows:
@@ -264,7 +264,7 @@ def feedback_outcomes(rows: Sequence[FeedbackRow], before: Mapping[UUID, Feedbac
 
 
 def message_outcomes(rows: Sequence[MessageRow], written: set[MessageKey]) -> list[Outcome]:
-    """Return the outcome of each message, in arrival order; `written` has the keys that changed the store."""
+    """Return the outcome of each message, in arrival order; `written` has the keys of messages that were written."""
     taken: dict[MessageKey, MessageRow] = {}
     outcomes: list[Outcome] = []
     for row in rows:

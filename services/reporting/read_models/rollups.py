@@ -1,8 +1,8 @@
-"""Roll-ups: counts of effective reactions per hour and day, updated for the hours in which feedback has changed.
+"""Roll-ups: counts of effective reactions per hour and day, recomputed for hours whose feedback has changed.
 
-One snapshot counts an hour and deletes the hour's stale marks, so marks of changes that it does not show stay. Two
-concurrent changes of one turn do not see each other, so neither marks the other's hour. Therefore a mark stays until
-all transactions that were running when the mark was first seen have ended. The hour is then counted with both changes.
+An hour is counted, and its stale marks are deleted, in one snapshot. So marks of changes that the snapshot does not
+show remain. Two concurrent changes of one turn do not see each other, so neither marks the other's hour. Therefore a
+mark remains until all transactions that were running when it was first seen have ended. Then both changes are counted.
 `queries/rollup_counts.py` reads the counts.
 """
 
@@ -15,17 +15,17 @@ from reporting.sql import SQL
 from servicekit import Clock, Database
 
 QUIET_SECONDS: Final = 10.0
-"""Time without changes after which a stale hour is counted."""
+"""Time without changes after which a stale hour is counted, in seconds."""
 LONGEST_SECONDS: Final = 300.0
-"""Maximum time that an hour stays stale while it keeps changing."""
+"""Maximum time that an hour stays stale while it keeps changing, in seconds."""
 WARNING_MINUTES: Final = 15
-"""Age at which an open transaction that delays counting causes a warning."""
+"""Age of an open transaction at which it causes a warning because it delays counting, in minutes."""
 _AT_ONCE: Final = 48
 """Maximum number of hours counted in one transaction, to stay under the statement timeout."""
 
 
 class _SnapshotMark(NamedTuple):
-    """Snapshot, and the next transaction id, which is greater than that of every current writer."""
+    """Snapshot, and the next transaction id, which is greater than every current writer's transaction id."""
 
     seen: str
     next: int
@@ -53,7 +53,7 @@ class Rollups:
         )
 
     async def catch_up(self, quiet: float = QUIET_SECONDS, longest: float = LONGEST_SECONDS) -> int:
-        """Count every hour that is due, at most 48 in one transaction. Return the number of hours counted.
+        """Count every due hour, at most 48 in one transaction. Return the number of hours counted.
 
         An hour is due if it has not changed for `quiet` seconds or has been stale for `longest` seconds. In addition,
         the transactions that were running when its stale marks were first seen must have ended.
@@ -84,7 +84,7 @@ class Rollups:
             return len(due)
 
     def _settle(self, now: _SnapshotMark) -> None:
-        """Keep the newest snapshot whose concurrent writers have all ended by `now`."""
+        """Remember the newest snapshot whose concurrent writers had all ended by `now`."""
         oldest_running = int(now.seen.split(":")[0])
         if self._looked is not None and now.next < self._looked.next:
             self._looked = self._settled = None  # another or a restored server: its transaction ids start lower

@@ -1,4 +1,4 @@
-"""Port of the read models' storage for the consumer."""
+"""Port (interface) through which the consumer stores the read models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reporting.read_models.projection import FeedbackRow, Forgotten, MessageKey,
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Result of a batch.
+    """Result of writing a batch.
 
     It has the feedback rows stored before the batch, the keys of messages that the batch added or changed, and the ids
     of session ratings that it added.

@@ -1,4 +1,4 @@
-"""Storage of the read models in PostgreSQL, with one call per batch."""
+"""PostgreSQL storage of the read models, with one call per batch."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _ADOPT_SECONDS: Final = 3_600.0
 FeedbackTable = Literal["feedbacks", "replies"]
 FEEDBACK_TABLES: Final[tuple[FeedbackTable, ...]] = get_args(FeedbackTable)
 IS_LIVE: Final[dict[FeedbackTable, str]] = {"feedbacks": "reaction is not null", "replies": "value is not null"}
-"""SQL condition of records that are not cleared, by table; each has an index of those rows."""
+"""SQL condition for records that are not cleared, by table. Each table has a partial index with this condition."""
 
 
 class PostgresReadModels:
-    """Read models' storage on a pool whose connections use the service's schema."""
+    """Storage of the read models on a connection pool whose search path is the service's schema."""
 
     def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
         self._pool = pool
@@ -84,7 +84,7 @@ def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str
 
 
 def by_table(rows: Sequence[FeedbackRow]) -> dict[FeedbackTable, list[FeedbackRow]]:
-    """Return the rows of each table that has any, in the tables' order."""
+    """Return the rows grouped by table, in the tables' order, without empty groups."""
     found: dict[FeedbackTable, list[FeedbackRow]] = {
         "feedbacks": [row for row in rows if row.is_verdict],
         "replies": [row for row in rows if not row.is_verdict],
@@ -93,5 +93,5 @@ def by_table(rows: Sequence[FeedbackRow]) -> dict[FeedbackTable, list[FeedbackRo
 
 
 def given_feedbacks(rows: Sequence[FeedbackRow]) -> list[tuple[object, ...]]:
-    """Return the rows as a statement unnests them, with the tags of a row joined into one text."""
+    """Return the columns of the rows for `unnest`, with each row's tags joined into one text."""
     return [(*row[:_TAGS], _SEPARATOR.join(row.tags), *row[_TAGS + 1 :]) for row in rows]

@@ -1,4 +1,4 @@
-"""Look-up of the revisions of feedback records that the reports hold, and of the figures that count them."""
+"""Lookup of stored feedback revisions, and of the figures that count them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from servicekit import Outcome
 
 
 def is_noted(outcome: Outcome) -> bool:
-    """Return True if the journal gets a record of this outcome. The tables show the effect of the others."""
+    """Return True if this outcome is recorded in the journal. Other outcomes are visible in the tables."""
     return outcome.kind == "ignored"
 
 
 def feedback_of(event: Any) -> UUID | None:
-    """Return the feedback record that an event announces; None for messages and sessions."""
+    """Return the id of the feedback record that an event announces; None for messages and sessions."""
     return getattr(event, "feedback_id", None)
 
 
 async def states_of(
     pool: asyncpg.Pool, tenant: str, project: str, feedback_ids: Collection[str]
 ) -> list[FeedbackState]:
-    """Return the revisions of a project's feedback records that the reports hold, and the figures that count them."""
+    """Return the stored revisions of a project's feedback records, and the figures that count them."""
     if not feedback_ids:
         return []
     ids = [UUID(one) for one in feedback_ids]

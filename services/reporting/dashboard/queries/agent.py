@@ -1,4 +1,4 @@
-"""Queries for one agent: its most rejected conversations, and words typical of its rejected questions."""
+"""Queries for one agent: conversations with most rejections, and words typical of rejected questions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from reporting.sql import SQL
 
 @dataclass(frozen=True, slots=True)
 class BadConversation:
-    """Conversation with rejections, counted for `people` (users) and `machine` (machine verdicts and reviews).
+    """Conversation with its numbers of rejections by `people`, and by `machine` (machine verdicts and reviews).
 
-    `turn_id` is the turn of the newest rejection, `last_at` the time of that rejection in microseconds.
+    `turn_id` is the turn of the newest rejection, and `last_at` is that rejection's time in microseconds.
     """
 
     conversation_id: str
@@ -34,9 +34,10 @@ class BadConversation:
 
 @dataclass(frozen=True, slots=True)
 class TypicalWord:
-    """Word that is more frequent in questions with rejected answers than in others. Counts are of turns.
+    """Word that is more frequent in questions with rejected answers than in other questions.
 
-    `ratio` is the share of rejected questions with the word, divided by that of the others, with its 95 % interval.
+    `rejected` and `others` are numbers of turns. `ratio` is the word's frequency in rejected questions divided by its
+    frequency in the others; `low` and `high` are its 95 % confidence interval.
     """
 
     word: str
@@ -54,7 +55,7 @@ _SURE: Final = 1.96
 async def worst_conversations(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, limit: int = 10
 ) -> list[BadConversation]:
-    """List the conversations with the most rejections; people's rejections count first."""
+    """Return the conversations with most rejections by people; the machine's rejections break ties."""
     condition, values = where(at, span, filters)
     statement = SQL.worst_conversations.filled(view=filters.view, where=condition)
     rows = await pool.fetch(*statement(**values, limit=limit))
@@ -62,7 +63,7 @@ async def worst_conversations(
 
 
 async def rejected_words(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[TypicalWord]:
-    """Return the words typical of rejected questions, from the newest 400 rejected and 400 other turns at most."""
+    """Return words typical of rejected questions, from at most the newest 400 rejected and 400 other turns."""
     condition, values = where(at, span, filters)
     rows = await pool.fetch(*SQL.questions_of_verdicts.filled(view=filters.view, where=condition)(**values))
     return typical_words(
@@ -72,10 +73,11 @@ async def rejected_words(pool: asyncpg.Pool, at: Project, span: TimeSpan, filter
 
 
 def typical_words(rejected: Iterable[str], others: Iterable[str], most: int = 12) -> list[TypicalWord]:
-    """Return words that are significantly more frequent in `rejected` texts, highest lower bound of the ratio first.
+    """Return words that are significantly more frequent in `rejected` texts than in `others`.
 
-    A word must be in at least 3 rejected texts, with a ratio of shares whose 95 % interval (Katz, 0.5 added to each
-    count) is above 1. Function words do not count.
+    A word must be in at least 3 rejected texts, and the 95 % confidence interval of its frequency ratio (Katz, 0.5
+    added to each count) must be above 1. Words are sorted by the interval's lower bound, highest first. Function words
+    are ignored.
     """
     bad, good = [_words(text) for text in rejected], [_words(text) for text in others]
     in_bad, in_good = (Counter(word for words in texts for word in words) for texts in (bad, good))

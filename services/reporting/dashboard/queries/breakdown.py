@@ -1,4 +1,4 @@
-"""Counts of verdicts in a time window by origin, time step, agent and version."""
+"""Verdict counts in a time window by origin, time step, agent and version."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPARK_STEPS: Final = 14
 
 
 class Version(NamedTuple):
-    """Agent and version; `name` is None if the platform gave no version."""
+    """Agent version; `name` is None if the answers have no version."""
 
     agent_id: str
     name: str | None
@@ -28,10 +28,10 @@ class Version(NamedTuple):
 
 @dataclass(slots=True)
 class Breakdown:
-    """Votes by origin: `user` for people, `machine` for machine verdicts and the reviews that replace them.
+    """Verdict counts by origin: `user` for people, `machine` for machine verdicts and the reviews that replace them.
 
-    `whole` counts the window, `steps` each time step (numbered from 0), `agents` each agent, `versions` each agent
-    version, and `sparks` each time step of an agent's sparkline.
+    `whole` has the counts of the window, `steps` of each time step (numbered from 0), `agents` of each agent,
+    `versions` of each agent version, and `sparks` of each time step of an agent's sparkline.
     """
 
     whole: dict[Origin, Votes] = field(default_factory=lambda: defaultdict(Votes))
@@ -44,10 +44,10 @@ class Breakdown:
 async def breakdown(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int] = ()
 ) -> Breakdown:
-    """Count the window's effective reactions.
+    """Return the counts of the window's effective reactions.
 
-    `starts` are the starts of the time steps, in microseconds, ascending; without them steps are not counted. In a
-    window of 14 days or more, sparklines count whole UTC days.
+    `starts` are the starts of the time steps, in microseconds, ascending; if empty, steps are not counted. Sparklines
+    have steps of whole UTC days in a window of 14 days or more.
     """
     found = Breakdown()
     source = votes(at, span, filters)

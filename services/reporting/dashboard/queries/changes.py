@@ -10,13 +10,13 @@ from reporting.sql import SQL
 
 
 async def stamp(pool: asyncpg.Pool) -> str:
-    """Return a stamp of the writes that any later read shows. Take the stamp first, then read."""
+    """Return a stamp of the writes that every later read will show. Take the stamp before reading."""
     async with pool.acquire() as connection:
         return str(await snapshot_of(connection))
 
 
 async def changed_since(pool: asyncpg.Pool, at: Project, earlier: str) -> bool:
-    """Return True if the project has writes that a read directly after the stamp `earlier` might not have shown.
+    """Return True if the project has writes that a read made right after the stamp `earlier` may have missed.
 
     Also return True if the stamp comes from another database.
     """

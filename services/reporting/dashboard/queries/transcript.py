@@ -1,4 +1,4 @@
-"""Query for a transcript: the messages of a conversation in order, with the feedback on each turn."""
+"""Query for a transcript: a conversation's messages in order, with the feedback on each turn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_MESSAGES: Final = 600
 class TranscriptMessage:
     """Message of a transcript; times are in microseconds. `sender_id` is None for an erased person.
 
-    The last agent message of a turn has `ends_turn` set and contains the `reactions` on the turn, replies included.
+    A turn's last agent message has `ends_turn` set, and has the turn's reactions and replies in `reactions`.
     `thread` is the message's thread, empty for the channel.
     """
 
@@ -49,7 +49,7 @@ class Transcript:
 
 
 async def transcript(connection: Connection, at: ConversationScope, turn_id: str | None) -> Transcript:
-    """Return up to 600 messages: those around `turn_id`, or the conversation's last ones."""
+    """Return up to 600 messages: the messages around `turn_id`, or the conversation's last messages if it is None."""
     here = at._asdict()
     pivot = None if turn_id is None else await connection.fetchval(*SQL.start_of_turn(**here, turn_id=turn_id))
     half = MOST_MESSAGES if pivot is None else MOST_MESSAGES // 2
