@@ -1,6 +1,7 @@
-"""Recognisers of numbers with a check digit: payment cards (Luhn) and IBANs (modulo 97). Pure.
+"""Recognisers for numbers with a checksum: payment cards (Luhn) and IBANs (modulo 97). Pure.
 
-Both take linear time: a card must begin and end at a group of digits, and an IBAN has its country's length.
+Both take linear time: a card number must begin and end at a digit group's boundary, and an IBAN's length is fixed by
+its country.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def is_iban(text: str) -> bool:
 
 
 def cards(text: str) -> Iterator[MaskedSpan]:
-    """Find payment card numbers, also with separators. Of several that begin at one digit, the longest counts."""
+    """Yield payment card numbers, also with separators. Of several that begin at the same digit, the longest counts."""
     for run in _RUN.finditer(text):
         places = [at for at in range(run.start(), run.end()) if text[at].isdecimal()]
         values = [int(text[at]) for at in places]
@@ -92,7 +93,7 @@ def _luhn_sums(values: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 def ibans(text: str) -> Iterator[MaskedSpan]:
-    """Find IBANs in upper or lower case, also with separators."""
+    """Yield IBANs in upper or lower case, also with separators."""
     for head in _COUNTRY.finditer(text):
         said, end, length = head[0], head.end(), IBAN_LENGTHS.get(head[1].upper(), 0)
         while len(said) < length and (following := _NEXT.match(text, end)):

@@ -1,4 +1,4 @@
-"""Recognisers by patterns: mail addresses, phone numbers, keys of APIs, and a project's own. Pure.
+"""Pattern-based recognisers: mail addresses, phone numbers, API keys, and a project's own patterns. Pure.
 
 RE2 takes time proportional to the text, whatever the pattern.
 """
@@ -34,7 +34,7 @@ KEY: Final = "|".join(
         r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\z)",
     )
 )
-"""Forms of keys, each with its own beginning."""
+"""Pattern for API keys with a well-known prefix."""
 MAIL: Final = r"[\pL\pN._%+-]+@(?:[\pL\pN-]+\.)+\pL{2,24}"
 _GAP: Final = r"[ ./()-]{0,3}"
 PHONE: Final = "|".join(
@@ -82,5 +82,5 @@ def bounded(source: str, kind: str) -> Recogniser:
 
 
 def encodable(text: str) -> str:
-    """Return `text` with a question mark in place of each lone surrogate, which has no UTF-8."""
+    """Return `text` with lone surrogates replaced by question marks, because UTF-8 cannot encode them."""
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text

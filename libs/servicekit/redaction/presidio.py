@@ -9,7 +9,7 @@ from servicekit.errors import StartError
 from servicekit.redaction.spans import MaskedSpan, Recogniser
 
 THRESHOLD = 0.5
-"""Minimum score of what Presidio recognises."""
+"""Minimum score of Presidio's results."""
 
 
 def open_presidio(language: str, entities: Sequence[str]) -> Recogniser:

@@ -1,4 +1,4 @@
-"""Places to redact in a text, and the text with masks in their place. Pure."""
+"""Spans of a text that are redacted, and their replacement by masks. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 ROUNDS_LIMIT: Final = 8
 WHOLE: Final = "text"
-"""Kind of the mask of a whole text."""
+"""Mask kind for a text that is masked as a whole."""
 
 
 class MaskedSpan(NamedTuple):
@@ -20,7 +20,7 @@ class MaskedSpan(NamedTuple):
 
 
 Recogniser = Callable[[str], Iterable[MaskedSpan]]
-"""Returns the places of a text that must not be stored. The same text always gives the same places."""
+"""Function that returns the spans of a text that must not be stored. It must be deterministic."""
 
 
 def mask(kind: str, length: int) -> str:

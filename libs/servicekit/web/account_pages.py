@@ -31,7 +31,7 @@ ACCOUNT_ROUTES: Final[Permissions] = {
     ("POST", SET_PASSWORD): PUBLIC,
     **PROVIDER_ROUTES,
 }
-"""Routes of a service that keeps accounts, with the permission of each."""
+"""Account routes of a service that keeps accounts, each with its permission."""
 _REFUSES: Final = {
     401: "No valid access token.",
     503: "The database is unavailable; retry after Retry-After.",
@@ -47,7 +47,7 @@ minlength="{shortest}" maxlength="{longest}" autocomplete="new-password"><button
 
 
 class SignIn(Protocol):
-    """Outcome of a sign-in: the session's secret, or None, and the seconds to wait after too many attempts."""
+    """Outcome of a sign-in: the session's secret, or None, and the delay in seconds after too many attempts."""
 
     @property
     def session(self) -> str | None: ...
@@ -60,7 +60,7 @@ class SignIn(Protocol):
 
 
 class AccountPort(Protocol):
-    """Accounts of a service."""
+    """Port for the accounts that a service keeps."""
 
     @property
     def password_length(self) -> tuple[int, int]:
@@ -68,7 +68,7 @@ class AccountPort(Protocol):
         ...
 
     async def sign_in(self, name: str, password: str, address: str) -> SignIn:
-        """Check a name and a password sent from `address`."""
+        """Check a name and a password sent from `address`, and return the outcome of the sign-in."""
         ...
 
     async def end(self, session: str) -> bool:
@@ -85,7 +85,7 @@ class AccountPort(Protocol):
 
     @property
     def provider(self) -> ProviderSettings | None:
-        """The identity provider with which people sign in, if there is one."""
+        """Identity provider for sign-in; None if there is none."""
         ...
 
     async def admit(self, claims: Mapping[str, Any]) -> str:
@@ -112,7 +112,7 @@ def callers_router() -> Routes:
 
 
 def account_pages_router(accounts: AccountPort) -> Routes:
-    """Return the routes of sign-in with a password or an identity provider, of links, and of sign-out."""
+    """Return the routes for sign-in with a password or an identity provider, for password links, and for sign-out."""
     router = Routes("access", token=False, hidden=True)
     settings = accounts.provider
     router.provider = label = "" if settings is None else settings.label

@@ -1,4 +1,4 @@
-"""Caller of a request, and the caller's rights."""
+"""The caller of a request, the caller's rights, and authenticators, which identify callers by token."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _BEARER = HTTPBearer(auto_error=False, description="An access token, or a JSON W
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated caller. `tenant` or `project` None means all of them.
+    """An authenticated caller. `tenant` None means all tenants, `project` None means all projects.
 
-    `more_projects` are further projects of the tenant. A caller that is not a person, such as an operator's account or
-    a key, gives and reads feedback only for people whom it names.
+    `more_projects` are additional projects of the tenant. A caller that is not a person, such as an operator's account
+    or a key, gives and reads feedback only on behalf of people whom it names.
     """
 
     subject: str
@@ -45,7 +45,11 @@ class Caller:
         return None if self.project is None else sorted({self.project, *self.more_projects})
 
     def person(self, user_id: str | None) -> str:
-        """Return the person a request concerns: `user_id`, else the caller. Raises 403 without the scope on_behalf."""
+        """Return the person whom a request concerns: `user_id` if given, otherwise the caller.
+
+        Raises RequestRefused (403) if the caller lacks the scope `on_behalf` for another person, or is not a person and
+        gives no `user_id`.
+        """
         if not self.is_person and user_id is None:
             raise RequestRefused(403, "Accounts and keys have no feedback of their own: name the person with user_id.")
         if (user_id not in (None, self.subject) or not self.is_person) and ON_BEHALF not in self.scopes:
@@ -54,7 +58,7 @@ class Caller:
 
     @property
     def own_only(self) -> str | None:
-        """Return the person whose feedback the caller may read without a project; None for the whole tenant's."""
+        """Return the person whose feedback the caller may read in all projects; None means the whole tenant's."""
         return None if READ in self.scopes and self.project is None else self.subject
 
 
@@ -68,7 +72,7 @@ class Authenticator(Protocol):
 
 
 class AccessToken:
-    """Single token for one machine, whose holder may do everything. Raises StartError if it is empty."""
+    """Authenticator for a single access token, whose holder may do everything. Raises StartError for an empty token."""
 
     def __init__(self, token: str) -> None:
         if not token.strip():
@@ -101,7 +105,7 @@ class AnyOfLater:
 class AnyOf:
     """Authenticator that accepts a token if one of `authenticators` does.
 
-    The first that accepts it returns the caller.
+    The first authenticator that accepts the token determines the caller.
     """
 
     def __init__(self, *authenticators: Authenticator) -> None:
@@ -115,7 +119,7 @@ class AnyOf:
 
 
 async def caller_of(request: Request, _: Annotated[object, Depends(_BEARER)] = None) -> Caller:
-    """Return the request's caller, as found by the guard. Raises 401 on a public route, which has none."""
+    """Return the caller that the guard has identified. Raises 401 on a public route, where no caller is known."""
     caller: Caller | None = getattr(request.state, "caller", None)
     if caller is None:
         raise HTTPException(401, "A valid access token is needed.", {"WWW-Authenticate": "Bearer"})

@@ -29,13 +29,13 @@ class AuthSettings(Settings):
 
     Issuer, audience and jwks_url are set together or not at all.
 
-    A token whose tenant is `all_tenants` and whose project is `*` is a token of all tenants; without this setting the
-    issuer has none.
+    A token is valid for all tenants if its tenant is `all_tenants` and its project is `*`. Without this setting, no
+    token of the issuer is valid for all tenants.
 
     `accounts_url` is the URL of reporting, whose sessions and keys the other services then accept.
 
-    `algorithms` and `cors_origins` are lists separated by commas. `cors_origins` are the sites whose pages may call the
-    HTTP API with tokens of their own; empty means none.
+    `algorithms` and `cors_origins` are comma-separated lists. `cors_origins` are the origins whose pages may call the
+    HTTP API with their own tokens; by default, none may.
     """
 
     model_config = SettingsConfigDict(env_prefix="AUTH_")
@@ -73,7 +73,7 @@ class AuthSettings(Settings):
 
 
 def issuer_of(settings: AuthSettings) -> Authenticator | None:
-    """Return the authenticator for tokens of the configured issuer; None without one."""
+    """Return the authenticator for tokens of the configured issuer; None if no issuer is configured."""
     if settings.issuer is None or settings.audience is None or settings.jwks_url is None:
         return None
     # Signature verification takes nine megabytes, so only a service with an issuer imports it.
@@ -106,7 +106,7 @@ def remote_accounts(settings: AuthSettings) -> list[Authenticator]:
 
 
 def access_token(token: str) -> AccessToken:
-    """Return the authenticator of `token`. Raises StartError if the token is too short."""
+    """Return the authenticator for the access token `token`. Raises StartError if the token is too short."""
     if len(token) < TOKEN_LENGTH:
         raise StartError(
             f"The access token (AGENT_FEEDBACK_TOKEN or --token) is shorter than {TOKEN_LENGTH} characters: "

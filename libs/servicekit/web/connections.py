@@ -1,4 +1,4 @@
-"""Registry of the HTTP server's connections. It limits their number and the time for which a client may delay one."""
+"""Registry of the HTTP server's connections. It limits their number, and the time for which clients may block them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from servicekit.logging import logger
 from servicekit.web.settings import HttpSettings
 
 RESERVE: Final = 16
-"""Connections beyond the limit; they serve health only."""
+"""Number of connections beyond the limit, which serve only health checks."""
 PROGRESS: Final = 32 * 1024
-"""Bytes of a response that a client must read in each `response_seconds`, unless fewer are left."""
+"""Minimum number of response bytes that a client must read per `response_seconds`, unless fewer are left."""
 LOG_SECONDS: Final = 10.0
 """Minimum seconds between two log lines about the limit."""
 log = logger("http")
@@ -37,7 +37,7 @@ class State(Enum):
 
 
 class Connection(Protocol):
-    """Connection in the view of the registry."""
+    """Interface of a connection that the registry uses."""
 
     state: State | None
 
@@ -58,11 +58,11 @@ _REASONS: Final[Mapping[State, str]] = {
 
 
 class Connections:
-    """The open connections of one server, at most `limit`, and a small reserve that serves health only.
+    """The open connections of one server: at most `limit`, and a small reserve that serves only health checks.
 
     At the limit, the connection that has waited longest for its client is closed. If all connections are in the state
-    WORK, a further one belongs to the reserve. Each state but WORK has a deadline: READER `response_seconds` without
-    progress, the others `header_seconds`.
+    WORK, an additional connection belongs to the reserve. Each state except WORK has a deadline: `response_seconds`
+    without progress in the state READER, `header_seconds` in the others.
     """
 
     def __init__(self, settings: HttpSettings) -> None:

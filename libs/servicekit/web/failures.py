@@ -1,4 +1,4 @@
-"""Responses to requests that fail: late, by an unavailable dependency, or by an error of our own."""
+"""Responses to failed requests: timeouts, unavailable dependencies, and internal errors."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from servicekit.logging import frames, logger
 from servicekit.web.refusals import refused, unavailable
 
 REQUEST_SECONDS = 10.0
-"""The default deadline."""
+"""Default deadline for the start of a response, in seconds."""
 log = logger("http")
 
 
 class DeadlineMiddleware:
-    """Returns 503 if `app` has not started its response after `seconds`, or raised a transient error.
+    """Middleware that returns 503 if `app` has not started its response after `seconds`, or raised a transient error.
 
-    Returns 429 if the log is full, and 500 for any other error. The body is one sentence, as JSON or, for a page, as a
-    page. The sentence names the database if the request waits for it. An error behind a 500 is logged under the id in
-    the sentence. A response that has started has no deadline.
+    It returns 429 if the log is full, and 500 for any other error. The body is one sentence, as JSON or, if the route
+    is a page, as a page. The sentence names the database if the request waits for it. The cause of a 500 is logged with
+    the id that the sentence contains. A response that has started has no deadline.
     """
 
     def __init__(self, app: ASGIApp, seconds: float = REQUEST_SECONDS) -> None:

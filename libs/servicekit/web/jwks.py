@@ -1,4 +1,4 @@
-"""An issuer's public keys, fetched over HTTP, cached, and fetched again when a token names an unknown one."""
+"""An issuer's public keys, fetched over HTTP, cached, and fetched again when a token names an unknown key."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BY_CURVE: Final = {
     "Ed25519": frozenset({"EdDSA"}),
 }
 ALGORITHMS: Final = RSA.union(*_BY_CURVE.values())
-"""Algorithms with a public key. With others, anybody who reads the key set, or anybody at all, could sign."""
+"""Public-key algorithms. With other algorithms, everybody who can read the key set, or even anybody, could sign."""
 _LEAST_RSA_BITS: Final = 2_048
 
 log = logger("jwks")
@@ -67,7 +67,7 @@ class KeySet:
         self._fetching = asyncio.Lock()
 
     async def key(self, key_id: object, algorithm: str) -> PublicKey | None:
-        """Return the key `key_id` if it is one for `algorithm`; without an id, the only suitable key.
+        """Return the key `key_id` if it is suitable for `algorithm`; without an id, the only suitable key.
 
         Raises Unavailable if the issuer does not respond, and the cached keys lack this key or are too old.
         """

@@ -1,4 +1,4 @@
-"""Authentication by JSON Web Tokens of an issuer."""
+"""Authentication with JSON Web Tokens from an issuer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 
 @dataclass(frozen=True)
 class Claims:
-    """Names of a token's claims. The claim with scopes is a text separated by blanks, or a list.
+    """Names of a token's claims. The scope claim is a space-separated string, or a list.
 
     A tenant named `all_tenants` means all tenants; None, the default, means none.
     """

@@ -1,14 +1,14 @@
-"""Permissions of all routes: one row for each route; a route without a row is refused.
+"""Permissions of all routes: one row per route. Requests to a route without a row are refused.
 
 A service declares its rows on its page, next to the router:
 
     Serves(..., {("POST", "/things/{tenant}/{project}/{thing_id:segment}/search"): READ})
 
-The key is the method and the path with which the route is declared. The value is a scope, or a tuple of scopes of which
-one suffices. "any token" accepts tokens without scopes; the route then limits itself to the caller's own data (see
-`Caller.person`). "no token" makes the route public. A path with `{tenant}` is open only to tokens of that tenant, one
-with `{project}` only to tokens of that project. A path with `{tenant}` and without `{project}` requires a token of all
-the tenant's projects. Every parameter is written `{name:segment}` in the route.
+The key is the method and path with which the route is declared. The value is a scope, or a tuple of scopes of which one
+suffices. "any token" accepts tokens without scopes; the route then limits itself to the caller's own data (see
+`Caller.person`). "no token" makes the route public. A path with `{tenant}` is open only to tokens of that tenant, and a
+path with `{project}` only to tokens of that project. A path with `{tenant}` but without `{project}` requires a token of
+all the tenant's projects. Every path parameter is written `{name:segment}` in the route.
 
 The guard (`guard.py`) holds every request to this table; no route checks a scope, tenant or project of its path itself.
 """
@@ -30,9 +30,9 @@ Permissions = Mapping[tuple[str, str], "Need"]
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Requirement of a route: nothing if `public`, else a valid token and, if there are any, one of `scopes`.
+    """Requirement of a route: nothing if `public`, otherwise a valid token with one of `scopes`, if there are any.
 
-    `whole_platform` asks for a token of all tenants.
+    `whole_platform` requires a token of all tenants.
     """
 
     public: bool = False
@@ -62,9 +62,9 @@ def needs(*scopes: str, token: bool = True) -> Need:
 
 
 def need_of(access: str | tuple[str, ...]) -> Need:
-    """Return the requirement that a service's page states: scopes, "any token" or "no token".
+    """Return the requirement for an entry on a service's page: scopes, "any token" or "no token".
 
-    Raises ValueError for an unknown scope, and for no scope.
+    Raises ValueError for an unknown scope, and for an empty tuple of scopes.
     """
     if access == "no token":
         return PUBLIC
@@ -86,9 +86,9 @@ class Row:
 
 
 class PermissionTable:
-    """Rows of a process, by method and path. Two templates of one method never match the same path.
+    """Permission rows of a process, by method and path. Two templates of one method never match the same path.
 
-    Raises ValueError for rows that overlap, because the matching one would depend on the order of the routes.
+    Raises ValueError for overlapping rows, because the matching row would depend on the order of the routes.
     """
 
     def __init__(self, permissions: Permissions) -> None:
@@ -104,7 +104,7 @@ class PermissionTable:
             self._rows[len(parts)].append(_Template(method, template, parts, words, names, need))
 
     def rows_at(self, segments: list[str]) -> dict[str, Row]:
-        """Return the rows of a path by their method. `segments` are its decoded parts, the first one empty."""
+        """Return the rows that match a path, by method. `segments` are the decoded parts, the first one empty."""
         return {
             one.method: Row(one.template, one.need, place)
             for one in self._rows.get(len(segments), ())
@@ -123,7 +123,7 @@ class _Template(NamedTuple):
     need: Need
 
     def place(self, segments: Sequence[str]) -> dict[str, str] | None:
-        """Return the parameters of a path with as many segments, or None if it does not match.
+        """Return the parameters of a path with the template's number of segments; None if it does not match.
 
         No parameter is empty.
         """

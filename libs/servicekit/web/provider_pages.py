@@ -1,4 +1,4 @@
-"""Sign-in with an OpenID provider: the redirection to it, and the page on which it returns the person."""
+"""Sign-in with an OpenID provider: the redirect to the provider, and the page to which it redirects the person."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from servicekit.web.oidc import OpenIdProvider
 
 PROVIDER_ANSWER: Final = PROVIDER_SIGN_IN + "/answer"
-"""Path of the redirect URI that the provider has to know."""
+"""Path of the redirect URI, which must be registered with the provider."""
 PROVIDER_ROUTES: Final[Permissions] = {("GET", PROVIDER_SIGN_IN): PUBLIC, ("GET", PROVIDER_ANSWER): PUBLIC}
 SIGN_IN_SECONDS: Final = 600
 """Time within which a person must complete a sign-in, in seconds."""
@@ -63,7 +63,7 @@ class _Pending:
 def provider_router(
     provider: OpenIdProvider | None, label: str, admit: Callable[[Mapping[str, Any]], Awaitable[str]]
 ) -> Routes:
-    """Return the routes of sign-in with `provider`. `admit` returns the secret of a session for verified claims."""
+    """Return the sign-in routes for `provider`. `admit` returns the secret of a new session for verified claims."""
     router = Routes("access", token=False, hidden=True)
 
     def unavailable(target: str) -> Response:
@@ -132,7 +132,7 @@ def provider_router(
 
 
 def signed_out_page(label: str, url: str) -> Response:
-    """Return the page after a sign-out, with a link that ends the session with the provider, too."""
+    """Return the signed-out page, with a link that also ends the session with the provider."""
     link = f'<p><a href="{escape(url)}">Sign out of {escape(label)}</a></p>'
     text = f"You are signed out here. Your session with {label} continues."
     return small_page(200, "Signed out", text, link + TO_SIGN_IN)

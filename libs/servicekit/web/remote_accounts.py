@@ -1,4 +1,4 @@
-"""Sessions and keys of operators in services that do not issue them: reporting says whose a token is."""
+"""Authentication of operators' sessions and keys in services that do not issue them, by a request to reporting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from servicekit.errors import Unavailable
 from servicekit.web.auth import Caller
 
 REMEMBERED_SECONDS: Final = 2.0
-"""Time in which a process does not ask about a token again, in seconds."""
+"""Time for which a process caches a token's caller, in seconds."""
 _MOST_REMEMBERED: Final = 5_000
 _SECONDS: Final = 3.0
 _TOKEN: Final = re.compile(r"af[sk]_[A-Za-z0-9_-]{43}")
@@ -23,8 +23,8 @@ _TOKEN: Final = re.compile(r"af[sk]_[A-Za-z0-9_-]{43}")
 class RemoteAccounts:
     """Authenticator of sessions and keys that the service at `url` issues.
 
-    The token is its own proof: only its holder learns whose it is. A process remembers valid tokens for two seconds.
-    Raises Unavailable if the service does not answer.
+    The request to the service is authenticated with the token itself, so only a token's holder learns its owner. Valid
+    tokens are cached for two seconds. Raises Unavailable if the service does not respond.
     """
 
     def __init__(self, url: str, clock: Clock, transport: httpx.AsyncBaseTransport | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Routes of a service: FastAPI's, with what each of them would otherwise declare again."""
+"""FastAPI router with the declarations that all routes of a service share."""
 
 from __future__ import annotations
 

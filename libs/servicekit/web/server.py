@@ -1,4 +1,4 @@
-"""An HTTP server in the same process, on a socket that is bound before anything else starts."""
+"""In-process HTTP server, on a socket that is bound before anything else starts."""
 
 from __future__ import annotations
 

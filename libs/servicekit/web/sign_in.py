@@ -68,9 +68,9 @@ PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
 
 
 async def refused_page(request: Request, status: int, why: str) -> Response:
-    """Return the page for a request without access: a sign-in with the URL's token, the sign-in form, or an error.
+    """Return the response to a refused page request: a sign-in with the URL's token, the sign-in form, or an error.
 
-    After a failure the token is not tried: that may call the issuer, which may be the part that is unavailable.
+    After a failure, the token is not checked, because that may call the issuer, which may be unavailable.
     """
     if status in _FAILURES:
         return small_page(status, _FAILURES[status], why)
@@ -86,12 +86,12 @@ async def refused_page(request: Request, status: int, why: str) -> Response:
 
 
 def is_sign_in(request: Request) -> bool:
-    """Return True for the address with a token that the program prints at its start."""
+    """Return True if the request is for `/` with a token, the URL that the program prints at its start."""
     return request.url.path == "/" and "token" in request.query_params
 
 
 async def signed_in(request: Request) -> Response:
-    """Handle the sign-in form."""
+    """Return the response to a submitted sign-in form."""
     body = await request.body()
     try:
         said = parse_qs(body[:_MOST_BYTES].decode("ascii"), max_num_fields=5)
@@ -133,7 +133,7 @@ def signed_in_answer(request: Request, token: str, target: str) -> RedirectRespo
 def continued_answer(request: Request, token: str, target: str) -> Response:
     """Set `token` as the cookie and return a page that opens `target`, or "/" if that is not a path of this server.
 
-    After a redirection that begins on another site, browsers would not send the cookie (SameSite=Strict).
+    A redirect would not work: after navigation from another site, browsers do not send the cookie (SameSite=Strict).
     """
     safe = escape(own_path(target))
     more = f'<meta http-equiv="refresh" content="0;url={safe}"><p><a href="{safe}">Continue</a></p>'
@@ -156,7 +156,7 @@ def to_sign_in() -> RedirectResponse:
 
 
 def signed_out(answer: R) -> R:
-    """Delete the cookie with the response."""
+    """Add the deletion of the cookie to the response."""
     answer.delete_cookie(COOKIE, path="/")
     return answer
 

@@ -1,4 +1,4 @@
-"""W3C trace context of the current request, which the records that it writes carry on."""
+"""W3C trace context of the current request, which is propagated to the records that the request writes."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def enter_trace(traceparent: str | None) -> None:
 
 
 def trace_headers() -> Headers:
-    """Return the record headers that carry on the current request's trace, if it has one."""
+    """Return the record headers that propagate the current request's trace; empty if it has none."""
     return derived_headers(traceparent=_traceparent.get())
