@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BODY_LIMIT = 64 * 1024
-"""Maximum bytes of a request's body, unless its path has another limit."""
+"""Maximum size of a request's body in bytes, unless its path has a different limit."""
 
 
 class BodyLimit:

@@ -1,4 +1,4 @@
-"""Authentication and authorisation of every request, by the permission table."""
+"""Authentication of every request, and its authorisation by the permission table."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Guard:
         await (self._app if answer is None else answer)(scope, receive, send)
 
     async def _refusal(self, request: Request, path: str) -> Response | None:
-        """Return the response to a request that may not pass, or None."""
+        """Return the response that refuses a request; None if the request may pass."""
         request.state.page = front = self._pages.get(_FRONT) if _of_a_browser(request) else None
         try:
             rows = self._table.rows_at(segments_of(path))
@@ -101,7 +101,7 @@ class Guard:
         return None
 
     async def _caller(self, request: Request) -> Caller | None:
-        """Return the caller, identified by bearer token, or by cookie for people. Raises Unavailable."""
+        """Return the caller, identified by a bearer token or a person's cookie; None if unknown. Raises Unavailable."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             token = request.cookies.get(COOKIE, "")

@@ -1,4 +1,4 @@
-"""HTTP requests to an issuer of tokens: bounded in time and bytes, without redirects and proxies."""
+"""HTTP requests to a token issuer, with limits on time and bytes, and without redirects or proxies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FAILURES: Final = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError, 
 
 @dataclass(frozen=True, slots=True)
 class JsonAnswer:
-    """Response of an issuer. `value` is its JSON."""
+    """Response of an issuer. `value` is the parsed JSON body."""
 
     status: int
     value: Any

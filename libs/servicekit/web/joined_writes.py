@@ -1,4 +1,4 @@
-"""Sends a response's head and body together, and lets the owner close the connection."""
+"""Transport wrapper that sends a response's head and body together, and lets its owner close the connection."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 HELD_LIMIT: Final = 64 * 1024
-"""Bytes of a response that are buffered until the event loop's next iteration."""
+"""Maximum bytes of a response that are buffered until the event loop's next iteration."""
 
 
 class JoinedWrites:

@@ -30,9 +30,9 @@ def _ids(description: str) -> Any:
 
 
 States = Callable[[str, str, Collection[str]], Awaitable[Sequence[FeedbackState]]]
-"""Called with tenant, project and feedback ids."""
+"""Look-up of feedback records' states by tenant, project and feedback ids."""
 Verdicts = Callable[[str, str, Collection[str]], Awaitable[Sequence[JudgedMessage]]]
-"""Called with tenant, project and message ids."""
+"""Look-up of verdicts by tenant, project and message ids."""
 
 
 async def _nothing(_: str, __: str, ___: Collection[str]) -> Sequence[Any]:

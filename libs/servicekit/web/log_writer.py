@@ -1,4 +1,4 @@
-"""Writing from HTTP into the log: acknowledged within seconds, or refused with an error that the caller can act on."""
+"""Log writer for HTTP routes: a write is acknowledged within seconds, or refused with an error for the caller."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Room = Callable[[int], bool]
 _WAITING_LIMIT = 64 * 1024 * 1024
 """Maximum number of bytes that wait for the log."""
 _AT_ONCE = 500
-"""Maximum number of records of one request in one write."""
+"""Maximum number of one request's records in one write."""
 _TOGETHER = 1_000
-"""Maximum number of records of several requests in one write."""
+"""Maximum number of records in one write that joins several requests."""
 
 
 class LogWriter:

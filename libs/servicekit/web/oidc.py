@@ -1,6 +1,6 @@
 """Client of an OpenID provider: authorization code with PKCE, and the verification of the ID token.
 
-Authlib forms the requests of OAuth 2; the ID token is verified like the tokens of an issuer (`jwt.py`, `jwks.py`).
+Authlib builds the OAuth 2 requests. The ID token is verified like an issuer's tokens (`jwt.py`, `jwks.py`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from servicekit.web.provider_settings import ProviderSettings, SignInSecrets
 
 DISCOVERY: Final = "/.well-known/openid-configuration"
 KEEP_SECONDS: Final = 600.0
-"""Time for which the discovery document is cached, in seconds."""
+"""Cache lifetime of the discovery document, in seconds."""
 _SECONDS: Final = 5.0
 _LEEWAY: Final = 30.0
 _ERROR: Final = re.compile(r"[a-z_]{1,40}")
@@ -36,7 +36,7 @@ log = logger("oidc")
 
 
 class ProviderDocument(BaseModel):
-    """Part of the discovery document that a client needs."""
+    """Fields of the discovery document that a client needs."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -56,7 +56,7 @@ class _TokenRequest:
 
 
 class _RequestForm(OAuth2Client):  # type: ignore[misc]  # Authlib has no types
-    """Authlib's client, which returns the request for a token instead of sending it."""
+    """Authlib's client, changed to return the token request instead of sending it."""
 
     def _fetch_token(
         self, url: str, body: str = "", headers: Any = None, auth: Any = None, method: str = "POST", **_: Any
@@ -66,7 +66,7 @@ class _RequestForm(OAuth2Client):  # type: ignore[misc]  # Authlib has no types
 
 
 class OpenIdProvider:
-    """An OpenID provider. Methods raise Unavailable if it does not answer, or answers something else."""
+    """An OpenID provider. Methods raise Unavailable if it does not respond, or its response is invalid."""
 
     def __init__(self, settings: ProviderSettings, redirect_uri: str, clock: Clock, seconds: float = _SECONDS) -> None:
         self._settings = settings
@@ -193,7 +193,7 @@ def mismatch(document: ProviderDocument, issuer: str) -> str:
 
 
 def is_of_sign_in(said: Mapping[str, Any], client: str, nonce: str) -> bool:
-    """Return True if verified claims are of the sign-in with `nonce`, and for this client only (`azp`)."""
+    """Return True if verified claims belong to the sign-in with `nonce`, and to this client only (`azp`)."""
     audience, party, given = said.get("aud"), said.get("azp"), said.get("nonce")
     if party is None and isinstance(audience, list) and len(audience) > 1:
         return False

@@ -1,4 +1,4 @@
-"""Values of a sign-in with an OpenID provider, apart from its client, whose libraries take memory."""
+"""Types for sign-in with an OpenID provider, separate from the client module, whose libraries use much memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ProviderSettings(Protocol):
 
     @property
     def scopes(self) -> str:
-        """Scopes to ask for, separated by blanks."""
+        """Scopes to request, separated by spaces."""
         ...
 
     @property
