@@ -26,9 +26,9 @@ import httpx
 LIKE = 2
 """Number of the action "like" in Discourse."""
 AT_ONCE = 20
-"""Posts of one request; Discourse returns as many with the topic."""
+"""Number of posts per request; Discourse returns the same number with the topic."""
 IN_ONE_BODY = 500
-"""Events of one request to agent-feedback, whose body has at most 8 MiB."""
+"""Number of events per request to agent-feedback, whose body may have at most 8 MiB."""
 
 
 def topic_of(forum: httpx.Client, number: int) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:

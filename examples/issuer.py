@@ -64,7 +64,7 @@ def claims(subject: str, tenant: str, project: str, scope: str | None, minutes: 
 
 
 def token(key: ec.EllipticCurvePrivateKey, said: dict[str, Any]) -> str:
-    """Return the signed claims."""
+    """Return a JSON Web Token with the signed claims."""
     return jwt.encode(said, key, "ES256", headers={"kid": KEY_ID})
 
 

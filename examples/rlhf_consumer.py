@@ -82,7 +82,7 @@ COLUMNS = (
 
 
 class Rewards:
-    """The state of a learner in one SQLite file. Every `take` is one transaction."""
+    """State of a learner in one SQLite file. Every `take` is one transaction."""
 
     def __init__(self, path: str) -> None:
         self._database = sqlite3.connect(path)
@@ -94,12 +94,12 @@ class Rewards:
         self._database.close()
 
     def last_read(self) -> dict[int, tuple[int, int]]:
-        """Return offset and time of the last record read from each partition."""
+        """Return the offset and time of the last record read, by partition."""
         rows = self._database.execute("select partition, last_offset, log_time from last_read")
         return {partition: (offset, time) for partition, offset, time in rows}
 
     def take(self, records: Sequence[ConsumerRecord]) -> None:
-        """Apply records of the topic and remember their offsets, all or nothing."""
+        """Apply records of the topic and store their offsets, in one transaction."""
         with self._database:
             for record in records:
                 change = change_of(record)

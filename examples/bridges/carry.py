@@ -65,7 +65,7 @@ class Target(Protocol):
 
 
 class Bridge(Rewards):
-    """State of `Rewards`, and the part of it that `target` has."""
+    """State of `Rewards`, with a record of the feedback that `target` already has."""
 
     def __init__(self, path: str, target: Target) -> None:
         super().__init__(path)

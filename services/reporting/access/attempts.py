@@ -1,4 +1,4 @@
-"""Limit of failed sign-ins, by name and by address, shared by all processes on the database."""
+"""Rate limit for failed sign-ins by name and by address, shared by all processes on the database."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reporting.sql import SQL
 WINDOW: Final = 15 * MINUTE
 MOST_BY_NAME: Final = 10
 MOST_BY_ADDRESS: Final = 50
-"""Failed attempts within the window. Many people may share an address."""
+"""Maximum number of failed attempts from one address within the window. Many people may share an address."""
 
 
 class SignInAttempts:

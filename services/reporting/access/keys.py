@@ -23,7 +23,7 @@ MOST_DAYS: Final = 3_650
 MOST_KEYS: Final = 500
 """Maximum number of keys of a tenant."""
 REMEMBERED_SECONDS: Final = 2.0
-"""Time in which a process does not look a key up again, in seconds."""
+"""Time for which a process caches a looked-up key, in seconds."""
 _MOST_REMEMBERED: Final = 5_000
 _LONGEST_NAME: Final = 100
 
@@ -58,7 +58,7 @@ class ApiKeys:
         self._remembered: dict[bytes, tuple[float, int, Caller]] = {}
 
     async def authenticate(self, token: str) -> Caller | None:
-        """Return the holder of a key. A process remembers it for two seconds."""
+        """Return the holder of a key, which a process caches for two seconds."""
         if not is_secret(token, KEY):
             return None
         hashed, monotonic, now = digest(token), self._clock.monotonic(), self._clock.now()

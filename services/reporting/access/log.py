@@ -1,4 +1,4 @@
-"""Log of access: who read transcripts, exported, erased, or changed alert rules or accounts and keys."""
+"""Access log: records reads of transcripts, exports, erasures, and changes of alert rules, accounts and keys."""
 
 from __future__ import annotations
 

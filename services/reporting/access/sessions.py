@@ -20,7 +20,7 @@ from servicekit import Caller, Clock, RequestRefused
 SUBJECT: Final = "account:"
 """Prefix of an account's name as the subject of a caller: an account is never the person of that name in a chat."""
 REMEMBERED_SECONDS: Final = 2.0
-"""Time in which a process does not look a session up again, in seconds."""
+"""Time for which a process caches a looked-up session, in seconds."""
 _MOST_REMEMBERED: Final = 5_000
 _NO_LINK: Final = "This link has expired or was used. Ask for a new one: `agent-feedback users link NAME`."
 
@@ -71,7 +71,7 @@ class AccountSessions:
         self._remembered: dict[bytes, tuple[float, Caller]] = {}
 
     async def authenticate(self, token: str) -> Caller | None:
-        """Return the account of a session's secret. A process remembers it for two seconds."""
+        """Return the account of a session's secret, which a process caches for two seconds."""
         if not is_secret(token, SESSION):
             return None
         session, now = digest(token), self._clock.monotonic()

@@ -104,7 +104,7 @@ class AlertFinding:
 
 
 class AlertState(NamedTuple):
-    """State of a rule's alerts about a subject: the open alert's finding, if any, and the end of the last, or 0."""
+    """State of a rule's alerts about a subject: the open alert's finding, if any, and the last alert's end (or 0)."""
 
     open: AlertFinding | None = None
     ended_at: int = 0

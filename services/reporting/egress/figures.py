@@ -1,4 +1,4 @@
-"""Figures of feedback as metrics, so that an operator's own monitoring can alert."""
+"""Feedback figures exported as metrics, so that an operator's own monitoring can alert."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reporting.sql import SQL
 from servicekit import Clock, Database
 
 MOST_AGENTS: Final = 100
-"""Maximum number of agents with metrics, those with most verdicts."""
+"""Maximum number of agents with metrics; the agents with most verdicts are chosen."""
 _AHEAD: Final = 10 * MINUTE
 _GAUGES: Final = (metrics.SATISFACTION, metrics.VERDICTS, metrics.REJECTION_RATE)
 

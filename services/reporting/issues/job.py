@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _ENOUGH: Final = 20
 """Number of turns without an issue at which an agent's turns are grouped before the next day."""
 _FEW: Final = 5
-"""That number for an agent with few turns, such as one whose feedback has just begun."""
+"""The same threshold for an agent with few turns, such as an agent with its first feedback."""
 _SHARE: Final = 10
-"""One of so many turns without an issue is enough, between the two numbers."""
+"""Between the two thresholds, grouping is due if one in this many turns has no issue."""
 _PACKAGES: Final = ("numpy", "sklearn", "wordllama")
 log = structlog.get_logger(part="reporting")
 

@@ -74,7 +74,7 @@ class ResolutionAnnouncer:
         self._within = int(days * DAY)
 
     async def sweep(self) -> int:
-        """Tell everyone who is to be told. Return their number. Raises errors of the database and the log.
+        """Publish all due notices. Return the number of people notified. Raises errors of the database and the log.
 
         An erasure that begins meanwhile waits until the events are acknowledged. An earlier one keeps them back.
         """

@@ -1,4 +1,4 @@
-"""Proof that an issue is resolved: the share of its topic's turns rejected before and after a version. Pure.
+"""Proof that an issue is resolved: its topic's rejection rates before and after a version. Pure.
 
 `store.recount` marks a resolved issue as regressed.
 """
@@ -45,7 +45,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Shares rejected before and after a resolution, and the 95 % confidence interval of after minus before."""
+    """Rejection rates before and after a resolution, with the 95 % confidence interval of after minus before."""
 
     before: Share
     after: Share

@@ -12,7 +12,7 @@ from reporting.sql import SQL
 from reporting.suspects.rules import AROUND, MinuteSpan, VerdictWindow, bursts, spans
 
 _AT_ONCE: Final = 2_000
-"""Changed minutes of people that are looked at together."""
+"""Maximum number of changed minutes processed together."""
 
 
 class Giver(NamedTuple):

@@ -1,1 +1,1 @@
-"""Artifacts in an object store: what lies there follows the tables, and nothing that is shown waits for it."""
+"""Asynchronous replication of artifacts from the tables to an object store. No read waits for it."""

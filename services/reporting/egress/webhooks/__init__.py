@@ -1,1 +1,1 @@
-"""Standard Webhooks: what is announced goes to the receivers that the operator named, signed, until they have it."""
+"""Standard Webhooks: signed delivery of announced events to the operator's endpoints, with retries."""

@@ -1,4 +1,4 @@
-"""Check of webhook addresses: only public ones, unless the operator allows private ones for the endpoint."""
+"""Validation of webhook addresses: only public addresses, unless the operator allows private ones."""
 
 from __future__ import annotations
 
