@@ -1,4 +1,4 @@
-"""Runs the service reporting in its own process."""
+"""Entry point that runs the reporting service in its own process."""
 
 from __future__ import annotations
 

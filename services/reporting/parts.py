@@ -1,4 +1,4 @@
-"""Parts of reporting: the resources that its page connects (`service.py`)."""
+"""Resources of the reporting service, which `service.py` connects."""
 
 from __future__ import annotations
 

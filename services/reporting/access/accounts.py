@@ -18,7 +18,7 @@ from servicekit import Clock, RequestRefused
 LINK_DAYS: Final = 2
 MOST_ACCOUNTS: Final = 1_000
 COMMAND: Final = "command line"
-"""Author of what the command line changes, before the name of the operating system's user."""
+"""Prefix of the author of changes by the command line, followed by the operating system's user name."""
 _OF_PROVIDER: Final = "This account has its role, and signs in, by the identity provider: change its groups there."
 _UNKNOWN: Final = "There is no such account, or it is not within your projects."
 
@@ -129,7 +129,7 @@ class Accounts:
 
 
 def account_of(row: asyncpg.Record) -> OperatorAccount:
-    """Return the account of a row."""
+    """Return the account in a database row."""
     access = ProjectSet(row["tenant"], tuple(row["projects"]))
     times = (row["created_at"], row["created_by"], row["password_at"], row["disabled_at"], row["issuer"])
     return OperatorAccount(row["name"], row["role"], access, *times)

@@ -1,4 +1,4 @@
-"""Accounts of people who sign in with the identity provider: made, changed and disabled by its claims."""
+"""Sign-in with an identity provider: its claims create and change accounts, or end their sessions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reporting.sql import SQL
 from servicekit import Clock, RequestRefused
 
 BY: Final = "identity provider"
-"""Author of an account that a sign-in has added."""
+"""Author recorded for accounts that a sign-in creates."""
 _TAKEN: Final = (
     "An account with your name exists, but it belongs to another sign-in. An administrator has to remove it first."
 )

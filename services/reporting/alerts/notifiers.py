@@ -1,4 +1,4 @@
-"""Bodies of announcements, by type of channel. Pure.
+"""Message formats of announcements, by channel type. Pure.
 
 Ids of agents come from outside, so each body escapes what its receiver would read as markup.
 """

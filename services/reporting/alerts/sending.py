@@ -1,4 +1,4 @@
-"""Sending of announcements: HTTP requests and e-mails, to checked addresses and within a time limit."""
+"""Delivery of announcements by HTTP or e-mail, to checked addresses and within a time limit."""
 
 from __future__ import annotations
 

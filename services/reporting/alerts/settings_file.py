@@ -167,7 +167,7 @@ class AlertsFile(_AlertsPart):
 
     @property
     def rules(self) -> Mapping[Project | None, Sequence[AlertRule]]:
-        """Rules by project; None has those of the platform."""
+        """Return the rules by project; the key None has the platform's rules."""
         return {None: self.platform, **{one.at: one.rule for one in self.project}}
 
 
@@ -181,7 +181,7 @@ def _check(name: str, named: Sequence[str], channels: Mapping[str, AlertChannel]
 
 @dataclass(frozen=True, slots=True)
 class OpenChannel:
-    """AlertChannel with its secret: a URL, key or password; empty if it has none."""
+    """Alert channel with its secret (a URL, key or password), which is empty if the channel has none."""
 
     settings: AnyChannel | PageSlackChannel
     secret: str = field(default="", repr=False)

@@ -49,7 +49,7 @@ class WaitingMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChannelCount:
-    """Numbers of a channel's waiting and dead messages. `last_answer` is a status or the name of an error."""
+    """Numbers of a channel's waiting and dead messages. `last_answer` is a status or an error's name."""
 
     waiting: int = 0
     dead: int = 0
@@ -95,7 +95,7 @@ async def message_counts(pool: Any, at: Project | None) -> dict[str, ChannelCoun
 
 
 class AlertTransaction:
-    """Reads and writes of a project's alerts in one transaction; without a project, of the platform's."""
+    """Reads and writes of a project's alerts (or the platform's, without a project) in one transaction."""
 
     def __init__(self, connection: Connection, at: Project | None) -> None:
         self._connection = connection
@@ -122,7 +122,7 @@ class AlertTransaction:
         await self._connection.execute(*SQL.end_alert(id=row.id, now=now))
 
     async def begin_digest(self, period_end: int) -> bool:
-        """Note that the digest of the period is written. Return False if it was noted before."""
+        """Record that the period's digest is written. Return False if it was already recorded."""
         return bool(await self._connection.fetchval(*SQL.begin_digest(**self._place, period_end=period_end)))
 
     async def announce(self, one: Announcement, channels: Sequence[str], now: int) -> None:

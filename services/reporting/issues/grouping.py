@@ -17,15 +17,15 @@ from detector.encoders.embedder import Vectors, unit_rows
 SMALLEST: Final = 3
 """Minimum number of turns of a new issue."""
 MOST: Final = 5_000
-"""Maximum number of turns that are clustered at once: the duration grows with its square."""
+"""Maximum number of turns that are clustered at once. The run time grows with the square of this number."""
 _DIMENSIONS: Final = 20
 _NEIGHBOURS: Final = 2
 _SPREAD: Final = 2
 _CLOSEST: Final = 0.8
 _SAME: Final = 0.85
-"""Similarity from which two turns count as one for the clustering."""
+"""Minimum similarity at which clustering treats two turns as one."""
 _ANSWER: Final = 0.2
-"""Weight of the answer's vector; the question has 1."""
+"""Weight of the answer's vector, relative to the question's vector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _labels(vectors: Vectors) -> npt.NDArray[np.intp]:
 
 
 def _alike(vectors: Vectors) -> npt.NDArray[np.intp]:
-    """Return for each turn the first turn that is almost equal to it: its own row, if no earlier one is."""
+    """Return for each turn the row of the first turn that is almost equal to it, which may be its own row."""
     first = np.full(len(vectors), -1, dtype=np.intp)
     for row in range(len(vectors)):
         if first[row] < 0:

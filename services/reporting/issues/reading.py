@@ -42,7 +42,7 @@ class Issue:
     """Question of the newest rejected turn, in lists; None if it is unknown."""
     topic: Share
     days: Sequence[int]
-    """Rejected turns of the last TREND_DAYS UTC days; the last one is today."""
+    """Number of rejected turns on each of the last TREND_DAYS UTC days; the last day is today."""
 
     @property
     def title(self) -> str:
@@ -91,7 +91,7 @@ class IssuePage:
     """All versions of the agent, by their first answer."""
     resolution: Resolution | None
     well_received: Sequence[WellReceived]
-    """At most EXAMPLES, nearest to the topic's centre first."""
+    """At most EXAMPLES accepted turns on the topic, nearest to its centre first."""
 
 
 async def list_issues(
@@ -117,7 +117,7 @@ async def waiting(pool: asyncpg.Pool, at: Project, agent_id: str | None = None) 
 async def find_issue(
     pool: asyncpg.Pool, at: Project, issue: int, now: int, limit: int = MOST_TURNS
 ) -> IssuePage | None:
-    """Return an issue with its turns, or None if the project has no such issue. `now` is in microseconds."""
+    """Return the issue with its turns, or None if the project has no such issue. `now` is in microseconds."""
     of = at._asdict()
     row = await pool.fetchrow(*SQL.find_issue(**of, id=issue))
     if row is None:

@@ -54,7 +54,7 @@ class Rejection:
 
 
 async def rejections(pool: asyncpg.Pool, at: Project, turns: Collection[Turn]) -> list[Rejection]:
-    """Return those of `turns` whose rejection counts, with their texts; unknown texts are empty."""
+    """Return the turns among `turns` that have an effective rejection, with their texts; unknown texts are empty."""
     of = at._asdict()
     given = [(n, *turn) for n, turn in enumerate(sorted(turns))]
     rejected = {row["n"]: row for row in await pool.fetch(*SQL.rejections_of_turns.bulk(given, **of))}
