@@ -1,4 +1,4 @@
-"""Work on issues: assigns new rejections to issues, and groups an agent's turns."""
+"""Background work on issues: assign new rejections to issues, and group agents' turns."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ class IssueWorker:
         return found
 
     async def describe_changed(self) -> None:
-        """Describe the issues whose turns an erasure or a person changed."""
+        """Recompute centres, titles and counts of issues whose turns an erasure or a person changed."""
         for row in await self._pool.fetch(*SQL.issues_without_centre(encoder=self._encoder.name, limit=_AT_ONCE)):
             agent = AgentScope(row["tenant"], row["project"], row["agent_id"])
             await self.describe(agent, [row["id"]])

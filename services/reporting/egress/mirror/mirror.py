@@ -28,7 +28,7 @@ from servicekit import Clock, Unavailable
 DELETE_AGAIN_AFTER: Final = 15 * MINUTE
 """Time in microseconds after which a deleted object is deleted again: a write that timed out may arrive late."""
 _WRITE_SECONDS: Final = 120.0
-"""Time limit for the writes of one step, well below DELETE_AGAIN_AFTER."""
+"""Time limit for the writes of one step, in seconds; well below DELETE_AGAIN_AFTER."""
 _MARKS_AT_ONCE: Final = 200
 _DELETED_AT_ONCE: Final = 500
 

@@ -14,7 +14,7 @@ from servicekit import StartError
 
 T = TypeVar("T")
 SECONDS: Final = 10
-"""Time limit for one request."""
+"""Time limit for one request, in seconds."""
 AT_ONCE: Final = 16
 """Maximum number of concurrent requests."""
 

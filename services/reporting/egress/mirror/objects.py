@@ -32,7 +32,7 @@ class WantedArtifact(NamedTuple):
 
 
 class Hosted(NamedTuple):
-    """Recorded object of the store. `artifact` is the artifact's id, `digest` the SHA-256 of the written content."""
+    """Recorded object of the store. `artifact` is the artifact's id; `digest` is the written content's SHA-256."""
 
     turn: TurnKey
     artifact: str

@@ -21,7 +21,7 @@ from servicekit import CircuitBreaker, Clock
 AT_ONCE: Final = 8
 """Maximum number of concurrent attempts per endpoint."""
 ATTEMPT_SECONDS: Final = 15.0
-"""Time limit for one attempt, as Standard Webhooks advises."""
+"""Time limit for one attempt, in seconds, as Standard Webhooks advises."""
 log = structlog.get_logger(part="webhooks")
 
 

@@ -1,4 +1,4 @@
-"""Handlers that write webhook deliveries for events of the log."""
+"""Event handlers that store webhook deliveries for events of the log."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from reporting.egress.webhooks.endpoints import WebhookEndpoint
 from reporting.egress.webhooks.payload import WebhookDelivery, body_of, headers_of
 
 GONE = 410
-"""Status with which a receiver rejects an event for good."""
+"""HTTP status with which a receiver permanently rejects an event."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class Deliveries:
         await self._pool.execute(*statement)
 
     async def counts(self, tenant: str) -> dict[str, Count]:
-        """Return the delivery counts of each endpoint with deliveries of the tenant."""
+        """Return the tenant's delivery counts by endpoint, for endpoints with deliveries."""
         rows = await self._pool.fetch(*SQL.count_deliveries(tenant=tenant))
         return {row["endpoint"]: Count(row["waiting"], row["dead"], row["oldest"], row["last_answer"]) for row in rows}
 
