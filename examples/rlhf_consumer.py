@@ -118,7 +118,7 @@ class Rewards:
                 )
 
     def effective(self) -> Iterator[dict[str, Any]]:
-        """Yield the feedback that counts, with its reward in `value` (-1 to 1) and how sure it is in `confidence`.
+        """Yield effective feedback, each record with its reward in `value` (-1 to 1) and its `confidence`.
 
         `user_type` is `agent` if another agent gave it; `question_message_id` and `thread_id` are null if not known.
         """
@@ -177,7 +177,7 @@ def log_of(options: argparse.Namespace) -> dict[str, str]:
 
 
 async def follow(log: Mapping[str, str], rewards: Rewards, *, once: bool = False) -> None:
-    """Consume the topic from the position in `rewards`: without end, or with `once` up to its end at the start.
+    """Consume the topic from the position in `rewards`, forever, or with `once` to the topic's end at the start.
 
     `log` has aiokafka's options for the connection to Kafka.
     """

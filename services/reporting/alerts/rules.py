@@ -101,7 +101,7 @@ IssueRule = NewIssue | RegressedIssue
 ProjectRule = ShareRule | Silence | IssueRule
 """Rule about the feedback of one project."""
 PlatformRule = DeadLetters | Lag
-"""Rule about the whole platform; it is shown to tokens of all tenants only."""
+"""Rule about the whole platform, which is shown only to callers with access to all tenants."""
 AlertRule = ProjectRule | PlatformRule
 KINDS: Final = {get_args(one.model_fields["kind"].annotation)[0]: one for one in get_args(AlertRule)}
 """Class of each kind of rule. A new kind needs a class here and a row in `decisions.DECISIONS`."""

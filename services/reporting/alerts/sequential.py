@@ -1,4 +1,4 @@
-"""Sequential tests of shares, valid however often they are repeated while verdicts arrive. Pure.
+"""Sequential tests of proportions, which are valid however often they are repeated while verdicts arrive. Pure.
 
 The test statistic is compared with the one-sided normal-mixture boundary of Howard, Ramdas, McAuliffe and Sekhon
 ("Time-uniform, nonparametric, nonasymptotic confidence sequences", Annals of Statistics 49(2), 2021, section 3.2).

@@ -16,7 +16,7 @@ _KEPT: Final = 4_096
 
 
 class CachingEncoder:
-    """Encoder that encodes equal texts once. The cache has digests of texts, and no text."""
+    """Encoder that encodes equal texts once. Its cache is keyed by digests and contains no text."""
 
     def __init__(self, encoder: Embedder, limit: int = _KEPT) -> None:
         self._encoder = encoder

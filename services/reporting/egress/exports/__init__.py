@@ -1,1 +1,1 @@
-"""Export of training data: feedback with the answer that it is about and the messages before it."""
+"""Training data export: feedback with its answer and the messages before that answer."""

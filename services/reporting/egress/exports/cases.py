@@ -18,13 +18,13 @@ from reporting.sql import SQL
 PAGE: Final = 200
 """Number of feedback records whose contexts are in memory at once."""
 CONTEXT: Final = 20
-"""Maximum number of messages before an answer in the prompt."""
+"""Maximum number of messages in the prompt, which are those before the answer."""
 _NAMED: Final = itemgetter("conversation_id", "turn_id", "agent_message_id", "occurred_at")
 _OF_ANSWER: Final = itemgetter("turn_id", "message_id", "reply_to", "thread", "occurred_at", "sequence")
 
 
 async def cases(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> AsyncIterator[FeedbackCase]:
-    """Yield every matching feedback record with its context, newest first."""
+    """Yield each matching feedback record with its context, newest first."""
     cursor: str | None = None
     while True:
         rows, cursor = await found(pool, at, span, filters, PAGE, cursor)

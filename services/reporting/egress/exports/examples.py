@@ -30,9 +30,9 @@ class PromptMessage:
 class FeedbackCase:
     """Feedback record with its context.
 
-    `prompt` are the messages before the answer, oldest first, ending with the person's request. `better` is a later,
-    accepted answer to the same request in the conversation; None if there is none. For a machine verdict, `people` is
-    the newest verdict of a person or reviewer on the turn, and `reviewed` is True if that is a review.
+    `prompt` contains the messages before the answer, oldest first, ending with the person's request. `better` is a
+    later, accepted answer to the same request in the conversation, or None. For a machine verdict, `people` is the
+    newest verdict of a person or reviewer on the turn, and `reviewed` is True if that verdict is a review.
     """
 
     row: Row
@@ -47,7 +47,7 @@ class FeedbackCase:
 
     @property
     def complete(self) -> bool:
-        """Return True if the texts of request and answer are known; otherwise there is no example."""
+        """Return True if the texts of request and answer are known; otherwise the case yields no example."""
         return bool(self.answer) and bool(self.prompt) and self.prompt[-1].role == "user"
 
 
@@ -63,7 +63,7 @@ def kto(case: FeedbackCase) -> Iterator[dict[str, Any]]:
 
 
 def dpo(case: FeedbackCase) -> Iterator[dict[str, Any]]:
-    """Yield `{prompt, chosen, rejected}` for a rejected answer: one for its correction, one for a later good answer."""
+    """Yield `{prompt, chosen, rejected}` for a rejected answer: one for its correction, one for a better answer."""
     if not case.complete or case.row["reaction"] != "not_ok":
         return
     for source, chosen in (("correction", case.row["correction"]), ("later_answer", case.better)):
