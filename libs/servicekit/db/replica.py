@@ -6,6 +6,7 @@ policies are replicated.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from types import TracebackType
 from typing import Any, Final
@@ -35,6 +36,7 @@ _LOST: Final = (
     asyncpg.InvalidCatalogNameError,
 )
 """Errors of an unavailable replica, which do not affect the primary."""
+_NO_ANSWER: Final = "does not answer"
 _CONFLICT: Final = asyncpg.SerializationError
 """Error of a read that the replica cancels in order to replay a change, such as a vacuum."""
 log = logger("replica")
@@ -43,11 +45,13 @@ log = logger("replica")
 class ReplicaLag:
     """Lag of a replica: the age of the oldest observed WAL position of the primary that the replica has not replayed.
 
-    The measurement is independent of the servers' clocks. An idle primary causes no lag.
+    The measurement is independent of the servers' clocks. An idle primary causes no lag. The lag is infinite until the
+    replica has replayed an observed position: before, its age is unknown.
     """
 
     def __init__(self) -> None:
         self._ahead: deque[tuple[float, int]] = deque()
+        self._is_known = False
 
     def observe(self, now: float, written: int, replayed: int) -> float:
         """Return the lag in seconds. `written` was read from the primary at `now`; `replayed` was read afterwards."""
@@ -55,6 +59,9 @@ class ReplicaLag:
             self._ahead.append((now, written))
         while self._ahead and self._ahead[0][1] <= replayed:
             self._ahead.popleft()
+            self._is_known = True
+        if not self._is_known:
+            return math.inf
         return now - self._ahead[0][0] if self._ahead else 0.0
 
 
@@ -99,7 +106,7 @@ class ReplicaReads:
         except Exception as error:
             if not is_transient(error):
                 raise
-            self._use(reason="does not answer")
+            self._use(reason=_NO_ANSWER)
             return
         assert replica is not None
         if replica["cluster"] != primary["cluster"]:
@@ -109,7 +116,9 @@ class ReplicaReads:
         else:
             seconds = self._lag.observe(now, primary["written"], replica["replayed"])
             metrics.REPLICA_LAG.labels(self._name).set(seconds)
-            if seconds > self.most_seconds:
+            if seconds == math.inf:
+                self._use(reason="has not caught up yet")
+            elif seconds > self.most_seconds:
                 self._use(reason=f"lags by {seconds:.0f} seconds")
             else:
                 self._use(reason=None if replica["is_migrated"] else "lacks the latest migration")
@@ -117,6 +126,8 @@ class ReplicaReads:
     def _use(self, *, reason: str | None) -> None:
         if (reason is None) != (self.reason is None):
             log.warning("replica", service=self._name, used=reason is None, why=reason or "")
+        if reason == _NO_ANSWER:
+            self._lag = ReplicaLag()
         self.reason = reason
         metrics.REPLICA_USED.labels(self._name).set(reason is None)
 
@@ -140,7 +151,7 @@ class ReplicaReads:
             except _CONFLICT:
                 pass
             except _LOST:
-                self._use(reason="does not answer")
+                self._use(reason=_NO_ANSWER)
         return await getattr(self._primary, method)(query, *values)
 
     def acquire(self) -> _Lent:
@@ -154,7 +165,7 @@ class ReplicaReads:
             try:
                 return lent, await lent.__aenter__()
             except _LOST:
-                self._use(reason="does not answer")
+                self._use(reason=_NO_ANSWER)
         lent = self._primary.acquire()
         return lent, await lent.__aenter__()
 

@@ -85,6 +85,7 @@ async def test_the_replica_is_used_after_the_first_check() -> None:
 
 async def test_a_lagging_replica_is_not_used_until_it_has_caught_up() -> None:
     pair = Pair()
+    await pair.reads.check()
     pair.primary.row["written"] = 200
     await pair.reads.check()
     pair.clock.forward(5)
@@ -95,6 +96,23 @@ async def test_a_lagging_replica_is_not_used_until_it_has_caught_up() -> None:
     assert await pair.read() == "primary"
     assert pair.reads.warnings == ["reporting: the replica lags by 6 seconds, so reads use the primary"]
     pair.replica.row["replayed"] = 200
+    await pair.reads.check()
+    assert await pair.read() == "replica"
+
+
+@pytest.mark.parametrize("lost", [False, True])
+async def test_a_replica_of_unknown_age_is_not_used_until_it_has_replayed_an_observed_position(lost: bool) -> None:
+    pair = Pair()
+    if lost:
+        await pair.reads.check()
+        pair.replica.error = OSError()
+        await pair.reads.check()
+        pair.replica.error = None
+    pair.primary.row["written"] = 200
+    await pair.reads.check()
+    assert await pair.read() == "primary"
+    assert pair.reads.warnings == ["reporting: the replica has not caught up yet, so reads use the primary"]
+    pair.primary.row["written"], pair.replica.row["replayed"] = 300, 200
     await pair.reads.check()
     assert await pair.read() == "replica"
 
