@@ -234,6 +234,16 @@ async def test_a_changed_group_counts_at_the_next_sign_in(stack: RunningStack, p
         assert (await http.get("/access/caller")).status_code == 401
 
 
+async def test_a_refused_sign_in_ends_the_persons_sessions(stack: RunningStack, provider: OpenIdProvider) -> None:
+    provider.signs_in("kim-1", "everybody", email="kim@example.org")
+    async with browser(stack) as http, browser(stack) as other:
+        opened(await returned(http))
+        provider.signs_in("kim-1", "everybody", email="")
+        assert (await returned(other)).status_code == 403
+        stack.stack.services["reporting"].authenticators[0].forget()  # type: ignore[attr-defined]
+        assert (await http.get("/access/caller")).status_code == 401
+
+
 async def test_names_are_not_taken_over(stack: RunningStack, provider: OpenIdProvider) -> None:
     async with browser(stack, headers={"Authorization": "Bearer all"}) as admin:
         form = {"name": "boss@example.org", "role": "admin", "place": "acme/*"}

@@ -8,7 +8,14 @@ from typing import Any, Final
 import asyncpg
 
 from contracts.instants import DAY
-from reporting.access.identity_provider import NO_GROUP, IdentityProvider, ProviderPerson, access_of, person_of
+from reporting.access.identity_provider import (
+    NO_GROUP,
+    IdentityProvider,
+    ProviderPerson,
+    access_of,
+    person_of,
+    subject_of,
+)
 from reporting.access.log import AccessLog
 from reporting.access.roles import ProjectSet, Role
 from reporting.access.secret_values import SESSION, digest, new_secret
@@ -36,11 +43,14 @@ class Admission:
     async def admit(self, claims: Mapping[str, Any]) -> str:
         """Return the secret of a new session. Raises RequestRefused: claims that give no access end all sessions."""
         file = self.provider.file
-        person, granted = person_of(claims, file), access_of(claims, file)
-        known = {"issuer": file.issuer, "subject": person.subject}
-        if granted is None:
+        known = {"issuer": file.issuer, "subject": subject_of(claims)}
+        try:
+            person, granted = person_of(claims, file), access_of(claims, file)
+            if granted is None:
+                raise RequestRefused(403, NO_GROUP)
+        except RequestRefused:
             await self._pool.execute(*SQL.end_sessions_of_subject(**known))
-            raise RequestRefused(403, NO_GROUP)
+            raise
         session, now = new_secret(SESSION), self._clock.now()
         async with self._pool.acquire() as connection, connection.transaction():
             row = await connection.fetchrow(*SQL.lock_account_of_subject(**known))

@@ -134,11 +134,17 @@ def read_identity_provider(path: Path | None) -> IdentityProvider | None:
     return IdentityProvider(found, secret)
 
 
-def person_of(claims: Mapping[str, Any], file: IdentityProviderFile) -> ProviderPerson:
-    """Return the person of verified claims. Raises RequestRefused if they name nobody."""
-    subject, given = claims.get("sub"), claims.get(file.name_claim)
+def subject_of(claims: Mapping[str, Any]) -> str:
+    """Return the subject of verified claims. Raises RequestRefused if it is missing or invalid."""
+    subject = claims.get("sub")
     if not isinstance(subject, str) or not 0 < len(subject) <= _LONGEST_SUBJECT or "\x00" in subject:
         raise RequestRefused(403, "The identity provider did not say who you are.")
+    return subject
+
+
+def person_of(claims: Mapping[str, Any], file: IdentityProviderFile) -> ProviderPerson:
+    """Return the person of verified claims. Raises RequestRefused if they name nobody."""
+    subject, given = subject_of(claims), claims.get(file.name_claim)
     name = _NOT_IN_NAME.sub("-", given.strip().lower()) if isinstance(given, str) else ""
     if not is_account_name(name) or not _is_verified(file.name_claim, claims):
         raise RequestRefused(403, NO_NAME.format(claim=file.name_claim))
