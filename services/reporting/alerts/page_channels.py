@@ -79,8 +79,9 @@ class PageChannels:
             url = self._keys.decrypt(row["url"]).decode()
         except InvalidToken:
             return None
+        private = row["private"] and self._private  # switching the setting off withdraws the permission
         settings = PageSlackChannel(
-            name=row["name"], tenant=at.tenant, project=at.project, private=row["private"], address=row["address"]
+            name=row["name"], tenant=at.tenant, project=at.project, private=private, address=row["address"]
         )
         return OpenChannel(settings, url)
 
