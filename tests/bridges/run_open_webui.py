@@ -23,6 +23,7 @@ os.environ |= {
 retrieval = ModuleType("open_webui.retrieval.web.utils")  # needs a vector database; checks addresses of webhooks only
 retrieval.validate_url = retrieval.get_ssrf_safe_session = lambda address: True
 sys.modules[retrieval.__name__] = retrieval
+# Open WebUI reads its environment when it is imported, so its imports stand below it.
 from open_webui.events import EVENTS, build_event, dispatch_event_functions  # noqa: E402
 from open_webui.internal.db import Base, engine  # noqa: E402
 from open_webui.models.feedbacks import FeedbackForm, Feedbacks  # noqa: E402

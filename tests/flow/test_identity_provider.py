@@ -80,6 +80,12 @@ def opened(answer: httpx.Response) -> str:
     return unescape(found[1])
 
 
+def forget_remembered_sessions(stack: RunningStack) -> None:
+    """Drop the sessions that the service remembers for two seconds."""
+    sessions: Any = stack.stack.services["reporting"].authenticators[0]
+    sessions.forget()
+
+
 async def test_a_person_signs_in_and_has_the_role_and_projects_of_the_group(
     stack: RunningStack, provider: OpenIdProvider
 ) -> None:
@@ -230,7 +236,7 @@ async def test_a_changed_group_counts_at_the_next_sign_in(stack: RunningStack, p
             )
         provider.signs_in("zoe-1", "left the company")
         assert (await returned(other)).status_code == 403
-        stack.stack.services["reporting"].authenticators[0].forget()  # type: ignore[attr-defined]
+        forget_remembered_sessions(stack)
         assert (await http.get("/access/caller")).status_code == 401
 
 
@@ -240,7 +246,7 @@ async def test_a_refused_sign_in_ends_the_persons_sessions(stack: RunningStack, 
         opened(await returned(http))
         provider.signs_in("kim-1", "everybody", email="")
         assert (await returned(other)).status_code == 403
-        stack.stack.services["reporting"].authenticators[0].forget()  # type: ignore[attr-defined]
+        forget_remembered_sessions(stack)
         assert (await http.get("/access/caller")).status_code == 401
 
 
@@ -282,7 +288,7 @@ async def test_a_session_ends_after_its_hours_and_by_sign_out(stack: RunningStac
         )
         assert row["lasts"] == DAY // 2
         await stack.rows("update reporting.account_sessions set expires_at = 1 where name like 'xia%'")
-        stack.stack.services["reporting"].authenticators[0].forget()  # type: ignore[attr-defined]
+        forget_remembered_sessions(stack)
         assert (await http.get("/access/caller")).status_code == 401
         opened(await returned(http))
         out = await http.post("/sign-out")

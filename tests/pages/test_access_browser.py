@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from servicekit.web.auth import AnyOf, AnyOfLater
 from tests.support.axe import violations
-from tests.support.chromium import launched, needs_chromium, opened, picture
+from tests.support.chromium import needs_chromium, opened, picture
 from tests.support.perceivable import faint_texts
 from tests.support.running_stack import RunningStack, Tokens, exchange, running_stack
 from tests.support.served import served
@@ -24,12 +24,6 @@ async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
         await running.publish(*exchange("c1", "t1", agent="bot"))
         await running.quiet()
         yield running
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def browser() -> AsyncIterator[Any]:
-    async with launched() as chromium:
-        yield chromium
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])

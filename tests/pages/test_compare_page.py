@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
 import httpx
 import pytest
-import pytest_asyncio
 
 from reporting.api.figures import figures_router
 from reporting.dashboard.routes import pages_router
@@ -18,7 +16,7 @@ from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from tests.support.axe import violations
-from tests.support.chromium import expect, launched, needs_chromium, opened, picture
+from tests.support.chromium import expect, needs_chromium, opened, picture
 from tests.support.perceivable import faint_texts
 from tests.support.reporting_client import application, client
 from tests.support.reporting_events import START, batch, feedback, message
@@ -134,12 +132,6 @@ async def test_the_agent_page_marks_releases_and_compares_the_latest_two(read_mo
         assert page.count("<title>first verdict on 2</title>") == 2, "the wide and the narrow chart"
         assert "2 compared with 1: people −41.4 points" in words(page)
         assert "dimension=version&amp;a=1&amp;b=2" in page
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def browser() -> AsyncIterator[Any]:
-    async with launched() as chromium:
-        yield chromium
 
 
 @needs_chromium[0]

@@ -11,7 +11,7 @@ import pytest_asyncio
 from reporting.dashboard.erasure import ERASED
 from standalone.one_process.stack import PROGRAMS
 from tests.support.axe import violations
-from tests.support.chromium import launched, needs_chromium, opened, picture
+from tests.support.chromium import needs_chromium, opened, picture
 from tests.support.perceivable import faint_texts
 from tests.support.running_stack import RunningStack, exchange, message, running_stack
 from tests.support.served import served
@@ -31,12 +31,6 @@ async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
         await running.publish(message("q1", "c1", tenant="globex", senderId=BEN))
         await running.quiet()
         yield running
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def browser() -> AsyncIterator[Any]:
-    async with launched() as chromium:
-        yield chromium
 
 
 async def contents(stack: RunningStack) -> dict[str, int]:

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from tests.support.axe import violations
-from tests.support.chromium import expect, launched, needs_chromium, opened
+from tests.support.chromium import expect, needs_chromium, opened
 from tests.support.perceivable import faint_texts, tab_stops
 from tests.support.running_stack import RunningStack, exchange, message, running_stack
 from tests.support.served import served
@@ -54,12 +54,6 @@ async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
             assert answer.status_code == 202, answer.text
         await running.quiet()
         yield running
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def browser() -> AsyncIterator[Any]:
-    async with launched() as chromium:
-        yield chromium
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

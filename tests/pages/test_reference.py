@@ -10,7 +10,7 @@ import pytest_asyncio
 from docgen.http_page import openapi
 from servicekit.web.application import Surface, application, guarded
 from servicekit.web.auth import AccessToken
-from tests.support.chromium import expect, launched, needs_chromium, opened
+from tests.support.chromium import expect, needs_chromium, opened
 from tests.support.perceivable import faint_texts
 from tests.support.served import served
 
@@ -28,12 +28,6 @@ async def url() -> AsyncIterator[str]:
     app.openapi = openapi  # type: ignore[method-assign]
     async with served(guarded(app, AccessToken("t"), Surface())) as address:
         yield f"{address}/docs"
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def browser() -> AsyncIterator[Any]:
-    async with launched() as chromium:
-        yield chromium
 
 
 async def test_the_search_shows_the_entries_with_every_word(url: str, browser: Any) -> None:

@@ -12,7 +12,7 @@ import pytest_asyncio
 from reporting.dashboard.routes import pages_router
 from servicekit import Database
 from servicekit.clock import FixedClock
-from tests.support.chromium import expect, launched, needs_chromium, opened, picture
+from tests.support.chromium import expect, needs_chromium, opened, picture
 from tests.support.perceivable import faint_texts
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback
@@ -27,12 +27,6 @@ REVIEW = "/dashboard/review?at=acme/support&period=all&agent="
 async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
     async with running_stack(postgres_url) as running:
         yield running
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def browser() -> AsyncIterator[Any]:
-    async with launched() as chromium:
-        yield chromium
 
 
 async def judged(stack: RunningStack, agent: str, *conversations: str) -> None:

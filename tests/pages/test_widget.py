@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from starlette.types import Receive, Scope, Send
 
-from tests.support.chromium import expect, launched, needs_chromium, opened, picture
+from tests.support.chromium import expect, needs_chromium, opened, picture
 from tests.support.running_stack import RunningStack, exchange, running_stack
 from tests.support.served import served
 
@@ -22,12 +22,6 @@ pytestmark = needs_chromium
 async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
     async with running_stack(postgres_url) as running:
         yield running
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def browser() -> AsyncIterator[Any]:
-    async with launched() as chromium:
-        yield chromium
 
 
 async def test_vote_change_say_why_reload_and_take_back(stack: RunningStack, browser: Any) -> None:

@@ -15,7 +15,7 @@ import pytest_asyncio
 from starlette.types import Receive, Scope, Send
 
 from servicekit.web.auth import Caller
-from tests.support.chromium import expect, launched, needs_chromium, opened, picture
+from tests.support.chromium import expect, needs_chromium, opened, picture
 from tests.support.running_stack import RunningStack, Tokens, exchange, running_stack
 from tests.support.served import served
 
@@ -74,12 +74,6 @@ class Visitors(Tokens):
 async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
     async with running_stack(postgres_url) as running:
         yield running
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def browser() -> AsyncIterator[Any]:
-    async with launched() as chromium:
-        yield chromium
 
 
 Open = Callable[..., Any]

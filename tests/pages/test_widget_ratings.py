@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.support.chromium import expect, launched, needs_chromium, opened, picture
+from tests.support.chromium import expect, needs_chromium, opened, picture
 from tests.support.running_stack import RunningStack, exchange, running_stack
 from tests.support.served import served
 
@@ -29,12 +29,6 @@ async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
             await running.publish(*exchange("c-rated", "t1"))
             await running.quiet()
             yield running
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def browser() -> AsyncIterator[Any]:
-    async with launched() as chromium:
-        yield chromium
 
 
 async def held(stack: RunningStack) -> dict[str, Any]:

@@ -68,7 +68,7 @@ export interface AlertShown {
 
 /** Number of the window's answered turns, and the number of those that have feedback so far. */
 export interface AnsweredTurns {
-  /** AnsweredTurns turns, at most the 5,000 newest. */
+  /** Answered turns, at most the 5,000 newest. */
   turns: number;
   /** True if these are all answered turns of the window. */
   complete: boolean;
@@ -248,7 +248,7 @@ export interface ChannelName {
 
 /** Channel that the project's rules may name. */
 export interface ChannelShown {
-  /** Its name in the file. */
+  /** Its name in the file or on the page. */
   name: string;
   /** slack, teams, pagerduty, email or webhook. */
   type: string;
@@ -288,7 +288,7 @@ export interface ComparedSide {
   people: ComparedShare;
   /** The machine's verdicts, and the reviews that replace them. */
   machine: ComparedShare;
-  /** AnsweredTurns turns; null for `user_type`, which answers do not have. */
+  /** Answered turns; null for `user_type`, which answers do not have. */
   answered: AnsweredTurns | null;
 }
 

@@ -45,7 +45,7 @@ class RuleShown(ResponseModel):
 class ChannelShown(ResponseModel):
     """Channel that the project's rules may name."""
 
-    name: Annotated[str, Field(description="Its name in the file.", examples=["support-slack"])]
+    name: Annotated[str, Field(description="Its name in the file or on the page.", examples=["support-slack"])]
     type: Annotated[str, Field(description="slack, teams, pagerduty, email or webhook.", examples=["slack"])]
     waiting: Annotated[int, Field(description="Messages of the project that will be retried.", examples=[0])]
     dead: Annotated[int, Field(description="Messages of the project that are not retried.", examples=[0])]

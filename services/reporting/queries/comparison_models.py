@@ -29,7 +29,7 @@ class ComparedShare(ResponseModel):
 class AnsweredTurns(ResponseModel):
     """Number of the window's answered turns, and the number of those that have feedback so far."""
 
-    turns: Annotated[int, Field(description="AnsweredTurns turns, at most the 5,000 newest.")]
+    turns: Annotated[int, Field(description="Answered turns, at most the 5,000 newest.")]
     complete: Annotated[bool, Field(description="True if these are all answered turns of the window.")]
     with_verdict_of_people: Annotated[int, Field(description="Those with a person's verdict.")]
     with_verdict_of_machine: Annotated[int, Field(description="Those with a verdict of the machine or a reviewer.")]
@@ -45,7 +45,7 @@ class ComparedSide(ResponseModel):
     people: Annotated[ComparedShare, Field(description="People's verdicts.")]
     machine: Annotated[ComparedShare, Field(description="The machine's verdicts, and the reviews that replace them.")]
     answered: Annotated[
-        AnsweredTurns | None, Field(description="AnsweredTurns turns; null for `user_type`, which answers do not have.")
+        AnsweredTurns | None, Field(description="Answered turns; null for `user_type`, which answers do not have.")
     ]
 
 
