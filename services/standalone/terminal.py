@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Coroutine
@@ -77,7 +78,7 @@ def run(work: Coroutine[Any, Any, T], log_level: str | None = None) -> T:
     raise_again()
     share_one_arena()
     try:
-        return uvloop.run(work)
+        return uvloop.run(_interruptible(work))
     except StartError as error:
         say(str(error), "red")
         raise typer.Exit(NOT_STARTED) from None
@@ -86,6 +87,17 @@ def run(work: Coroutine[Any, Any, T], log_level: str | None = None) -> T:
         raise typer.Exit(FAILED) from None
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
+
+
+async def _interruptible(work: Coroutine[Any, Any, T]) -> T:
+    """Await `work`. An error raised while an interruption ends it, such as a rollback's timeout, is not reported."""
+    task = asyncio.current_task()
+    try:
+        return await work
+    except Exception as error:
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError from error
+        raise
 
 
 def print_json(facts: Any) -> None:

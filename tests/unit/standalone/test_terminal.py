@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+import asyncio
+import signal
 
-from standalone.terminal import harmless, say, sentence, show
+import pytest
+import typer
+
+from servicekit.errors import StartError
+from standalone.terminal import INTERRUPTED, NOT_STARTED, harmless, run, say, sentence, show
 
 HOSTILE = "Key('[/red]'): \x1b[2J\x07\x9b1m\x7fgone\r\nsecond line\t👩‍💻"
 SHOWN = "Key('[/red]'): �[2J��1m�gone�\nsecond line\t👩‍💻"
@@ -25,3 +30,30 @@ def test_both_ways_out_take_nothing_for_a_command(capsys: pytest.CaptureFixture[
 def test_a_sentence_ends_in_one_full_stop() -> None:
     assert sentence(ValueError("401: A token is needed.")) == "401: A token is needed."
     assert sentence(ValueError("no answer")) == "no answer."
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), StartError("no database")])
+def test_an_error_while_an_interruption_ends_the_work_is_not_reported(
+    error: Exception, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def fails_at_the_end() -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+            await asyncio.Event().wait()
+        finally:
+            raise error
+
+    with pytest.raises(typer.Exit) as ended:
+        run(fails_at_the_end())
+    assert ended.value.exit_code == INTERRUPTED
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_error_without_an_interruption_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    async def fails() -> None:
+        raise StartError("no database")
+
+    with pytest.raises(typer.Exit) as ended:
+        run(fails())
+    assert ended.value.exit_code == NOT_STARTED
+    assert "no database" in capsys.readouterr().err
