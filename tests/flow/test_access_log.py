@@ -89,6 +89,40 @@ async def test_administrators_see_the_entries_of_their_projects_alone(stack: Run
         assert "Log of access" not in (await rita.get("/dashboard/access")).text
 
 
+async def test_a_change_is_logged_for_the_tenant_whose_access_changed(stack: RunningStack) -> None:
+    accounts, keys = "/dashboard/access/accounts", "/dashboard/access/keys"
+    async with stack.client("all") as local:
+        for path, form in (
+            (accounts, {"name": "bo", "role": "reader", "place": "acme/support"}),
+            (accounts, {"link": "bo"}),
+            (accounts, {"disable": "bo"}),
+            (accounts, {"enable": "bo"}),
+            (accounts, {"change": "bo", "role": "admin", "place": "globex/support"}),
+            (accounts, {"remove": "bo"}),
+            (keys, {"name": "crm", "scope": "read", "place": "acme/support", "days": "9"}),
+            (accounts, {"name": "cy", "role": "reader", "places": "*/*"}),
+        ):
+            assert (await local.post(path, data=form)).status_code == 200, form
+        [key] = await stack.rows("select id from reporting.api_keys")
+        assert (await local.post(keys, data={"revoke": str(key["id"])})).status_code == 200
+    found = [(about, tenant) for _, _, about, tenant, _ in await entries(stack)]
+    moved = [one for one in found if one[0] == "account bo: admin"]
+    assert sorted(moved) == [("account bo: admin", "acme"), ("account bo: admin", "globex")]
+    assert [one for one in found if one not in moved] == [
+        ("account bo: added as reader", "acme"),
+        ("account bo: link", "acme"),
+        ("account bo: disabled", "acme"),
+        ("account bo: enabled", "acme"),
+        ("account bo: removed", "globex"),
+        ("key crm: created", "acme"),
+        ("account cy: added as reader", "*"),
+        ("key crm: revoked", "acme"),
+    ]
+    async with stack.client("acme") as acme:
+        page = (await acme.get("/dashboard/access")).text
+        assert "key crm: created" in page and "account bo: removed" not in page
+
+
 async def test_commands_are_noted_with_the_operating_systems_user(stack: RunningStack) -> None:
     async def command(*arguments: str, code: int = 0) -> str:
         ended = await agent_feedback(*arguments, "--database", stack.database_url)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 import asyncpg
@@ -88,17 +90,21 @@ def access_router(
             return await shown(request, FormOutcome(str(refusal), failed=True), status=refusal.status)
         return await shown(request, FormOutcome("The password was changed. Other browsers are signed out."))
 
+    async def noted(caller: Caller, tenants: Iterable[str], about: str) -> None:
+        for tenant in tenants:
+            await log.note(caller.subject, tenant, None, "changed access", about)
+
     async def change_accounts(request: Request) -> Response:
         caller: Caller = request.state.caller
         try:
             form = await Form.read(request)
-            said, secret, changed = await _carry_out(accounts, form, caller)
-            await log.note(caller.subject, managed_by(caller).tenant, None, "changed access", changed)
+            done = await _carry_out(accounts, form, caller)
+            await noted(caller, done.tenants, done.about)
         except RequestRefused as refusal:
             return await shown(request, FormOutcome(str(refusal), failed=True), status=refusal.status)
         sessions.forget()
         base = f"{request.url.scheme}://{request.url.netloc}"
-        return await shown(request, FormOutcome(said), password_link(base, secret) if secret else "")
+        return await shown(request, FormOutcome(done.said), password_link(base, done.secret) if done.secret else "")
 
     async def change_keys(request: Request) -> Response:
         caller: Caller = request.state.caller
@@ -106,14 +112,15 @@ def access_router(
         try:
             form, within = await Form.read(request), managed_by(caller)
             if "revoke" in form:
-                key = (await keys.revoke(form.field("revoke"), within)).name
-                said, changed = f"The key {key} was revoked.", f"key {key}: revoked"
+                revoked = await keys.revoke(form.field("revoke"), within)
+                said, changed = f"The key {revoked.name} was revoked.", f"key {revoked.name}: revoked"
+                tenant = revoked.tenant
             else:
                 named, scopes, days = form.field("name"), form.get("scope", []), form.field("days")
                 secret = await keys.add(named, scopes, _places(form), days, within, caller.subject)
                 said = "Copy this key: it is not stored and cannot be shown again."
-                changed = f"key {named.strip()}: created"
-            await log.note(caller.subject, within.tenant, None, "changed access", changed)
+                changed, tenant = f"key {named.strip()}: created", ProjectSet.parse(_places(form)).tenant
+            await noted(caller, [tenant], changed)
         except RequestRefused as refusal:
             return await shown(request, FormOutcome(str(refusal), failed=True), status=refusal.status)
         return await shown(request, FormOutcome(said), key=secret)
@@ -125,31 +132,48 @@ def access_router(
     return router
 
 
-async def _carry_out(accounts: Accounts, form: Form, caller: Caller) -> tuple[str, str, str]:
-    """Execute an account form. Return a sentence, the secret of a new link (or ""), and the text of a log entry."""
+@dataclass(frozen=True, slots=True)
+class _AccountChange:
+    """Change of an account: a sentence for the page, the text and tenants of its log entries, and a link's secret.
+
+    A move to another tenant is logged in both: each administrator sees the changes of their own tenant only.
+    """
+
+    said: str
+    about: str
+    tenants: frozenset[str]
+    secret: str = ""
+
+
+async def _carry_out(accounts: Accounts, form: Form, caller: Caller) -> _AccountChange:
+    """Execute an account form."""
     within = managed_by(caller)
     for action in ("link", "disable", "enable", "remove"):
         if action in form:
-            name = form.field(action)
-            if action != "link" and caller.subject == SUBJECT + account_name(name):
+            account = await accounts.find(form.field(action), within)
+            name, tenants = account.name, frozenset({account.access.tenant})
+            if action != "link" and caller.subject == SUBJECT + name:
                 raise RequestRefused(409, "Another administrator must do this: it is your own account.")
             if action == "link":
                 secret = await accounts.link(name, within)
                 said = f"{name} sets a password with this link. It works once, for {LINK_DAYS} days."
-                return said, secret, f"account {name}: link"
+                return _AccountChange(said, f"account {name}: link", tenants, secret)
             await getattr(accounts, action)(name, within)
             done = f"{action.removesuffix('e')}ed"
-            return f"The account {name} was {done}.", "", f"account {name}: {done}"
-    places = _places(form)
-    name, role = form.field("name"), form.field("role")
+            return _AccountChange(f"The account {name} was {done}.", f"account {name}: {done}", tenants)
+    places, role = _places(form), form.field("role")
     if "change" in form:
-        await accounts.change(form.field("change"), role, places, within)
-        return f"The account {form.field('change')} was changed.", "", f"account {form.field('change')}: {role}"
+        account = await accounts.find(form.field("change"), within)
+        await accounts.change(account.name, role, places, within)
+        tenants = frozenset({account.access.tenant, ProjectSet.parse(places).tenant})
+        return _AccountChange(f"The account {account.name} was changed.", f"account {account.name}: {role}", tenants)
+    name = account_name(form.field("name"))
     secret = await accounts.add(name, role, places, within, caller.subject)
-    return (
-        f"{name.strip().lower()} was added. Send this link; it sets the password, once, within {LINK_DAYS} days.",
+    return _AccountChange(
+        f"{name} was added. Send this link; it sets the password, once, within {LINK_DAYS} days.",
+        f"account {name}: added as {role}",
+        frozenset({ProjectSet.parse(places).tenant}),
         secret,
-        f"account {name.strip().lower()}: added as {role}",
     )
 
 
