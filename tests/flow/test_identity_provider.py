@@ -14,6 +14,7 @@ import pytest
 import pytest_asyncio
 
 from contracts.instants import DAY
+from reporting.access.attempts import MOST_BY_ADDRESS
 from servicekit.web.auth import AnyOf, AnyOfLater
 from tests.support.openid_provider import SECRET, OpenIdProvider, openid_provider, parameters
 from tests.support.running_stack import RunningStack, Tokens, exchange, running_stack
@@ -56,9 +57,9 @@ def _sound(provider: OpenIdProvider) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def browser(stack: RunningStack, **options: Any) -> AsyncIterator[httpx.AsyncClient]:
+async def browser(stack: RunningStack, address: str = "127.0.0.1", **options: Any) -> AsyncIterator[httpx.AsyncClient]:
     authenticator = AnyOf(Tokens(), AnyOfLater(lambda: stack.stack.authenticators))
-    transport = httpx.ASGITransport(stack.app(authenticator, seconds=60))
+    transport = httpx.ASGITransport(stack.app(authenticator, seconds=60), client=(address, 9))
     async with httpx.AsyncClient(transport=transport, base_url=HERE, **options) as http:
         yield http
 
@@ -309,6 +310,28 @@ async def test_a_provider_that_is_down_gives_a_page(stack: RunningStack, provide
         assert down.headers["Content-Type"].startswith("text/html")
         provider.down.clear()
         opened(await returned(http))
+
+
+async def test_failed_answers_are_limited_by_address(stack: RunningStack, provider: OpenIdProvider) -> None:
+    provider.signs_in("walt", "everybody")
+    async with browser(stack, "10.2.2.2") as http, browser(stack, "10.3.3.3") as neighbour:
+        begun = await http.get(START)
+        cookie = begun.headers["set-cookie"].partition(";")[0]
+        state = parameters(begun.headers["location"])["state"]
+        answer = {"state": state, "iss": provider.url, "code": "made-up"}
+
+        async def answered() -> httpx.Response:
+            return await http.get(ANSWER, params=answer, headers={"Cookie": cookie})
+
+        opened(await returned(http))
+        assert [(await answered()).status_code for _ in range(MOST_BY_ADDRESS)] == [403] * MOST_BY_ADDRESS
+        asked = len(provider.asked)
+        refused = await answered()
+        assert (refused.status_code, int(refused.headers["Retry-After"]) > 0) == (429, True)
+        assert "Wait 15 minutes" in refused.text
+        assert len(provider.asked) == asked, "the provider is not asked"
+        assert (await returned(http)).status_code == 429
+        opened(await returned(neighbour))
 
 
 async def test_without_a_provider_its_addresses_say_so(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from fastapi import Request, Response
 
@@ -14,7 +13,15 @@ from servicekit.errors import RequestRefused, Unavailable
 from servicekit.web.auth import COOKIE, Caller
 from servicekit.web.forms import Form, refuse_foreign_form
 from servicekit.web.permissions import PUBLIC, Permissions, needs
-from servicekit.web.provider_pages import PROVIDER_ANSWER, PROVIDER_ROUTES, provider_router, signed_out_page
+from servicekit.web.provider_pages import (
+    PROVIDER_ANSWER,
+    PROVIDER_ROUTES,
+    AdmissionPort,
+    Delay,
+    address_of,
+    provider_router,
+    signed_out_page,
+)
 from servicekit.web.provider_settings import ProviderSettings
 from servicekit.web.routes import Routes
 from servicekit.web.sign_in import PASSWORD_SIGN_IN, sign_in_page, signed_in_answer, signed_out, small_page, to_sign_in
@@ -46,20 +53,14 @@ minlength="{shortest}" maxlength="{longest}" autocomplete="new-password">
 minlength="{shortest}" maxlength="{longest}" autocomplete="new-password"><button>Set the password</button></form>"""
 
 
-class SignIn(Protocol):
-    """Outcome of a sign-in: the session's secret, or None, and the delay in seconds after too many attempts."""
+class SignIn(Delay, Protocol):
+    """Outcome of a sign-in: the session's secret, or None, and the delay after too many attempts."""
 
     @property
     def session(self) -> str | None: ...
 
-    @property
-    def wait(self) -> int: ...
 
-    @property
-    def wait_in_words(self) -> str: ...
-
-
-class AccountPort(Protocol):
+class AccountPort(AdmissionPort, Protocol):
     """Port for the accounts that a service keeps."""
 
     @property
@@ -86,10 +87,6 @@ class AccountPort(Protocol):
     @property
     def provider(self) -> ProviderSettings | None:
         """Identity provider for sign-in; None if there is none."""
-        ...
-
-    async def admit(self, claims: Mapping[str, Any]) -> str:
-        """Return the secret of a new session for verified claims of the identity provider. Raises RequestRefused."""
         ...
 
 
@@ -124,8 +121,7 @@ def account_pages_router(accounts: AccountPort) -> Routes:
         except RequestRefused as refusal:
             return sign_in_page(request, "/", status=refusal.status, why=str(refusal))
         target = form.field("next") or "/"
-        address = request.client.host if request.client else "unknown"
-        done = await accounts.sign_in(form.field("name"), form.field("password"), address)
+        done = await accounts.sign_in(form.field("name"), form.field("password"), address_of(request))
         if done.session is not None:
             return signed_in_answer(request, done.session, target)
         if done.wait:
@@ -181,7 +177,7 @@ def account_pages_router(accounts: AccountPort) -> Routes:
         ("POST", SET_PASSWORD, use_link),
     ):
         router.add_api_route(path, handler, methods=[method], response_model=None)
-    router.include_router(provider_router(provider, label, accounts.admit))
+    router.include_router(provider_router(provider, label, accounts))
     return router
 
 

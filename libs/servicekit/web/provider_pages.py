@@ -6,9 +6,9 @@ import base64
 import binascii
 import hmac
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
@@ -60,10 +60,30 @@ class _Pending:
         return SignInSecrets(self.state, self.nonce, self.verifier)
 
 
-def provider_router(
-    provider: OpenIdProvider | None, label: str, admit: Callable[[Mapping[str, Any]], Awaitable[str]]
-) -> Routes:
-    """Return the sign-in routes for `provider`. `admit` returns the secret of a new session for verified claims."""
+class Delay(Protocol):
+    """Delay after too many attempts: in seconds, 0 if there is none, and in words."""
+
+    @property
+    def wait(self) -> int: ...
+
+    @property
+    def wait_in_words(self) -> str: ...
+
+
+class AdmissionPort(Protocol):
+    """Port for the people who sign in with the identity provider."""
+
+    async def may_ask_provider(self, address: str) -> Delay:
+        """Count an attempt from `address` to sign in. Return the delay until the next allowed attempt."""
+        ...
+
+    async def admit(self, claims: Mapping[str, Any], address: str) -> str:
+        """Return the secret of a new session for verified claims of the identity provider. Raises RequestRefused."""
+        ...
+
+
+def provider_router(provider: OpenIdProvider | None, label: str, accounts: AdmissionPort) -> Routes:
+    """Return the sign-in routes for `provider`."""
     router = Routes("access", token=False, hidden=True)
 
     def unavailable(target: str) -> Response:
@@ -111,6 +131,11 @@ def provider_router(
         said, pending = request.query_params, _pending(request.cookies.get(_name(request), ""))
         if pending is None or not hmac.compare_digest(said.get("state", "").encode(), pending.state.encode()):
             return failed(400, "This sign-in cannot be completed", _LOST)
+        delay = await accounts.may_ask_provider(address_of(request))
+        if delay.wait:
+            answer = failed(429, "There were too many attempts", f"Wait {delay.wait_in_words}.", pending.target)
+            answer.headers["Retry-After"] = str(delay.wait)
+            return answer
         try:
             if not await provider.is_issuer(said.get("iss")):
                 return failed(400, "This sign-in cannot be completed", "Another provider answered it.")
@@ -119,7 +144,7 @@ def provider_router(
             claims = await provider.claims(said["code"], pending.secrets)
             if claims is None:
                 return failed(403, "You were not signed in", _INVALID, pending.target)
-            session = await admit(claims)
+            session = await accounts.admit(claims, address_of(request))
         except Unavailable:
             return unavailable(pending.target)
         except RequestRefused as refusal:
@@ -129,6 +154,11 @@ def provider_router(
     router.add_api_route(PROVIDER_SIGN_IN, begin, methods=["GET"], response_model=None)
     router.add_api_route(PROVIDER_ANSWER, end, methods=["GET"], response_model=None)
     return router
+
+
+def address_of(request: Request) -> str:
+    """Return the client's address, by which attempts to sign in are limited."""
+    return request.client.host if request.client else "unknown"
 
 
 def signed_out_page(label: str, url: str) -> Response:

@@ -27,15 +27,20 @@ class SignInAttempts:
 
     async def wait(self, name: str, address: str, now: int) -> int:
         """Count an attempt. Return 0 if it is allowed, otherwise the seconds until the next allowed attempt."""
-        waits = [
-            await self._wait(digest(f"name {name}"), MOST_BY_NAME, now),
-            await self._wait(digest(f"address {address}"), MOST_BY_ADDRESS, now),
-        ]
-        return max(waits)
+        by_name = await self._wait(digest(f"name {name}"), MOST_BY_NAME, now)
+        return max(by_name, await self.wait_of_address(address, now))
+
+    async def wait_of_address(self, address: str, now: int) -> int:
+        """Count an attempt without a name. Return 0 if it is allowed, otherwise the seconds to wait."""
+        return await self._wait(digest(f"address {address}"), MOST_BY_ADDRESS, now)
 
     async def succeeded(self, name: str, address: str) -> None:
         """Delete the counts of this name, and one attempt from this address."""
-        await self._pool.execute(*SQL.forget_attempts(subject=digest(f"name {name}")))
+        await self.forget(name)
+        await self.address_succeeded(address)
+
+    async def address_succeeded(self, address: str) -> None:
+        """Delete one attempt from this address."""
         await self._pool.execute(*SQL.return_attempt(subject=digest(f"address {address}")))
 
     async def forget(self, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import pytest_asyncio
 
 from servicekit.errors import Unavailable
+from servicekit.web.issuer_http import fetch_json
 from servicekit.web.oidc import KEEP_SECONDS, OpenIdProvider, is_of_sign_in
 from servicekit.web.provider_settings import SignInSecrets
 from tests.support import openid_provider as fake
@@ -129,6 +131,19 @@ async def test_a_provider_that_does_not_answer_is_unavailable() -> None:
         async with answering(misbehaves) as url:
             with pytest.raises(Unavailable):
                 await client(url, seconds=0.3).authorization_url(SECRETS)
+
+
+async def test_requests_share_one_tls_context(provider: fake.OpenIdProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    contexts: list[ssl.SSLContext] = []
+
+    def made(*given: Any, **options: Any) -> ssl.SSLContext:
+        contexts.append(httpx.create_ssl_context(*given, **options))
+        return contexts[-1]
+
+    monkeypatch.setattr("httpx._transports.default.create_ssl_context", made)
+    for _ in range(3):
+        await fetch_json(provider.url + DISCOVERED, 5.0)
+    assert len(contexts) == 3 and len({id(one) for one in contexts}) == 1
 
 
 async def test_an_answer_names_its_issuer_if_the_provider_says_so(provider: fake.OpenIdProvider) -> None:
