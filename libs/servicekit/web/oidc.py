@@ -28,6 +28,8 @@ from servicekit.web.provider_settings import ProviderSettings, SignInSecrets
 DISCOVERY: Final = "/.well-known/openid-configuration"
 KEEP_SECONDS: Final = 600.0
 """Cache lifetime of the discovery document, in seconds."""
+RETRY_SECONDS: Final = 10.0
+"""Pause after a failed fetch of the discovery document, in seconds."""
 _SECONDS: Final = 5.0
 _LEEWAY: Final = 30.0
 _ERROR: Final = re.compile(r"[a-z_]{1,40}")
@@ -65,6 +67,10 @@ class _RequestForm(OAuth2Client):  # type: ignore[misc]  # Authlib has no types
         return _TokenRequest(form, prepared)
 
 
+class _DocumentRefused(Unavailable):
+    """Discovery document of another issuer, or without TLS. It also invalidates the cached one."""
+
+
 class OpenIdProvider:
     """An OpenID provider. Methods raise Unavailable if it does not respond, or its response is invalid."""
 
@@ -76,7 +82,10 @@ class OpenIdProvider:
         self._known: ProviderDocument | None = None
         self._known_at = 0.0
         self._keys: tuple[str, KeySet] | None = None
+        self._failed_at: float | None = None
         self._fetching = asyncio.Lock()
+        self.refreshing: asyncio.Task[None] | None = None
+        """Fetch of a document that replaces the cached one; None before the first."""
 
     async def authorization_url(self, secrets: SignInSecrets) -> str:
         """Return the URL at which the person signs in."""
@@ -159,23 +168,55 @@ class OpenIdProvider:
         return self._keys[1]
 
     async def _document(self) -> ProviderDocument:
-        """Return the discovery document. A cached one remains valid while the provider does not answer."""
-        async with self._fetching:
-            if self._known is not None and self._clock.monotonic() - self._known_at < KEEP_SECONDS:
-                return self._known
-            try:
-                answer = await fetch_json(self._settings.issuer.rstrip("/") + DISCOVERY, self._seconds)
-                if answer.status != 200:
-                    raise ValueError("no discovery document")
-                found = ProviderDocument.model_validate(answer.value)
-                if reason := mismatch(found, self._settings.issuer):
-                    raise self._unavailable("discovery_document_refused", reason)
-            except FAILURES as error:
-                if self._known is not None:
-                    return self._known
-                raise self._unavailable("discovery_document_not_fetched", type(error).__name__) from None
-            self._known, self._known_at = found, self._clock.monotonic()
-            return found
+        """Return the discovery document: a cached one at once, and an old one while it is fetched again.
+
+        Without a cached one the first caller fetches it. After a failure nobody waits for the provider before
+        RETRY_SECONDS have passed.
+        """
+        if self._known is None:
+            async with self._fetching:
+                if self._known is None:
+                    if self._is_paused():
+                        raise Unavailable(self._settings.label)
+                    self._known = await self._fetched()
+                    self._known_at = self._clock.monotonic()
+        elif self._is_due():
+            self.refreshing = asyncio.create_task(self._refresh())
+        return self._known
+
+    def _is_due(self) -> bool:
+        """Return True if the cached document is old, and no fetch is under way or has failed a moment ago."""
+        if self._clock.monotonic() - self._known_at < KEEP_SECONDS or self._is_paused():
+            return False
+        return self.refreshing is None or self.refreshing.done()
+
+    async def _refresh(self) -> None:
+        """Replace the cached document. It remains valid while the provider does not answer."""
+        try:
+            self._known = await self._fetched()
+            self._known_at = self._clock.monotonic()
+        except _DocumentRefused:
+            self._known = None
+        except Unavailable:
+            pass
+
+    async def _fetched(self) -> ProviderDocument:
+        try:
+            answer = await fetch_json(self._settings.issuer.rstrip("/") + DISCOVERY, self._seconds)
+            if answer.status != 200:
+                raise ValueError("no discovery document")
+            found = ProviderDocument.model_validate(answer.value)
+        except FAILURES as error:
+            self._failed_at = self._clock.monotonic()
+            raise self._unavailable("discovery_document_not_fetched", type(error).__name__) from None
+        if reason := mismatch(found, self._settings.issuer):
+            self._failed_at = self._clock.monotonic()
+            log.warning("discovery_document_refused", error=reason)
+            raise _DocumentRefused(self._settings.label)
+        return found
+
+    def _is_paused(self) -> bool:
+        return self._failed_at is not None and self._clock.monotonic() - self._failed_at < RETRY_SECONDS
 
     def _unavailable(self, event: str, reason: str) -> Unavailable:
         log.warning(event, error=reason)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ import pytest_asyncio
 
 from servicekit.errors import Unavailable
 from servicekit.web.issuer_http import fetch_json
-from servicekit.web.oidc import KEEP_SECONDS, OpenIdProvider, is_of_sign_in
+from servicekit.web.oidc import KEEP_SECONDS, RETRY_SECONDS, OpenIdProvider, is_of_sign_in
 from servicekit.web.provider_settings import SignInSecrets
 from tests.support import openid_provider as fake
 from tests.support.hand_clock import HandClock
@@ -44,6 +46,12 @@ async def provider() -> AsyncIterator[fake.OpenIdProvider]:
 
 def client(url: str, clock: HandClock | None = None, seconds: float = 5.0, **settings: Any) -> OpenIdProvider:
     return OpenIdProvider(Settings(url, **settings), BACK, clock or HandClock(), seconds)
+
+
+async def refreshed(one: OpenIdProvider) -> None:
+    """Wait for the fetch of a document that replaces a cached one."""
+    assert one.refreshing is not None
+    await one.refreshing
 
 
 async def code_of(one: OpenIdProvider) -> str:
@@ -106,7 +114,69 @@ async def test_a_known_document_is_used_while_the_provider_is_down(provider: fak
     clock.forward(KEEP_SECONDS)
     provider.down.add(DISCOVERED)
     await one.authorization_url(SECRETS)
+    await refreshed(one)
     assert provider.asked.count(DISCOVERED) == 2
+    await one.authorization_url(SECRETS)
+    await refreshed(one)
+    assert provider.asked.count(DISCOVERED) == 2, "after a failure there is a pause"
+    clock.forward(RETRY_SECONDS)
+    provider.down.clear()
+    provider.document["authorization_endpoint"] = f"{provider.url}/elsewhere"
+    assert "/elsewhere" not in await one.authorization_url(SECRETS)
+    await refreshed(one)
+    assert "/elsewhere" in await one.authorization_url(SECRETS)
+    assert provider.asked.count(DISCOVERED) == 3
+
+
+async def test_a_refused_document_invalidates_the_known_one(provider: fake.OpenIdProvider) -> None:
+    clock = HandClock()
+    one = client(provider.url, clock)
+    await one.authorization_url(SECRETS)
+    clock.forward(KEEP_SECONDS)
+    provider.document["issuer"] = "https://other.example"
+    await one.authorization_url(SECRETS)
+    await refreshed(one)
+    with pytest.raises(Unavailable):
+        await one.authorization_url(SECRETS)
+
+
+async def test_a_provider_that_hangs_delays_no_sign_in_with_a_known_document() -> None:
+    asked = asyncio.Event()
+    answers = True
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        if not answers:
+            asked.set()
+            await asyncio.Event().wait()
+        places = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+        body = json.dumps({"issuer": url, **dict.fromkeys(places, url)}).encode()
+        writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+        await writer.drain()
+
+    clock = HandClock()
+    async with answering(connected) as url:
+        one = client(url, clock)
+        await one.authorization_url(SECRETS)
+        answers = False
+        clock.forward(KEEP_SECONDS)
+        for _ in range(3):
+            await one.authorization_url(SECRETS)
+            await asked.wait()
+            assert one.refreshing is not None and not one.refreshing.done()
+        assert one.refreshing is not None and one.refreshing.cancel()
+
+
+async def test_after_a_failed_first_fetch_nobody_asks_the_provider_for_a_while(provider: fake.OpenIdProvider) -> None:
+    clock = HandClock()
+    one = client(provider.url, clock)
+    provider.down.add(DISCOVERED)
+    attempts = await asyncio.gather(*(one.authorization_url(SECRETS) for _ in range(3)), return_exceptions=True)
+    assert [type(attempt) for attempt in attempts] == [Unavailable] * 3
+    assert provider.asked.count(DISCOVERED) == 1
+    clock.forward(RETRY_SECONDS)
+    provider.down.clear()
+    await one.authorization_url(SECRETS)
 
 
 @pytest.mark.parametrize(
@@ -117,10 +187,12 @@ async def test_a_known_document_is_used_while_the_provider_is_down(provider: fak
 )  # fmt: skip
 async def test_a_faulty_discovery_document_is_refused(provider: fake.OpenIdProvider, document: dict[str, Any]) -> None:
     provider.document = document
-    one = client(provider.url)
+    clock = HandClock()
+    one = client(provider.url, clock)
     with pytest.raises(Unavailable):
         await one.authorization_url(SECRETS)
     provider.document = {}
+    clock.forward(RETRY_SECONDS)
     await one.authorization_url(SECRETS)
 
 
