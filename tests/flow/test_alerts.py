@@ -6,7 +6,7 @@ import asyncio
 import json
 import ssl
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -21,12 +21,13 @@ from standardwebhooks import Webhook
 from contracts.instants import DAY, MINUTE, SECOND
 from reporting.alerts import sending
 from reporting.alerts.evaluation import BEHIND, AlertEvaluator
+from reporting.alerts.messages import Announcement
 from reporting.alerts.rules import DeadLetters, Lag
-from reporting.alerts.sending import AlertCourier
+from reporting.alerts.sending import AT_ONCE, RECEIVERS_AT_ONCE, AlertCourier
 from reporting.alerts.settings_file import AlertSettings, EmailChannel, read_alerts
-from reporting.alerts.store import AlertMessages
+from reporting.alerts.store import AlertMessages, AlertReceiver, AlertTransaction, WaitingMessage
 from reporting.dashboard.routes import pages_router
-from reporting.queries.selection import HOUR
+from reporting.queries.selection import HOUR, Project
 from reporting.read_models.generation import Generation
 from servicekit import Database
 from servicekit.clock import FixedClock
@@ -175,6 +176,7 @@ class Alerts:
         self.clock.set(moment)
         await self.evaluator.evaluate()
         await self.courier.deliver()
+        await self.courier.sent()
 
 
 async def judged(take: Take, day: int, ok: int, not_ok: int, **fields: Any) -> None:
@@ -378,6 +380,54 @@ async def test_failed_messages_are_retried_and_an_end_waits_for_its_beginning(
     await alerts.look(NOW + 10 * SECOND)
     assert [json.loads(one.body)["type"] for one in there.at("/hook")] == ["alert.fired", "alert.fired", "alert.over"]
     assert len({one.headers["webhook-id"] for one in there.at("/hook")}) == 2
+
+
+async def test_a_slow_channel_delays_no_message_of_another_tenant(
+    read_models: Database, there: Receiver, tmp_path: Path
+) -> None:
+    async def announce(key: str, tenant: str, project: str, channel: str) -> None:
+        one = Announcement(key, "fired", f"{key} of {project}", "", "", tenant, project, "low", NOW)
+        async with read_models.acquire() as connection:
+            await AlertTransaction(connection, Project(tenant, project)).announce(one, [channel], NOW)
+
+    slow, keys, projects = "/services/T0/B0/slack-secret", 5, RECEIVERS_AT_ONCE + 2
+    there.held.add(slow)
+    courier = Alerts(read_models, read_alerts(file_of(tmp_path, there, 25))).courier
+    for project in range(projects):
+        for key in range(keys):
+            await announce(f"k{key}", "acme", f"p{project}", "slack")
+    await courier.deliver()
+    await there.until(slow, lambda taken: len(taken) == AT_ONCE * RECEIVERS_AT_ONCE)
+    await announce("k", "globex", "support", "hook")
+    await courier.deliver()
+    await there.until("/hook", bool)
+    await courier.deliver()
+    assert len(there.at(slow)) == AT_ONCE * RECEIVERS_AT_ONCE, "a tenant's attempts are limited"
+    there.released.set()
+    await courier.sent()
+    said = [json.loads(one.body)["text"] for one in there.at(slow)]
+    assert sorted(said) == sorted(f"Alert: k{key} of p{project}" for key in range(keys) for project in range(projects))
+    assert len(there.at("/hook")) == 1 and await read_models.fetchval("select count(*) from alert_messages") == 0
+    await courier.close()
+
+
+async def test_an_error_of_the_database_is_raised_by_the_next_delivery(
+    read_models: Database, there: Receiver, tmp_path: Path
+) -> None:
+    class Lost(AlertMessages):
+        async def due(self, now: int) -> list[AlertReceiver]:
+            return [AlertReceiver("hook", None, None)]
+
+        async def claim(self, of: AlertReceiver, now: int, until: int, limit: int) -> list[WaitingMessage]:
+            raise ConnectionError
+
+    settings = read_alerts(file_of(tmp_path, there, 25))
+    courier = AlertCourier(settings, Lost(read_models), Clock(NOW), seconds=5)
+    for raises in (False, True, True):
+        with pytest.raises(ConnectionError) if raises else nullcontext():
+            await courier.deliver()
+        await courier.sent()
+    await courier.close()
 
 
 async def test_no_rule_is_decided_while_the_reports_are_behind(

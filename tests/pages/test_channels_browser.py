@@ -120,6 +120,7 @@ async def test_alerts_of_rules_reach_the_channel_with_an_absolute_link(stack: Ru
             await AlertTransaction(connection, at).announce(one, ["team"], clock.now())
         courier = AlertCourier(AlertSettings(), AlertMessages(pool), clock, page_channels=channels)
         await courier.deliver()
+        await courier.sent()
         [taken] = await there.until("/team", bool)
         assert (
             "<https://feedback.example/dashboard/feedback?at=x|" in json.loads(taken.body)["blocks"][0]["text"]["text"]

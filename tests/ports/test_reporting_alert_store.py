@@ -16,6 +16,7 @@ from reporting.alerts.messages import Announcement
 from reporting.alerts.rules import Silence
 from reporting.alerts.store import (
     AlertMessages,
+    AlertReceiver,
     AlertTransaction,
     ChannelCount,
     alert_rows,
@@ -133,8 +134,12 @@ async def announced(
         await AlertTransaction(connection, at).announce(one, channels, moment)
 
 
+HOOK: Final = AlertReceiver("hook", *AT)
+MAIL: Final = AlertReceiver("mail", *AT)
+
+
 async def claimed(pool: asyncpg.Pool, now: int, until: int = NOW + 1_000, limit: int = 10) -> list[str]:
-    return [one.announcement.key for one in await AlertMessages(pool).claim(now, until, limit)]
+    return [one.announcement.key for one in await AlertMessages(pool).claim(HOOK, now, until, limit)]
 
 
 async def test_a_message_is_claimed_once_when_it_is_due(read_models: asyncpg.Pool) -> None:
@@ -157,26 +162,49 @@ async def test_a_message_that_is_being_claimed_is_left_to_the_other_process(read
 async def test_messages_are_claimed_in_their_order_and_by_channel(read_models: asyncpg.Pool) -> None:
     for key in ("a", "b", "a", "c"):
         await announced(read_models, key, ("hook", "mail"))
-    assert sorted(await claimed(read_models, NOW, limit=3)) == ["a", "a", "b"]
-    first = await AlertMessages(read_models).claim(NOW + 1_000, NOW + 2_000, 10)
-    assert sorted((one.announcement.key, one.channel) for one in first) == [
-        ("a", "hook"), ("a", "mail"), ("b", "hook"), ("b", "mail"), ("c", "hook"), ("c", "mail"),
-    ]  # fmt: skip
+    assert sorted(await claimed(read_models, NOW, limit=2)) == ["a", "b"]
     messages = AlertMessages(read_models)
-    await messages.delivered(next(one for one in first if (one.announcement.key, one.channel) == ("a", "hook")))
-    again = await messages.claim(NOW + 1_000, NOW + 2_000, 10)
-    assert [(one.announcement.key, one.channel) for one in again] == [("a", "hook")], "only its successor is due"
+    first = await messages.claim(HOOK, NOW + 1_000, NOW + 2_000, 10)
+    assert sorted((one.announcement.key, one.channel) for one in first) == [
+        ("a", "hook"),
+        ("b", "hook"),
+        ("c", "hook"),
+    ]
+    await messages.delivered(next(one for one in first if one.announcement.key == "a"))
+    assert await claimed(read_models, NOW + 1_000) == ["a"], "only its successor is due"
+    other = await messages.claim(MAIL, NOW + 1_000, NOW + 2_000, 10)
+    assert sorted((one.announcement.key, one.channel) for one in other) == [
+        ("a", "mail"),
+        ("b", "mail"),
+        ("c", "mail"),
+    ]
+
+
+async def test_receivers_of_due_messages_are_listed_by_place(read_models: asyncpg.Pool) -> None:
+    messages = AlertMessages(read_models)
+    places = [*ELSEWHERE, AT]
+    for number, at in enumerate(places):
+        await announced(read_models, "a", at=at, moment=NOW - number)
+        await announced(read_models, "b", at=at, moment=NOW - number)
+    await announced(read_models, "later", ("mail",), moment=NOW + 1)
+    expected = [AlertReceiver("hook", at and at.tenant, at and at.project) for at in reversed(places)]
+    assert await messages.due(NOW) == expected
+    for receiver in expected:
+        assert len(await messages.claim(receiver, NOW, NOW + 10, 10)) == 2
+    assert await messages.due(NOW) == []
+    assert await messages.due(NOW + 1) == [MAIL]
 
 
 async def test_a_failed_message_is_due_again_or_dead(read_models: asyncpg.Pool) -> None:
     messages = AlertMessages(read_models)
     for key in ("a", "a", "b"):
         await announced(read_models, key)
-    begin, other = await messages.claim(NOW, NOW + 10, 10)
+    first = await messages.claim(HOOK, NOW, NOW + 10, 10)
+    begin, other = sorted(first, key=lambda one: one.announcement.key)
     await messages.failed(begin, NOW + 5, "503")
     assert await message_counts(read_models, AT) == {"hook": ChannelCount(3, 0, "503")}
     assert await claimed(read_models, NOW + 4) == []
-    [again] = await messages.claim(NOW + 5, NOW + 20, 10)
+    [again] = await messages.claim(HOOK, NOW + 5, NOW + 20, 10)
     assert (again.announcement.key, again.attempts) == ("a", 1)
     await messages.failed(again, None, "410")
     assert await message_counts(read_models, AT) == {"hook": ChannelCount(2, 1, "410")}

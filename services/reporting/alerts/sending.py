@@ -6,8 +6,11 @@ import asyncio
 import smtplib
 import socket
 import ssl
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from email.message import EmailMessage
+from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -17,7 +20,7 @@ from reporting.alerts.messages import Announcement
 from reporting.alerts.notifiers import NOTIFIERS
 from reporting.alerts.page_channels import PageChannels
 from reporting.alerts.settings_file import AlertSettings, EmailChannel, OpenChannel, PageSlackChannel
-from reporting.alerts.store import AlertMessages, WaitingMessage
+from reporting.alerts.store import AlertMessages, AlertReceiver, WaitingMessage
 from reporting.egress import metrics
 from reporting.egress.webhooks.addresses import NotAllowed, address_of
 from reporting.egress.webhooks.courier import ATTEMPT_SECONDS
@@ -26,14 +29,20 @@ from reporting.egress.webhooks.sending import AttemptResult, CheckedHttp
 from reporting.queries.selection import Project
 from servicekit import Clock
 
-_AT_ONCE: Final = 8
+AT_ONCE: Final = 2
+"""Maximum number of concurrent attempts for a channel of a project."""
+RECEIVERS_AT_ONCE: Final = 4
+"""Maximum number of channels of a tenant to which messages are sent at the same time."""
 NO_CHANNEL: Final = AttemptResult("no_channel", gone=True)
 """Outcome for a channel that was removed."""
 log = structlog.get_logger(part="alerts")
 
 
 class AlertCourier:
-    """Sender of messages that wait for their channels. Errors of receivers do not raise, and show no secret."""
+    """Sender of messages that wait for their channels. Errors of receivers do not raise, and show no secret.
+
+    Each channel of a project has a task of its own, so a slow one delays no other tenant's messages.
+    """
 
     def __init__(
         self,
@@ -49,18 +58,55 @@ class AlertCourier:
         self._clock = clock
         self._seconds = seconds
         self._http = CheckedHttp(seconds)
+        self._tasks: dict[AlertReceiver, asyncio.Task[None]] = {}
+        self._failure: BaseException | None = None
+        self._of_tenant: defaultdict[str | None, asyncio.Semaphore] = defaultdict(
+            lambda: asyncio.Semaphore(RECEIVERS_AT_ONCE)
+        )
 
     async def close(self) -> None:
+        for task in self._tasks.values():
+            task.cancel()
+        await self.sent()
         await self._http.close()
 
     async def deliver(self) -> None:
-        """Send all due messages. A failed one is retried like a webhook's; a crash may send one twice."""
-        while True:
-            now = self._clock.now()
-            due = await self._messages.claim(now, now + int(2 * self._seconds * SECOND), _AT_ONCE)
-            if not due:
-                return
-            await asyncio.gather(*(self._hand_over(one) for one in due))
+        """Start to send all due messages. A failed one is retried like a webhook's; a crash may send one twice.
+
+        Raises the error that ended a task since the last call, such as that of a lost database.
+        """
+        for receiver in await self._messages.due(self._clock.now()):
+            if receiver not in self._tasks:
+                task = asyncio.create_task(self._deliver_to(receiver))
+                self._tasks[receiver] = task
+                task.add_done_callback(partial(self._ended, receiver))
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    async def sent(self) -> None:
+        """Wait until nothing that `deliver` started is under way."""
+        if self._tasks:
+            await asyncio.wait([*self._tasks.values()])
+
+    async def _deliver_to(self, receiver: AlertReceiver) -> None:
+        """Send all due messages of one receiver."""
+        due = True
+        while due:
+            async with self._of_tenant[receiver.tenant]:
+                due = await self._deliver_some(receiver)
+
+    def _ended(self, receiver: AlertReceiver, task: asyncio.Task[None]) -> None:
+        del self._tasks[receiver]
+        if not task.cancelled():
+            self._failure = task.exception() or self._failure
+
+    async def _deliver_some(self, receiver: AlertReceiver) -> bool:
+        """Send some due messages of one receiver. Return False if there are none."""
+        now = self._clock.now()
+        due = await self._messages.claim(receiver, now, now + int(2 * self._seconds * SECOND), AT_ONCE)
+        await asyncio.gather(*(self._hand_over(one) for one in due))
+        return bool(due)
 
     async def send(self, channel: OpenChannel, id_: str, one: Announcement) -> AttemptResult:
         """Make one attempt to send an announcement."""
@@ -103,7 +149,15 @@ async def send_mail(settings: EmailChannel, password: str, message: EmailMessage
     try:
         async with asyncio.timeout(seconds):
             address = await address_of(settings.host, settings.port, private=settings.private)
-            await asyncio.to_thread(_send, settings, password, address, message, seconds)
+            # A thread of its own: those of the event loop also resolve the names of other receivers.
+            thread = ThreadPoolExecutor(1)
+            try:
+                sent = asyncio.get_running_loop().run_in_executor(
+                    thread, _send, settings, password, address, message, seconds
+                )
+                await sent
+            finally:
+                thread.shutdown(wait=False)
     except NotAllowed:
         return AttemptResult("private_address")
     except TimeoutError:

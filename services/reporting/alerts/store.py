@@ -132,15 +132,28 @@ class AlertTransaction:
             await self._connection.execute(*SQL.add_alert_message(id=uuid4(), **self._place, **values, now=now))
 
 
+class AlertReceiver(NamedTuple):
+    """Channel of a project, or of the platform (None)."""
+
+    channel: str
+    tenant: str | None
+    project: str | None
+
+
 class AlertMessages:
     """Queue of messages that wait for their channels."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
-    async def claim(self, now: int, until: int, limit: int) -> list[WaitingMessage]:
-        """Return up to `limit` due messages; they are not due again before `until`. Times are in microseconds."""
-        rows = await self._pool.fetch(*SQL.claim_alert_messages(now=now, until=until, limit=limit))
+    async def due(self, now: int) -> list[AlertReceiver]:
+        """Return the receivers of due messages, the longest waiting ones first."""
+        return [AlertReceiver(*row) for row in await self._pool.fetch(*SQL.due_alert_receivers(now=now))]
+
+    async def claim(self, of: AlertReceiver, now: int, until: int, limit: int) -> list[WaitingMessage]:
+        """Return up to `limit` due messages of a receiver; they are not due again before `until` (microseconds)."""
+        limits = {"now": now, "until": until, "limit": limit}
+        rows = await self._pool.fetch(*SQL.claim_alert_messages(**of._asdict(), **limits))
         return [
             WaitingMessage(row["id"], row["channel"], Announcement(**json.loads(row["message"])), row["attempts"])
             for row in rows

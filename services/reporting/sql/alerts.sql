@@ -45,13 +45,18 @@ order by over_at is not null, opened_at desc limit :limit
 insert into alert_messages (id, channel, tenant, project, key, message, created_at, next_at)
 values (:id, :channel, :tenant, :project, :key, :message, :now, :now)
 
+-- name: due_alert_receivers
+select channel, tenant, project from alert_messages where not dead and next_at <= :now
+group by channel, tenant, project order by min(next_at)
+
 -- name: claim_alert_messages
 -- An alert's end waits until its beginning was accepted or is dead.
 update alert_messages set next_at = :until where id in (
     select m.id from alert_messages m
-    where not m.dead and m.next_at <= :now and not exists (
+    where m.channel = :channel and {of_place} and not m.dead and m.next_at <= :now and not exists (
         select from alert_messages e
-        where e.channel = m.channel and e.key = m.key and not e.dead and e.position < m.position)
+        where e.channel = m.channel and e.tenant is not distinct from m.tenant and e.project is not distinct from m.project
+            and e.key = m.key and not e.dead and e.position < m.position)
     order by m.position limit :limit for update skip locked)
 returning id, channel, message, attempts
 

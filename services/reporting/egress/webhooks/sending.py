@@ -34,7 +34,9 @@ class CheckedHttp:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._http = httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=seconds)
+        # Callers limit concurrency by receiver: a limit for all would let slow receivers delay the others.
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+        self._http = httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=seconds, limits=limits)
 
     async def close(self) -> None:
         await self._http.aclose()
