@@ -10,16 +10,20 @@ from typing import Any
 
 import httpx
 import pytest
+from cryptography.fernet import Fernet
 
 from contracts.instants import DAY
+from contracts.scopes import ADMIN
 from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.evaluation import AlertEvaluator
+from reporting.alerts.page_channels import PageChannels
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.settings_file import read_alerts
 from reporting.alerts.store import MOST_RULES, AlertMessages
 from reporting.api.alerts import alerts_router
 from reporting.dashboard.routes import pages_router
-from servicekit import Database
+from reporting.queries.selection import Project
+from servicekit import Caller, Database, RequestRefused
 from servicekit.clock import FixedClock
 from tests.support.receiver import Receiver, receiver
 from tests.support.reporting_client import client
@@ -67,7 +71,7 @@ class Site:
     def __init__(self, pool: Any, folder: Path, there: Receiver) -> None:
         file = folder / "alerts.toml"
         file.write_text(FILE, "utf-8")
-        settings = read_alerts(file)
+        self.settings = settings = read_alerts(file)
         team = settings.channels["team"]
         object.__setattr__(team, "secret", f"{there.url}/team-secret")
         self.courier = AlertCourier(settings, AlertMessages(pool), NOW, seconds=5)
@@ -217,6 +221,23 @@ async def test_a_wrong_form_is_refused_on_the_page(site: Site, form: dict[str, s
         page = await http.post(PAGE, data=form)
         assert page.status_code == 200 and told in page.text and "<script>" not in page.text
         assert len((await http.get(ALERTS)).json()["rules"]) == 1
+
+
+async def test_another_tenants_channel_in_the_file_takes_no_name(site: Site, read_models: Database) -> None:
+    at, channels = Project("acme", "support"), PageChannels(read_models, NOW, Fernet.generate_key().decode())
+    administration = AlertAdministration(read_models, read_models, site.settings, site.courier, NOW, channels)
+    caller = Caller("ann", "acme", None, frozenset({ADMIN}))
+
+    async def save(name: str) -> None:
+        await administration.set_channel(at, name, "https://93.184.215.14/x", "https://feedback.example", caller)
+
+    await save("others")  # in the file, a channel of globex
+    assert [(one.name, one.source) for one in (await administration.overview(at)).channels] == [
+        ("team", "file"),
+        ("others", "here"),
+    ]
+    with pytest.raises(RequestRefused, match="The file has a channel of this name"):
+        await save("team")
 
 
 async def test_a_foreign_page_changes_no_rule(site: Site) -> None:

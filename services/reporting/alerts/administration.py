@@ -118,7 +118,7 @@ class AlertAdministration:
 
     async def set_channel(self, at: Project, name: str, url: str, address: str, caller: Caller) -> None:
         """Store an incoming webhook of Slack. `address` is the pages' base URL for links. Raises RequestRefused."""
-        if name in self._settings.channels:
+        if any(one.settings.name == name for one in self._settings.channels_of(at)):
             raise RequestRefused(409, "The file has a channel of this name: choose another name.")
         everywhere = caller.tenant is None and ADMIN in caller.scopes
         await self._page_channels.set(at, name, url, address, caller.subject, everywhere=everywhere)
@@ -131,14 +131,15 @@ class AlertAdministration:
         await self._log.note(by, *at, "changed rule", f"channel {name}")
 
     async def _channels(self, at: Project | None) -> list[OpenChannel]:
-        """Return the channels that rules of a project may name: those of the file hide others of the same name."""
+        """Return the channels that rules of a project may name.
+
+        Those of the file that serve the project hide others of the same name.
+        """
         fixed = list(self._settings.channels_of(at))
         if at is None:
             return fixed
-        return [
-            *fixed,
-            *(one for one in await self._page_channels.of(at) if one.settings.name not in self._settings.channels),
-        ]
+        names = {one.settings.name for one in fixed}
+        return [*fixed, *(one for one in await self._page_channels.of(at) if one.settings.name not in names)]
 
     async def test(self, at: Project, channel: str) -> AttemptResult:
         """Send a test message. Raises RequestRefused if the project has no such channel."""
