@@ -16,6 +16,7 @@ from reporting.alerts.page_channels import MOST_CHANNELS, PageChannels
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.settings_file import AlertSettings
 from reporting.alerts.store import AlertMessages, AlertTransaction
+from reporting.egress.metrics import ALERT_MESSAGES, OTHER_CHANNELS
 from reporting.parts import MIGRATIONS
 from reporting.queries.selection import Project
 from servicekit.clock import SystemClock
@@ -119,12 +120,15 @@ async def test_alerts_of_rules_reach_the_channel_with_an_absolute_link(stack: Ru
         async with pool.acquire() as connection:
             await AlertTransaction(connection, at).announce(one, ["team"], clock.now())
         courier = AlertCourier(AlertSettings(), AlertMessages(pool), clock, page_channels=channels)
+        delivered = ALERT_MESSAGES.labels(OTHER_CHANNELS, "delivered")._value
+        before = delivered.get()
         await courier.deliver()
         await courier.sent()
         [taken] = await there.until("/team", bool)
         assert (
             "<https://feedback.example/dashboard/feedback?at=x|" in json.loads(taken.body)["blocks"][0]["text"]["text"]
         )
+        assert delivered.get() == before + 1
         await courier.close()
 
 

@@ -130,18 +130,26 @@ class AlertCourier:
 
     async def _hand_over(self, one: WaitingMessage) -> None:
         channel = await self._channel(one)
+        label = metric_label(channel)
         result = NO_CHANNEL if channel is None else await self.send(channel, str(one.id), one.announcement)
         if result.delivered:
             await self._messages.delivered(one)
-            metrics.ALERT_MESSAGES.labels(one.channel, "delivered").inc()
+            metrics.ALERT_MESSAGES.labels(label, "delivered").inc()
             return
         again_at = None
         if not result.gone:
             again_at = next_attempt(one.attempts + 1, self._clock.now(), result.retry_after, 0.0)
         await self._messages.failed(one, again_at, result.what)
         outcome = "dead" if again_at is None else "failed"
-        metrics.ALERT_MESSAGES.labels(one.channel, outcome).inc()
+        metrics.ALERT_MESSAGES.labels(label, outcome).inc()
         log.warning(f"alert_message_{outcome}", channel=one.channel, attempt=one.attempts + 1, answer=result.what)
+
+
+def metric_label(channel: OpenChannel | None) -> str:
+    """Return the channel's label in metrics: its name in the file, or one label for all that callers may set."""
+    if channel is None or isinstance(channel.settings, PageSlackChannel):
+        return metrics.OTHER_CHANNELS
+    return channel.settings.name
 
 
 async def send_mail(settings: EmailChannel, password: str, message: EmailMessage, seconds: float) -> AttemptResult:

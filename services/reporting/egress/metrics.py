@@ -9,9 +9,12 @@ WEBHOOKS = Counter(
     "Attempts to deliver an event to a webhook: delivered, failed, or failed for the last time (dead)",
     ("endpoint", "outcome"),
 )
+OTHER_CHANNELS = "(not in the file)"
+"""Label of all channels that were set on the page or removed, because anybody who may set one chooses its name."""
 ALERT_MESSAGES = Counter(
     "agent_feedback_alert_messages_total",
-    "Attempts to announce an alert in a channel: delivered, failed, or failed for the last time (dead)",
+    "Attempts to announce an alert in a channel: delivered, failed, or failed for the last time (dead). Channels that "
+    "are not in the file have one label",
     ("channel", "outcome"),
 )
 _AGENT = ("tenant", "project", "agent", "origin")
