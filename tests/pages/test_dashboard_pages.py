@@ -166,6 +166,25 @@ async def test_the_default_project_is_the_one_that_this_reader_viewed_last(
         assert chosen_project((await http.get("/")).text) == first
 
 
+async def test_a_project_without_data_has_no_pages(read_models: asyncpg.Pool, take: Take) -> None:
+    await take(feedback("f1"))
+    async with visitor(read_models) as http:
+        for path in ("/?", "/dashboard/feedback?", "/dashboard/review?"):
+            assert (await http.get(path + "tenant=acme&project=support")).status_code == 200
+            assert (await http.get(path + "tenant=acme&project=no-such")).status_code == 404
+            assert (await http.get(path + "at=acme/no-such")).status_code == 404
+
+
+async def test_a_project_beyond_the_listed_ones_has_pages(
+    read_models: asyncpg.Pool, take: Take, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reporting.queries.projects.MOST_PROJECTS", 1)
+    await take(feedback("f1"), feedback("f2", project="other"))
+    async with visitor(read_models) as http:
+        for project in ("support", "other"):
+            assert (await http.get(f"/?tenant=acme&project={project}")).status_code == 200
+
+
 def chosen_project(page: str) -> str:
     """Return tenant and project in the head of a page."""
     found = re.search(r'<span class="where">(.+?)</span>', page)

@@ -17,7 +17,7 @@ from reporting.dashboard.rendering import error_page, page
 from reporting.dashboard.view import View, address, chosen
 from reporting.dashboard.zones import known_zones
 from reporting.queries.cursor import BadCursor
-from reporting.queries.projects import first_reaction, projects
+from reporting.queries.projects import first_reaction, is_known, projects
 from reporting.queries.selection import Project, TimeSpan
 from servicekit import Caller, Clock
 
@@ -99,7 +99,7 @@ class Visits:
         at = chosen(view, known, request.cookies.get(PROJECT_COOKIE))
         if at is None and view.at is None and view.tenant is None:
             return page("empty.html", health=await self.health_for(caller), base=str(request.base_url).rstrip("/"))
-        if at is None or not caller.may_touch(*at):
+        if at is None or not caller.may_touch(*at) or not (at in known or await is_known(self._pool, at)):
             return error_page(404, *NO_PROJECT)
         return Visit(caller, view, at, known)
 
