@@ -150,7 +150,9 @@ class ReplicaReads:
                 return await getattr(self._replica, method)(query, *values)
             except _CONFLICT:
                 pass
-            except _LOST:
+            except _LOST as error:
+                if _is_slow(error):
+                    raise
                 self._use(reason=_NO_ANSWER)
         return await getattr(self._primary, method)(query, *values)
 
@@ -168,6 +170,14 @@ class ReplicaReads:
                 self._use(reason=_NO_ANSWER)
         lent = self._primary.acquire()
         return lent, await lent.__aenter__()
+
+
+def _is_slow(error: BaseException) -> bool:
+    """Return True for a query that exceeded its time limit, which any caller may cause.
+
+    The checks notice a replica that does not answer. An error of the network has a number.
+    """
+    return isinstance(error, TimeoutError) and error.errno is None
 
 
 class _Lent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -137,10 +138,11 @@ async def test_another_server_or_schema_is_not_used(change: Callable[[Pair], obj
     assert pair.reads.warnings == [f"reporting: the replica {why}, so reads use the primary"]
 
 
-async def test_a_query_on_a_lost_replica_is_repeated_on_the_primary() -> None:
+@pytest.mark.parametrize("error", [ConnectionRefusedError(), TimeoutError(errno.ETIMEDOUT, "x")], ids=str)
+async def test_a_query_on_a_lost_replica_is_repeated_on_the_primary(error: Exception) -> None:
     pair = Pair()
     await pair.reads.check()
-    pair.replica.error = ConnectionRefusedError()
+    pair.replica.error = error
     assert await pair.read() == "primary"
     pair.replica.error = None
     assert await pair.read() == "primary", "a lost replica is used before it was checked"
@@ -157,12 +159,14 @@ async def test_a_query_that_a_replayed_change_ends_is_repeated_and_the_replica_s
     assert await pair.read() == "replica"
 
 
-async def test_an_error_of_the_query_itself_is_not_repeated() -> None:
+@pytest.mark.parametrize("error", [asyncpg.UndefinedColumnError("x"), asyncpg.DataError("x"), TimeoutError()])
+async def test_an_error_of_the_query_itself_is_not_repeated(error: Exception) -> None:
     pair = Pair()
     await pair.reads.check()
-    pair.replica.error = asyncpg.UndefinedColumnError("x")
-    with pytest.raises(asyncpg.UndefinedColumnError):
+    pair.replica.error = error
+    with pytest.raises(type(error)):
         await pair.reads.fetch("select 1")
+    assert pair.reads.warnings == [], "the replica is still used"
 
 
 async def test_without_its_primary_the_choice_stays() -> None:
