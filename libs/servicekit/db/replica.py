@@ -23,6 +23,8 @@ from servicekit.logging import logger
 
 CHECK_SECONDS: Final = 1.0
 """Seconds between two checks of the replica."""
+MOST_POSITIONS: Final = 600
+"""Maximum number of positions of the primary that are remembered until the replica has replayed them."""
 _ANSWER_SECONDS: Final = 2.0
 _LOST: Final = (
     OSError,
@@ -56,7 +58,9 @@ class ReplicaLag:
     def observe(self, now: float, written: int, replayed: int) -> float:
         """Return the lag in seconds. `written` was read from the primary at `now`; `replayed` was read afterwards."""
         if not self._ahead or self._ahead[-1][1] < written:
-            self._ahead.append((now, written))
+            # Of a replica that has stopped, the last entry stands for all later ones: the lag is at most overstated.
+            since = self._ahead.pop()[0] if len(self._ahead) == MOST_POSITIONS else now
+            self._ahead.append((since, written))
         while self._ahead and self._ahead[0][1] <= replayed:
             self._ahead.popleft()
             self._is_known = True

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from servicekit.db.database import Database
-from servicekit.db.replica import ReplicaLag, ReplicaReads
+from servicekit.db.replica import MOST_POSITIONS, ReplicaLag, ReplicaReads
 from tests.support.hand_clock import HandClock
 
 CLUSTER = 7
@@ -69,6 +69,18 @@ def test_the_lag_is_the_age_of_the_oldest_write_that_is_missing() -> None:
     assert lag.observe(12, 300, 100) == 1
     assert lag.observe(13, 300, 200) == 1  # those of 12 are missing
     assert lag.observe(14, 300, 300) == 0
+
+
+def test_the_lag_of_a_stopped_replica_takes_bounded_memory() -> None:
+    lag, end = ReplicaLag(), 3 * MOST_POSITIONS
+    lag.observe(0, 100, 100)
+    for second in range(1, end):
+        assert lag.observe(second, 100 + second, 100) == second - 1
+    assert len(lag._ahead) == MOST_POSITIONS
+    assert lag.observe(end, 100 + end, 100 + MOST_POSITIONS) == end - MOST_POSITIONS
+    assert lag.observe(end + 1, 101 + end, 99 + end) == end + 1 - MOST_POSITIONS, "overstated"
+    assert lag.observe(end + 2, 102 + end, 100 + end) == 1
+    assert lag.observe(end + 3, 102 + end, 102 + end) == 0
 
 
 def test_an_idle_primary_causes_no_lag() -> None:
