@@ -9,13 +9,20 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import httpx
 import pytest
 import pytest_asyncio
 
 from contracts.instants import DAY
+from reporting.access.admission import Admission
 from reporting.access.attempts import MOST_BY_ADDRESS
+from reporting.access.identity_provider import read_identity_provider
+from reporting.access.log import AccessLog
+from servicekit.clock import SystemClock
+from servicekit.errors import StartError
 from servicekit.web.auth import AnyOf, AnyOfLater
+from tests.support.databases import empty_schema
 from tests.support.openid_provider import SECRET, OpenIdProvider, openid_provider, parameters
 from tests.support.running_stack import RunningStack, Tokens, exchange, running_stack
 
@@ -334,6 +341,31 @@ async def test_failed_answers_are_limited_by_address(stack: RunningStack, provid
         opened(await returned(neighbour))
 
 
+async def test_an_admission_and_its_log_entries_are_one_transaction(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OIDC_CLIENT_SECRET", SECRET)
+    groups = "".join(
+        f'[[group]]\nvalue = "{tenant}"\nrole = "reader"\nprojects = ["{tenant}/*"]\n' for tenant in ("acme", "globex")
+    )
+    file = OpenIdProvider(url="https://id.example").file(tmp_path, "https://feedback.example", groups=groups)
+    provider = read_identity_provider(file)
+    assert provider is not None
+    async with empty_schema(postgres_url, "reporting") as pool:
+        admission = Admission(pool, SystemClock(), provider, AccessLog(pool, SystemClock()))
+        claims = {"sub": "ann-1", "email": "ann@example.org", "email_verified": True}
+        await pool.execute("alter table access_log rename to elsewhere")
+        with pytest.raises(asyncpg.UndefinedTableError):
+            await admission.admit({**claims, "groups": ["acme"]})
+        for table in ("accounts", "account_sessions"):
+            assert await pool.fetchval(f"select count(*) from {table}") == 0, table
+        await pool.execute("alter table elsewhere rename to access_log")
+        for group in ("acme", "acme", "globex"):
+            await admission.admit({**claims, "groups": [group]})
+        rows = await pool.fetch("select tenant from access_log order by tenant")
+        assert [row["tenant"] for row in rows] == ["acme", "acme", "globex"], "a move is logged for both tenants"
+
+
 async def test_without_a_provider_its_addresses_say_so(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("REPORTING_IDENTITY_PROVIDER", raising=False)
     async with running_stack(postgres_url) as bare, browser(bare) as http:
@@ -344,9 +376,6 @@ async def test_without_a_provider_its_addresses_say_so(postgres_url: str, monkey
 
 
 async def test_a_service_does_not_start_with_an_invalid_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from reporting.access.identity_provider import read_identity_provider
-    from servicekit.errors import StartError
-
     valid = OpenIdProvider(url="https://id.example")
     monkeypatch.setenv("OIDC_CLIENT_SECRET", SECRET)
     read = read_identity_provider(valid.file(tmp_path, "https://feedback.example/"))

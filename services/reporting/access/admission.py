@@ -62,10 +62,11 @@ class Admission:
                 name, changed = row["name"], await self._changed(connection, row, *granted)
             ends = {"now": now, "expires_at": now + int(file.session_hours * DAY / 24)}
             await connection.execute(*SQL.add_provider_session(session_hash=digest(session), name=name, **ends))
-        if changed:
-            role, access = granted
-            about = f"account {name}: {role} by the {BY}"
-            await self._log.note(SUBJECT + name, access.tenant, None, "changed access", about)
+            if changed:
+                role, access = granted
+                about = f"account {name}: {role} by the {BY}"
+                for tenant in {access.tenant, access.tenant if row is None else row["tenant"]}:
+                    await self._log.note(SUBJECT + name, tenant, None, "changed access", about, connection)
         return session
 
     async def _added(self, connection: Any, person: ProviderPerson, role: Role, access: ProjectSet) -> str:

@@ -10,6 +10,7 @@ import asyncpg
 
 from contracts.feedback import FeedbackErasureRequested
 from reporting.access.roles import ALL, ProjectSet
+from reporting.read_models.database import Connection
 from reporting.sql import SQL
 from servicekit import Clock
 
@@ -37,10 +38,21 @@ class AccessLog:
         self._pool = pool
         self._clock = clock
 
-    async def note(self, actor: str, tenant: str, project: str | None, action: AccessAction, about: str) -> None:
-        """Add an entry, unless it repeats a reading of the same conversation within the hour."""
+    async def note(
+        self,
+        actor: str,
+        tenant: str,
+        project: str | None,
+        action: AccessAction,
+        about: str,
+        connection: Connection | None = None,
+    ) -> None:
+        """Add an entry, unless it repeats a reading of the same conversation within the hour.
+
+        With a `connection`, the entry is part of its transaction.
+        """
         values = {"actor": actor, "tenant": tenant, "project": project, "action": action, "about": about}
-        await self._pool.execute(*SQL.note_access(**values, now=self._clock.now()))
+        await (connection or self._pool).execute(*SQL.note_access(**values, now=self._clock.now()))
 
     async def note_erasure(self, request: FeedbackErasureRequested) -> None:
         """Add a request for an erasure, once, without the person."""
