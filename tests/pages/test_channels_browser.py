@@ -12,18 +12,20 @@ from cryptography.fernet import Fernet
 
 from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.messages import Announcement
-from reporting.alerts.page_channels import MOST_CHANNELS, PageChannels
-from reporting.alerts.sending import AlertCourier
+from reporting.alerts.page_channels import MOST_CHANNELS, ChannelLocked, PageChannels
+from reporting.alerts.sending import LOCKED_SECONDS, AlertCourier
 from reporting.alerts.settings_file import AlertSettings
-from reporting.alerts.store import AlertMessages, AlertTransaction
+from reporting.alerts.store import AlertMessages, AlertTransaction, ChannelCount, message_counts
 from reporting.egress.metrics import ALERT_MESSAGES, OTHER_CHANNELS
 from reporting.parts import MIGRATIONS
 from reporting.queries.selection import Project
+from servicekit import Database
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from servicekit.errors import RequestRefused, StartError
 from tests.support.axe import violations
 from tests.support.chromium import launched, needs_chromium, opened, picture
+from tests.support.hand_clock import HandClock
 from tests.support.perceivable import faint_texts
 from tests.support.receiver import receiver
 from tests.support.running_stack import RunningStack, exchange, running_stack
@@ -87,11 +89,12 @@ async def test_keys_are_rotated_and_a_lost_one_hides_the_channel(stack: RunningS
     async with await open_pool(stack.database_url, "reporting", MIGRATIONS, size=1) as pool:
         before, second = PageChannels(pool, clock, KEY), Fernet.generate_key().decode()
         await before.set(at, "team", PUBLIC, "http://x", "ann", everywhere=False)
-        for key, url in ((f"{second},{KEY}", PUBLIC), (second, None), (None, None)):
-            found = await PageChannels(pool, clock, key).find(at, "team")
-            assert (found and found.secret) == url
-            assert len(await PageChannels(pool, clock, key).of(at)) == (url is not None)
-            assert "SECRET" not in repr(found)
+        found = await PageChannels(pool, clock, f"{second},{KEY}").find(at, "team")
+        assert found is not None and found.secret == PUBLIC and "SECRET" not in repr(found)
+        for key in (second, None):
+            with pytest.raises(ChannelLocked):
+                await PageChannels(pool, clock, key).find(at, "team")
+            assert await PageChannels(pool, clock, key).of(at) == []
         for number in range(MOST_CHANNELS - 1):
             await before.set(at, f"c{number}", PUBLIC, "http://x", "ann", everywhere=False)
         await before.set(at, "team", PUBLIC + "2", "http://x", "ann", everywhere=False)
@@ -130,6 +133,27 @@ async def test_alerts_of_rules_reach_the_channel_with_an_absolute_link(stack: Ru
         )
         assert delivered.get() == before + 1
         await courier.close()
+
+
+async def test_messages_wait_for_the_right_key(read_models: Database) -> None:
+    at, clock = Project("acme", "support"), HandClock()
+    async with receiver() as there:
+        right, other = (Fernet.generate_key().decode() for _ in range(2))
+        channels = PageChannels(read_models, clock, right, private=True)
+        await channels.set(at, "team", f"{there.url}/team", "https://feedback.example", "ann", everywhere=True)
+        one = Announcement("k", "fired", "Low", "Figures.", "/x", *at, "low", clock.now())
+        async with read_models.acquire() as connection:
+            await AlertTransaction(connection, at).announce(one, ["team"], clock.now())
+        for key in [other, None] * 20 + [right]:
+            locked = PageChannels(read_models, clock, key, private=True)
+            courier = AlertCourier(AlertSettings(), AlertMessages(read_models), clock, page_channels=locked)
+            await courier.deliver()
+            await courier.sent()
+            await courier.close()
+            if key != right:
+                assert await message_counts(read_models, at) == {"team": ChannelCount(1, 0, "wrong_secret_key")}
+                clock.forward(LOCKED_SECONDS)
+        assert len(there.at("/team")) == 1 and await message_counts(read_models, at) == {}
 
 
 @needs_chromium[0]

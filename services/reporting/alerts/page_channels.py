@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -21,6 +22,10 @@ MOST_CHANNELS: Final = 50
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _URL: Final = re.compile(r"https?://[\x21-\x7e]{1,1990}")
 NO_KEY: Final = "Channels cannot be set here: REPORTING_SECRET_KEY is not set. Define them in the file of alerts."
+
+
+class ChannelLocked(Exception):
+    """Error for a channel that REPORTING_SECRET_KEY does not decrypt, or for a missing key."""
 
 
 class PageChannels:
@@ -65,20 +70,24 @@ class PageChannels:
     async def of(self, at: Project) -> Sequence[OpenChannel]:
         """Return the channels of a project that can be decrypted, by name."""
         rows = await self._pool.fetch(*SQL.list_alert_channels(tenant=at.tenant, project=at.project))
-        return [channel for row in rows if (channel := self._opened(at, row)) is not None]
+        channels = []
+        for row in rows:
+            with suppress(ChannelLocked):
+                channels.append(self._opened(at, row))
+        return channels
 
     async def find(self, at: Project, name: str) -> OpenChannel | None:
-        """Return a channel, or None if there is none, or its key is lost."""
+        """Return a channel, or None if there is none. Raises ChannelLocked."""
         row = await self._pool.fetchrow(*SQL.find_alert_channel(tenant=at.tenant, project=at.project, name=name))
         return None if row is None else self._opened(at, row)
 
-    def _opened(self, at: Project, row: asyncpg.Record) -> OpenChannel | None:
+    def _opened(self, at: Project, row: asyncpg.Record) -> OpenChannel:
         if self._keys is None:
-            return None
+            raise ChannelLocked
         try:
             url = self._keys.decrypt(row["url"]).decode()
         except InvalidToken:
-            return None
+            raise ChannelLocked from None
         private = row["private"] and self._private  # switching the setting off withdraws the permission
         settings = PageSlackChannel(
             name=row["name"], tenant=at.tenant, project=at.project, private=private, address=row["address"]

@@ -18,7 +18,7 @@ import structlog
 from contracts.instants import SECOND
 from reporting.alerts.messages import Announcement
 from reporting.alerts.notifiers import NOTIFIERS
-from reporting.alerts.page_channels import PageChannels
+from reporting.alerts.page_channels import ChannelLocked, PageChannels
 from reporting.alerts.settings_file import AlertSettings, EmailChannel, OpenChannel, PageSlackChannel
 from reporting.alerts.store import AlertMessages, AlertReceiver, WaitingMessage
 from reporting.egress import metrics
@@ -35,6 +35,10 @@ RECEIVERS_AT_ONCE: Final = 4
 """Maximum number of channels of a tenant to which messages are sent at the same time."""
 NO_CHANNEL: Final = AttemptResult("no_channel", gone=True)
 """Outcome for a channel that was removed."""
+LOCKED: Final = "wrong_secret_key"
+"""Last answer of messages to a channel that REPORTING_SECRET_KEY does not decrypt."""
+LOCKED_SECONDS: Final = 60
+"""Pause before such a message is tried again, in seconds."""
 log = structlog.get_logger(part="alerts")
 
 
@@ -129,7 +133,13 @@ class AlertCourier:
         return None if at is None or self._page_channels is None else await self._page_channels.find(at, one.channel)
 
     async def _hand_over(self, one: WaitingMessage) -> None:
-        channel = await self._channel(one)
+        try:
+            channel = await self._channel(one)
+        except ChannelLocked:
+            # No attempt was made, so none counts: the message waits for the key instead of becoming dead.
+            await self._messages.postponed(one, self._clock.now() + LOCKED_SECONDS * SECOND, LOCKED)
+            log.error("alert_channel_locked", why="REPORTING_SECRET_KEY does not decrypt a channel set on the page")
+            return
         label = metric_label(channel)
         result = NO_CHANNEL if channel is None else await self.send(channel, str(one.id), one.announcement)
         if result.delivered:

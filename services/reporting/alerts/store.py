@@ -162,6 +162,12 @@ class AlertMessages:
     async def delivered(self, one: WaitingMessage) -> None:
         await self._pool.execute(*SQL.delete_alert_message(id=one.id))
 
+    async def postponed(self, one: WaitingMessage, again_at: int, why: str) -> None:
+        """Make a message due at `again_at` (microseconds), without an attempt."""
+        await self._pool.execute(
+            *SQL.note_alert_failure(id=one.id, attempts=one.attempts, next_at=again_at, answer=why)
+        )
+
     async def failed(self, one: WaitingMessage, again_at: int | None, answer: str) -> None:
         """Record a failed attempt. The message is retried at `again_at` (microseconds); if that is None, it is dead."""
         statement = SQL.note_alert_failure(id=one.id, attempts=one.attempts + 1, next_at=again_at, answer=answer)
