@@ -182,6 +182,16 @@ async def test_the_page_sets_a_rule_shows_its_alert_and_tests_a_channel(site: Si
         assert "The rule low was removed." in page
 
 
+async def test_a_project_sends_ten_tests_a_minute(site: Site, there: Receiver) -> None:
+    async with site.client() as http:
+        said = [await http.post(f"{ALERTS}/tests", json={"channel": "team"}) for _ in range(11)]
+        assert [one.status_code for one in said] == [200] * 10 + [429]
+        assert 0 < int(said[-1].headers["Retry-After"]) <= 61 and len(there.at("/team-secret")) == 10
+        assert "at most 10 tests a minute" in (await http.post(PAGE, data={"test": "team"})).text
+        other = await http.post("/conversations/acme/sales/alerts/tests", json={"channel": "team"})
+        assert other.status_code == 200
+
+
 async def test_the_page_sets_rules_about_issues(site: Site) -> None:
     async with site.client() as http:
         new = {"kind": "new_issue", "name": "new", "people": "3", "days": "7", "agent": ""}

@@ -48,5 +48,10 @@ class SignInAttempts:
         await self._pool.execute(*SQL.forget_attempts(subject=digest(f"name {name}")))
 
     async def _wait(self, subject: bytes, most: int, now: int) -> int:
-        [row] = await self._pool.fetch(*SQL.count_attempt(subject=subject, now=now, oldest=now - WINDOW))
-        return 0 if row["failures"] <= most else max(1, (row["since"] + WINDOW - now) // 1_000_000 + 1)
+        return await seconds_to_wait(self._pool, subject, most, WINDOW, now)
+
+
+async def seconds_to_wait(pool: asyncpg.Pool, subject: bytes, most: int, window: int, now: int) -> int:
+    """Count an attempt. Return 0 for the first `most` within `window`, otherwise the seconds until it ends."""
+    [row] = await pool.fetch(*SQL.count_attempt(subject=subject, now=now, oldest=now - window))
+    return 0 if row["failures"] <= most else max(1, (row["since"] + window - now) // 1_000_000 + 1)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 from uuid import uuid4
 
 import asyncpg
 
+from contracts.instants import MINUTE
 from contracts.scopes import ADMIN
+from reporting.access.attempts import seconds_to_wait
 from reporting.access.log import AccessLog
+from reporting.access.secret_values import digest
 from reporting.alerts.messages import Announcement
 from reporting.alerts.page_channels import PageChannels
 from reporting.alerts.rules import AlertRule, ProjectRule
@@ -30,6 +33,8 @@ from reporting.egress.webhooks.sending import AttemptResult
 from reporting.queries.selection import Project
 from servicekit import Caller, Clock, RequestRefused
 
+MOST_TESTS: Final = 10
+"""Maximum number of test messages of a project per minute."""
 Source = Literal["file", "here"]
 """Origin of a rule: the operator's file, or the database (`here`: set on the page or over HTTP)."""
 
@@ -142,11 +147,14 @@ class AlertAdministration:
         return [*fixed, *(one for one in await self._page_channels.of(at) if one.settings.name not in names)]
 
     async def test(self, at: Project, channel: str) -> AttemptResult:
-        """Send a test message. Raises RequestRefused if the project has no such channel."""
+        """Send a test message. Raises RequestRefused if there is no such channel, or after too many tests."""
         found = next((one for one in await self._channels(at) if one.settings.name == channel), None)
         if found is None:
             raise RequestRefused(404, "There is no channel of that name.")
         now, id_ = self._clock.now(), str(uuid4())
+        counted = digest(f"alert tests of {at.tenant}/{at.project}")
+        if wait := await seconds_to_wait(self._writes, counted, MOST_TESTS, MINUTE, now):
+            raise RequestRefused(429, f"A project sends at most {MOST_TESTS} tests a minute.", retry_after=wait)
         link = f"{self._settings.address}/dashboard/alerts?at={at.tenant}/{at.project}"
         title = f"{at.tenant} / {at.project} can reach this channel"
         text = "Somebody sent this message with the test button of the alerts page."

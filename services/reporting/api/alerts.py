@@ -139,7 +139,12 @@ def alerts_router(administration: AlertAdministration) -> Routes:
         await administration.remove_rule(Project(tenant, project), body.name, caller.subject)
         return ChangedRule(name=body.name, state="removed")
 
-    @router.at("POST", TESTS, summary="Test an alert channel", refuses={404: "The project has no such channel."})
+    @router.at(
+        "POST",
+        TESTS,
+        summary="Test an alert channel",
+        refuses={404: "The project has no such channel.", 429: "Too many tests within a minute; see Retry-After."},
+    )
     async def test(tenant: Name, project: Name, body: ChannelName) -> TestedChannel:
         """Send a test message now, and report the channel's answer. PagerDuty opens an incident for it."""
         result = await administration.test(Project(tenant, project), body.channel)
