@@ -154,6 +154,8 @@ class ServiceDefinition(Generic[P]):
     where: Where[P] | None = None
     accounts: Callable[[P], AccountPort] | None = None
     """Function that returns the service's accounts. The platform then serves their sign-in and token description."""
+    checks: Callable[[Any], object] = lambda settings: None
+    """Function that reads the files and keys that the settings name. Raises StartError before anything is connected."""
     body_limits: Mapping[str, int] = field(default_factory=dict)
     """Request body limits in bytes by path prefix, for prefixes that accept more than the default limit."""
 

@@ -142,6 +142,7 @@ async def _start(program: ServiceDefinition[Any], traces: Traces | None = None) 
 
 async def _started(program: ServiceDefinition[Any], traces: Traces | None = None) -> Service:
     settings = read_settings(program.settings)
+    program.checks(settings)
     cluster = cluster_at(settings.broker)
     context = ServiceContext(cluster, say=lambda message: log.info("waiting", what=message), traces=traces)
     await ensure_topics(cluster, create=False, say=context.say)

@@ -19,7 +19,7 @@ from reporting.access.log import AccessLog
 from reporting.access.sessions import AccountSessions
 from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.evaluation import AlertEvaluator
-from reporting.alerts.page_channels import PageChannels
+from reporting.alerts.page_channels import PageChannels, keys_of
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.settings_file import AlertSettings, read_alerts
 from reporting.alerts.store import AlertMessages
@@ -134,6 +134,16 @@ class ReportingParts:
         for courier in couriers.values():
             self.service.resources.push_async_callback(courier.close)
         return {name: courier.deliver for name, courier in couriers.items()}
+
+
+def check_settings(settings: ReportingSettings) -> None:
+    """Read the files and the key that the settings name. Raises StartError."""
+    read_identity_provider(settings.identity_provider)
+    read_alerts(settings.alerts)
+    if settings.webhooks:
+        read_endpoints(settings.webhooks)
+    if settings.secret_key is not None:
+        keys_of(settings.secret_key)
 
 
 async def open_parts(

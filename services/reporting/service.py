@@ -9,7 +9,7 @@ from reporting.dashboard.erasure import ERASE, erasure_router
 from reporting.dashboard.routes import ALERTS as ALERTS_PAGE
 from reporting.dashboard.routes import FILES, PAGES, pages_router
 from reporting.egress.webhooks.handlers import ErasureRequestHandler
-from reporting.parts import ReportingParts, open_parts
+from reporting.parts import ReportingParts, check_settings, open_parts
 from reporting.read_models.erasure_log import ErasureLogHandler
 from reporting.read_models.where import feedback_of, is_noted
 from reporting.settings import ReportingSettings
@@ -153,6 +153,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("forgotten", "tombstone_days", "revision", "milliseconds"),
     ],
     accounts=lambda parts: parts.sessions,
+    checks=check_settings,
     where=Where("reports", "reporting", feedback_of=feedback_of, states=ReportingParts.states),
     holds={
         "messages": SQL.held_messages,

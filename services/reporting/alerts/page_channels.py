@@ -39,7 +39,7 @@ class PageChannels:
         self._pool = pool
         self._clock = clock
         self._private = private
-        self._keys = None if secret_key is None else _keys(secret_key)
+        self._keys = None if secret_key is None else keys_of(secret_key)
 
     @property
     def may_be_set(self) -> bool:
@@ -114,7 +114,8 @@ class PageChannels:
         return parts.scheme != "https"
 
 
-def _keys(secret_key: str) -> MultiFernet:
+def keys_of(secret_key: str) -> MultiFernet:
+    """Return the keys in REPORTING_SECRET_KEY. Raises StartError."""
     try:
         return MultiFernet([Fernet(one.strip()) for one in secret_key.split(",")])
     except ValueError:
