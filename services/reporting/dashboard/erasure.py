@@ -27,6 +27,7 @@ ERASED: Final[Mapping[FeedbackKeeper, str]] = {
     "reporting": "texts and senders of messages, feedback, notices of resolved issues, and webhook deliveries",
 }
 """Data that each service erases, as declared in its `service.py`."""
+_DOTS: Final = "A browser resolves the ids . and .. in an address: use the command `agent-feedback erase`."
 _ID: Final[TypeAdapter[str]] = TypeAdapter(Id)
 _NAME: Final[TypeAdapter[str]] = TypeAdapter(Name)
 
@@ -47,6 +48,8 @@ def erasure_router(reads: asyncpg.Pool) -> APIRouter:
                     _ID.validate_python(given)
         except ValidationError:
             return error_page(400, "This address does not work", "The id of a person has 1 to 256 characters.")
+        if user in (".", ".."):
+            return error_page(400, "This person cannot be erased here", _DOTS)
         if caller.project is not None or (tenant and not caller.may_touch(tenant, None)):
             why = "A person is erased in all projects of a tenant, so this needs all of them."
             return error_page(404, "You cannot erase people here", why)

@@ -57,7 +57,7 @@ def erase(
         )
     with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=10) as http:
         request = status or str(
-            _asked(http, "DELETE", f"/tenants/{tenant}/users/{quote(user or '', safe='')}")["request_id"]
+            _asked(http, "DELETE", f"/tenants/{tenant}/users/{segment_of(user or '')}")["request_id"]
         )
         progress = _followed(http, f"/tenants/{tenant}/erasures/{quote(request, safe='')}", request, wait)
     if as_json:
@@ -105,3 +105,8 @@ def _print(progress: dict[str, Any]) -> None:
     console = Console()
     console.print(f"Request {progress['request_id']}: {'complete' if progress['complete'] else 'not complete yet'}.")
     console.print(table)
+
+
+def segment_of(id_: str) -> str:
+    """Return an id as a path segment. The client would resolve the segments `.` and `..`, so their dots are encoded."""
+    return "%2E" * len(id_) if id_ in (".", "..") else quote(id_, safe="")

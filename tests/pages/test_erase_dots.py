@@ -1,0 +1,23 @@
+"""Erasure of people whose id is a dot segment, which clients resolve in a path."""
+
+from __future__ import annotations
+
+import asyncpg
+import httpx
+import pytest
+
+from reporting.dashboard.erasure import ERASE, erasure_router
+from standalone.cli.erase import segment_of
+from tests.support.reporting_client import client
+
+
+@pytest.mark.parametrize("id_", [".", "..", "...", "a.b", "a/b", "ä"])
+def test_the_command_sends_the_id_as_it_is(id_: str) -> None:
+    url = httpx.URL(f"http://localhost/tenants/acme/users/{segment_of(id_)}")
+    assert url.path == f"/tenants/acme/users/{id_}" and url.raw_path.count(b"/") == 4
+
+
+async def test_the_page_refuses_what_a_browser_would_resolve(read_models: asyncpg.Pool) -> None:
+    async with client([erasure_router(read_models)]) as http:
+        for user, status in ((".", 400), ("..", 400), ("...", 200), ("ann", 200)):
+            assert (await http.get(ERASE, params={"tenant": "acme", "user": user})).status_code == status, user
