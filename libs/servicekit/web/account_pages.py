@@ -16,8 +16,8 @@ from servicekit.web.permissions import PUBLIC, Permissions, needs
 from servicekit.web.provider_pages import (
     PROVIDER_ANSWER,
     PROVIDER_ROUTES,
-    AdmissionPort,
     Delay,
+    ProviderSignInPort,
     address_of,
     provider_router,
     signed_out_page,
@@ -60,7 +60,7 @@ class SignIn(Delay, Protocol):
     def session(self) -> str | None: ...
 
 
-class AccountPort(AdmissionPort, Protocol):
+class AccountPort(ProviderSignInPort, Protocol):
     """Port for the accounts that a service keeps."""
 
     @property

@@ -70,7 +70,7 @@ class Delay(Protocol):
     def wait_in_words(self) -> str: ...
 
 
-class AdmissionPort(Protocol):
+class ProviderSignInPort(Protocol):
     """Port for the people who sign in with the identity provider."""
 
     async def may_ask_provider(self, address: str) -> Delay:
@@ -82,7 +82,7 @@ class AdmissionPort(Protocol):
         ...
 
 
-def provider_router(provider: OpenIdProvider | None, label: str, accounts: AdmissionPort) -> Routes:
+def provider_router(provider: OpenIdProvider | None, label: str, accounts: ProviderSignInPort) -> Routes:
     """Return the sign-in routes for `provider`."""
     router = Routes("access", token=False, hidden=True)
 
