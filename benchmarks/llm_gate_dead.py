@@ -17,10 +17,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import inference.service
+from chat_completions.endpoint import LlmEndpoint
 from detector.detector import Detector
 from detector.model import Message, Neighbourhood
 from inference.llm_gate.asking import Asking
-from inference.llm_gate.endpoint import LlmEndpoint
 from inference.llm_gate.gate import LlmGate, PendingVerdict
 from inference.llm_gate.store_postgres import PostgresGateAnswers
 from inference.settings import InferenceSettings

@@ -8,12 +8,12 @@ from contextlib import AsyncExitStack
 
 import asyncpg
 
+from chat_completions.endpoint import LlmEndpoint
 from detector.detector import Detector
 from detector.encoders.choice import sentence_encoder
 from detector.encoders.minilm_files import ModelMissing
 from inference.judging import Judging
 from inference.llm_gate.asking import Asking
-from inference.llm_gate.endpoint import LlmEndpoint
 from inference.llm_gate.gate import LlmGate
 from inference.llm_gate.store import GateAnswers
 from inference.llm_gate.store_postgres import PostgresGateAnswers

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Self
 
-from pydantic import AfterValidator, Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from chat_completions.setting_types import EndpointKey, EndpointUrl
 from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from servicekit import ReadSettings
-
-
-def _sendable(key: SecretStr) -> SecretStr:
-    text = key.get_secret_value()
-    if not (text.isascii() and text.isprintable()):
-        raise ValueError("must be printable ASCII")
-    return key
 
 
 class InferenceSettings(ReadSettings):
@@ -44,9 +38,9 @@ class InferenceSettings(ReadSettings):
     turn_days: float = Field(default=730, ge=0)
     gate_answer_days: float = Field(default=30, ge=0)
     journal_days: float = Field(default=7, ge=0)
-    gate_url: str = Field(default="", pattern=r"^(https?://[^\x00-\x20@?#]+)?$")
+    gate_url: EndpointUrl = ""
     gate_model: str = ""
-    gate_key: Annotated[SecretStr, AfterValidator(_sendable)] = SecretStr("")
+    gate_key: EndpointKey = SecretStr("")
     gate_seconds: float = Field(default=3, gt=0, le=60)
     gate_batch_seconds: float = Field(default=4, gt=0, le=60)
     gate_at_once: int = Field(default=16, ge=1, le=256)

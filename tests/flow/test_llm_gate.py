@@ -14,10 +14,10 @@ import pytest
 import pytest_asyncio
 from prometheus_client import REGISTRY
 
+from chat_completions.endpoint import LlmEndpoint
 from detector.detector import Detector
 from detector.model import Message, Neighbourhood, Verdict
 from inference.llm_gate.asking import Asking
-from inference.llm_gate.endpoint import LlmEndpoint
 from inference.llm_gate.gate import LlmGate, PendingVerdict
 from inference.llm_gate.store_memory import MemoryGateAnswers
 from inference.store import ConversationKey

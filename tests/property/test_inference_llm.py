@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from chat_completions.endpoint import EndpointFailed
 from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackInferredReceived
 from detector.detector import Detector
 from inference.handlers import ConversationHandler
 from inference.llm_gate.asking import Asking
-from inference.llm_gate.endpoint import EndpointFailed
 from inference.llm_gate.gate import LlmGate
 from inference.llm_gate.store_memory import MemoryGateAnswers
 from inference.store_memory import MemoryConversationStore

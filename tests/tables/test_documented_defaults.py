@@ -22,13 +22,13 @@ from typer.testing import CliRunner
 from agent_feedback_kit import AsyncClient, Client
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.webhook_map import Rule, Signature, WebhookMap
+from chat_completions import endpoint
 from feedback.api_sessions import GivenEnd
 from feedback.service import PROGRAM
 from feedback.settings import FeedbackSettings
 from inference import planner
 from inference.api_bodies import NewMessage
 from inference.detection import RECENT_TURNS
-from inference.llm_gate import endpoint
 from inference.settings import InferenceSettings
 from inference.turns import search_postgres as search
 from inference.turns.store import SIMILARITY_THRESHOLD

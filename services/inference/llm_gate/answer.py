@@ -7,18 +7,14 @@ from dataclasses import replace
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import from_json
 
+from chat_completions.completion import WrongAnswer, content_in
 from detector.model import CorrectionType, GateCall, Target, Verdict
 
 Reason = Literal["explicit", "rephrased", "abandonment", "thanks", "continuation", "none"]
 
 #: Type of a rejection by its reason; any other reason is an explicit rejection.
 _REJECTED_BY: Final[Mapping[Reason, CorrectionType]] = {"rephrased": "rephrased", "abandonment": "abandonment"}
-
-
-class WrongAnswer(ValueError):
-    """The model's answer does not have the requested form. The error never contains the answer."""
 
 
 class LlmAnswer(BaseModel):
@@ -41,15 +37,7 @@ def answer_in(completion: bytes, numbered: int) -> LlmAnswer:
 
     Raises WrongAnswer if it is invalid.
     """
-    try:
-        content = from_json(completion)
-    except (ValueError, RecursionError):
-        raise WrongAnswer("no JSON") from None
-    match content:
-        case {"choices": [{"message": {"content": str(content)}}, *_]}:
-            answer = read_answer(content)
-        case _:
-            raise WrongAnswer("no chat completion")
+    answer = read_answer(content_in(completion))
     if answer.about is not None and answer.about > numbered:
         raise WrongAnswer("about an answer that was not shown")
     return answer

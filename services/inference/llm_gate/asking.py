@@ -9,9 +9,10 @@ from typing import Literal, NamedTuple, Protocol
 
 import structlog
 
+from chat_completions.completion import WrongAnswer
+from chat_completions.endpoint import EndpointFailed
 from inference import metrics
-from inference.llm_gate.answer import LlmAnswer, WrongAnswer, answer_in
-from inference.llm_gate.endpoint import EndpointFailed
+from inference.llm_gate.answer import LlmAnswer, answer_in
 from inference.llm_gate.question import LlmQuestion
 from inference.llm_gate.store import Digest
 from servicekit import CircuitBreaker, Clock

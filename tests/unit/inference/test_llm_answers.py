@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inference.llm_gate.answer import LlmAnswer, WrongAnswer, answer_in
+from chat_completions.completion import WrongAnswer
+from inference.llm_gate.answer import LlmAnswer, answer_in
 
 SOUND = {
     "is_feedback": st.booleans(),

@@ -6,7 +6,7 @@ from typing import Final
 
 import httpx
 
-from inference.llm_gate.answer import WrongAnswer
+from chat_completions.completion import WrongAnswer
 
 ANSWER_LIMIT: Final = 64 * 1024
 """Maximum size of a response body in bytes."""

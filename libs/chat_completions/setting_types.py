@@ -1,0 +1,20 @@
+"""Types of the settings that name an endpoint."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, SecretStr
+
+
+def _sendable(key: SecretStr) -> SecretStr:
+    text = key.get_secret_value()
+    if not (text.isascii() and text.isprintable()):
+        raise ValueError("must be printable ASCII")
+    return key
+
+
+EndpointUrl = Annotated[str, Field(pattern=r"^(https?://[^\x00-\x20@?#]+)?$")]
+"""Base URL of an endpoint, up to /v1; empty for none."""
+EndpointKey = Annotated[SecretStr, AfterValidator(_sendable)]
+"""Key that is sent as a bearer token; empty for none."""
