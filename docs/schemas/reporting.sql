@@ -446,6 +446,15 @@ create table issues (
     -- Turns on the topic whose answers were accepted, nearest first, as of the last daily count; with their
     -- conversations
     well_received_turns text[] not null default '{}',
+    -- Title by a language model; derived from people's texts
+    sentence text,
+    -- Distinctive words of the issue when its sentence was made
+    sentence_words text[] not null default '{}',
+    sentence_conversations text[] not null default '{}',
+    -- Turns from whose texts the sentence was made; with their conversations
+    sentence_turns text[] not null default '{}',
+    -- Time before which the model is not asked again: its last question has failed or is under way
+    sentence_due bigint,
     primary key (id),
     foreign key (merged_into) references issues(id)
 );

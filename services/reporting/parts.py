@@ -10,6 +10,7 @@ from typing import Any
 
 import asyncpg
 
+from chat_completions.endpoint import LlmEndpoint
 from contracts.where import FeedbackState
 from reporting.access.accounts import Accounts
 from reporting.access.admission import Admission
@@ -35,6 +36,7 @@ from reporting.egress.webhooks.handlers import WebhookHandler
 from reporting.egress.webhooks.store import Deliveries
 from reporting.issues.job import IssueJob, issue_encoder
 from reporting.issues.notices import ResolutionAnnouncer
+from reporting.issues.titling import IssueTitler
 from reporting.queries.counts import totals
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
@@ -119,6 +121,12 @@ class ReportingParts:
         minutes, days = self.settings.resolved_notice_minutes, self.settings.resolved_notice_days
         service = self.service
         return ResolutionAnnouncer(self.pool, service.producer, service.context.clock, minutes=minutes, days=days).sweep
+
+    def title_issues(self) -> Callable[[], Awaitable[object]]:
+        settings = self.settings
+        endpoint = LlmEndpoint(settings.title_url, settings.title_key.get_secret_value(), connections=1)
+        self.service.resources.push_async_callback(endpoint.close)
+        return IssueTitler(self.pool, self.clock, endpoint, settings.title_model).title_issues
 
     def replicate_artifacts(self) -> Callable[[], Awaitable[object]]:
         assert self.mirror is not None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AliasChoices, Field, field_validator
+from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
+from chat_completions.setting_types import EndpointKey, EndpointUrl
 from contracts.base import Id
 from reporting.suspects.rules import BURST_TURNS
 from servicekit import ReadSettings
@@ -28,6 +29,12 @@ class ReportingSettings(ReadSettings):
     """Maximum lag of that replica in seconds; while it lags more, the primary is read."""
     sentence_encoder: str = "auto"
     """Encoder of rejected turns, as INFERENCE_SENTENCE_ENCODER; word vectors if it is `none` or not on this machine."""
+    title_url: EndpointUrl = ""
+    """Base URL of an OpenAI-compatible endpoint, up to /v1, that is asked for the titles of issues; empty: none is."""
+    title_model: str = ""
+    """Model of that endpoint."""
+    title_key: EndpointKey = SecretStr("")
+    """Key that is sent to that endpoint as a bearer token."""
     message_days: float = Field(default=0, ge=0)
     """Retention of messages, which transcripts show, in days since they were written; 0 keeps all."""
     feedback_days: float = Field(default=0, ge=0)
@@ -86,6 +93,12 @@ class ReportingSettings(ReadSettings):
     @property
     def compared_attributes(self) -> frozenset[str]:
         return frozenset(name.strip() for name in self.attributes.split(",") if name.strip())
+
+    @model_validator(mode="after")
+    def _model_of_titles(self) -> Self:
+        if self.title_url and not self.title_model:
+            raise ValueError("REPORTING_TITLE_URL needs REPORTING_TITLE_MODEL")
+        return self
 
     @field_validator("shared_users", mode="before")
     @classmethod

@@ -141,6 +141,22 @@ async def test_texts_are_escaped_and_unknown_issues_are_not_found(read_models: a
             assert (await http.get(ISSUE, params={**HERE, "issue": issue})).status_code in (400, 404)
 
 
+async def test_a_models_title_is_the_escaped_heading_and_the_words_are_a_note(
+    read_models: asyncpg.Pool, refund: int
+) -> None:
+    words = ", ".join(await read_models.fetchval("select words from issues where id = $1", refund))
+    async with visitor(read_models) as http:
+        assert f'<h1 class="name">{words}</h1>' in (await http.get(ISSUE, params={**HERE, "issue": refund})).text
+        await read_models.execute("update issues set sentence = $1 where id = $2", HOSTILE, refund)
+        for path in (f"{ISSUE}?at=acme/support&issue={refund}", f"{LIST}?at=acme/support"):
+            text = (await http.get(path)).text
+            assert "<script>alert" not in text
+            assert "&lt;script&gt;alert(1)&lt;/script&gt;{{ 7*7 }}" in text
+            assert words in text
+        read = (await http.get(f"/conversations/acme/support/issues/{refund}")).json()["issue"]
+        assert (read["sentence"], ", ".join(read["words"])) == (HOSTILE, words)
+
+
 async def test_the_files_hold_exactly_the_issues_turns(read_models: asyncpg.Pool, refund: int) -> None:
     async with visitor(read_models) as http:
         text = (await http.get(ISSUE, params={**HERE, "issue": refund})).text

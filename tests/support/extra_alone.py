@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 REPOSITORY = Path(__file__).parents[2]
-LIBRARIES = {"inference": ("chat_completions", "detector"), "reporting": ("detector",)}
+LIBRARIES = {"inference": ("chat_completions", "detector"), "reporting": ("chat_completions", "detector")}
 """Our packages that a service needs in addition to contracts and servicekit; the kit is a separate distribution."""
 
 

@@ -34,6 +34,7 @@ TASKS = {
         "schema",
         "rollups",
         "issues",
+        "issue titles",
         "resolution notices",
         "suspects",
         "artifacts",
@@ -66,6 +67,8 @@ async def test_every_task_of_every_service_is_run_again_after_a_failure(
         "CHAT_BRIDGE_MESSAGE_SOURCE_URL": "http://127.0.0.1:9/",
         "FEEDBACK_AGGREGATE_AFTER": "1",
         "REPORTING_RESOLVED_NOTICE_MINUTES": "1",
+        "REPORTING_TITLE_URL": "http://127.0.0.1:9/v1",
+        "REPORTING_TITLE_MODEL": "m",
         "REPORTING_READ_DATABASE_URL": "postgresql://127.0.0.1:9/none",
     }.items():
         monkeypatch.setenv(name, value)

@@ -676,6 +676,8 @@ export interface IssueItem {
   agent_id: string;
   /** Distinctive words of its questions, most distinctive first. */
   words: string[];
+  /** Title by a language model; null without one. */
+  sentence: string | null;
   /** open, resolved, muted or regressed. */
   state: "open" | "resolved" | "muted" | "regressed";
   /** The version that resolved it. */

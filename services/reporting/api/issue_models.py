@@ -66,6 +66,7 @@ class IssueItem(ResponseModel):
     id: Annotated[int, Field(description="Stays the same while the issue grows.")]
     agent_id: Annotated[str, Field(description="The agent.")]
     words: Annotated[list[str], Field(description="Distinctive words of its questions, most distinctive first.")]
+    sentence: Annotated[str | None, Field(description="Title by a language model; null without one.")]
     state: Annotated[IssueState, Field(description="open, resolved, muted or regressed.")]
     resolved_in: Annotated[str | None, Field(description="The version that resolved it.")]
     state_at: Annotated[Time, Field(description="Time of the last change of its state.")]
@@ -151,6 +152,7 @@ def item_of(one: Issue) -> IssueItem:
         id=one.id,
         agent_id=one.agent_id,
         words=list(one.words),
+        sentence=one.sentence,
         state=one.state,
         resolved_in=one.resolved_in,
         state_at=format_instant(one.state_at),

@@ -56,6 +56,7 @@ class IssueJob:
 
     async def work(self) -> int:
         """Do the work of `catch_up`; the caller holds the lock."""
+        await self._pool.execute(*SQL.drop_unfounded_sentences())
         if not is_available():
             # They are found again once the extra is installed.
             await self._pool.execute(*SQL.drop_rejection_changes())

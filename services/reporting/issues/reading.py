@@ -27,6 +27,8 @@ class Issue:
     id: int
     agent_id: str
     words: Sequence[str]
+    sentence: str | None
+    """Title by a language model, if there is one."""
     state: IssueState
     resolved_in: str | None
     state_at: int
@@ -46,8 +48,8 @@ class Issue:
 
     @property
     def title(self) -> str:
-        """Return the distinctive words, most distinctive first."""
-        return ", ".join(self.words) or f"Issue {self.id}"
+        """Return the sentence, or else the distinctive words, most distinctive first."""
+        return self.sentence or ", ".join(self.words) or f"Issue {self.id}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,6 +140,7 @@ async def merge(pool: asyncpg.Pool, at: Project, issue: int, into: int, now: int
             return False
         await connection.execute(*SQL.move_turns(**of, id=issue, into=into))
         await connection.execute(*SQL.mark_merged(**of, id=issue, into=into))
+        await connection.execute(*SQL.drop_sentences(**of, ids=[into]))
         await recount(connection, at, [issue, into], now)
     return True
 

@@ -14,6 +14,7 @@ from contracts.instants import DAY
 from detector.encoders.embedder import Embedder, Vectors
 from reporting.issues.encoding import CachingEncoder
 from reporting.issues.grouping import MOST, Centre, centre_of, grouped, nearest, packed, turn_vectors, unpacked
+from reporting.issues.sentences import is_outdated
 from reporting.issues.store import AgentScope, Rejection, Turn, place, recount, rejections, writing
 from reporting.issues.words import titles, words_of
 from reporting.queries.selection import Project
@@ -137,8 +138,10 @@ class IssueWorker:
         of, name = agent.at._asdict(), self._encoder.name
         async with writing(self._pool) as connection:
             said: dict[int, list[Sequence[str]]] = {}
+            words_then: dict[int, Sequence[str]] = {}
             for row in await connection.fetch(*SQL.issues_of_agent(**agent._asdict())):
                 issue = row["id"]
+                words_then[issue] = row["sentence_words"]
                 rows = await connection.fetch(*SQL.turns_of_issue(**of, issue_id=issue, encoder=name, limit=_MEMBERS))
                 said[issue] = [one["words"] for one in rows]
                 if issue not in issues or not rows:
@@ -152,8 +155,11 @@ class IssueWorker:
                 near = zip(rows, (vectors @ centre.vector).tolist(), strict=True)
                 nearness = [(one["conversation_id"], one["turn_id"], value) for one, value in near]
                 await connection.execute(*SQL.note_nearness.bulk(nearness, **of))
-            named = [(issue, " ".join(words)) for issue, words in titles(said).items()]
+            found = titles(said)
+            named = [(issue, " ".join(words)) for issue, words in found.items()]
             await connection.execute(*SQL.name_issues.bulk(named, **of))
+            outdated = [issue for issue, words in found.items() if is_outdated(words_then[issue], words)]
+            await connection.execute(*SQL.drop_sentences(**of, ids=outdated))
 
     async def _join_waiting(self, agent: AgentScope) -> None:
         """Assign each waiting turn to an issue that has it in its radius."""

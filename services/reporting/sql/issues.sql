@@ -162,6 +162,44 @@ update issues i set words = string_to_array(given.words, ' ')
 from unnest(:id::bigint[], :words::text[]) as given (id, words)
 where i.id = given.id and i.tenant = :tenant and i.project = :project
 
+-- fragment: no_sentence
+sentence = null, sentence_words = '{}', sentence_conversations = '{}', sentence_turns = '{}', sentence_due = null
+
+-- name: drop_sentences
+update issues set {no_sentence} where id = any(:ids::bigint[]) and tenant = :tenant and project = :project
+
+-- name: drop_unfounded_sentences
+-- Of issues that have lost a turn from whose texts the sentence was made.
+update issues i set {no_sentence}
+where i.sentence is not null and exists (
+    select from unnest(i.sentence_conversations, i.sentence_turns) as s (conversation_id, turn_id)
+    where not exists (
+        select from issue_turns t
+        where t.conversation_id = s.conversation_id and t.turn_id = s.turn_id and t.issue_id = i.id
+          and t.tenant = i.tenant and t.project = i.project))
+
+-- name: claim_untitled_issue
+update issues i set sentence_due = :due
+where i.id = (
+    select u.id from issues u
+    where u.sentence is null and u.merged_into is null and u.centre is not null and u.turns > 0 and u.words <> '{}'
+      and (u.sentence_due is null or u.sentence_due <= :now)
+    order by u.sentence_due nulls first, u.turns desc, u.id limit 1
+    for update skip locked)
+returning i.id, i.tenant, i.project, i.words, i.sentence_due
+
+-- name: typical_turns
+-- Without those of erased people whose rows are still to be deleted.
+select t.conversation_id, t.turn_id from issue_turns t
+where t.issue_id = :issue_id and t.tenant = :tenant and t.project = :project and not {is_of_erased(t)}
+order by t.nearness desc nulls last, t.occurred_at desc, t.conversation_id, t.turn_id limit :limit
+
+-- name: put_sentence
+-- Unless an erasure or a change of the issue's turns has withdrawn the claim.
+update issues set sentence = :sentence, sentence_words = :words::text[], sentence_due = null,
+    sentence_conversations = :conversations::text[], sentence_turns = :turns::text[]
+where id = :id and tenant = :tenant and project = :project and sentence_due = :due returning id
+
 -- name: issues_without_centre
 -- Of people who were erased, or of turns whose issue a person changed.
 select distinct i.id, i.tenant, i.project, i.agent_id from issues i
@@ -169,7 +207,8 @@ where i.centre is null and exists (select from issue_turns t where t.issue_id = 
 limit :limit
 
 -- name: issues_of_agent
-select id from issues where tenant = :tenant and project = :project and agent_id = :agent_id and merged_into is null
+select id, sentence_words from issues
+where tenant = :tenant and project = :project and agent_id = :agent_id and merged_into is null
 order by id
 
 -- name: waiting_agents
@@ -283,7 +322,7 @@ from unnest(:issue_id::bigint[], :agent_version::text[], :day::bigint[], :turns:
     as g (issue_id, agent_version, day, turns, rejected)
 
 -- fragment: issue_columns
-i.id, i.agent_id, i.words, i.state, i.resolved_in, i.state_at, i.assignee, i.note, i.merged_into, i.turns, i.people,
+i.id, i.agent_id, i.words, i.sentence, i.state, i.resolved_in, i.state_at, i.assignee, i.note, i.merged_into, i.turns, i.people,
     i.first_at, i.last_at, i.versions, c.topic_turns, c.topic_rejected
 
 -- fragment: counts_of_issue
@@ -371,11 +410,12 @@ where issue_id = :id and tenant = :tenant and project = :project
 
 -- name: mark_merged
 -- Its centre stays: rejections that are near it join the other issue.
-update issues set merged_into = :into, words = '{}'
+update issues set merged_into = :into, words = '{}', {no_sentence}
 where (id = :id or merged_into = :id) and tenant = :tenant and project = :project
 
 -- name: clear_centres
-update issues set centre = null, topic = null where id = any(:ids::bigint[]) and tenant = :tenant and project = :project
+update issues set centre = null, topic = null, {no_sentence}
+where id = any(:ids::bigint[]) and tenant = :tenant and project = :project
 
 -- name: split_issue
 insert into issues (tenant, project, agent_id, encoder, state_at)

@@ -1,0 +1,96 @@
+"""Questions to a language model for the titles of issues: a few at a time, each with a deadline."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+import asyncpg
+import structlog
+
+from chat_completions.completion import WrongAnswer
+from chat_completions.endpoint import EndpointFailed
+from contracts.instants import MINUTE
+from reporting.issues.sentences import MOST_EXAMPLES, RejectedTexts, request_of, sentence_in
+from reporting.issues.store import Rejection, rejections
+from reporting.queries.selection import Project
+from reporting.sql import SQL
+from servicekit import Clock
+
+PAUSE: Final = 15 * MINUTE
+"""Minimum time between two questions about an issue, in microseconds."""
+QUESTIONS: Final = 10
+"""Maximum number of questions in a run."""
+SECONDS: Final = 30.0
+"""Deadline of a question."""
+log = structlog.get_logger(part="reporting")
+
+
+class TitleEndpoint(Protocol):
+    async def complete(self, body: bytes) -> bytes:
+        """Return the body of a chat completion. Raises EndpointFailed or WrongAnswer."""
+        ...
+
+
+class IssueTitler:
+    """Asks `model` at `endpoint` for the title of each issue without a sentence. Several processes may run at once."""
+
+    def __init__(
+        self, pool: asyncpg.Pool, clock: Clock, endpoint: TitleEndpoint, model: str, *, seconds: float = SECONDS
+    ) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._endpoint = endpoint
+        self._model = model
+        self._seconds = seconds
+
+    async def title_issues(self) -> int:
+        """Ask about at most QUESTIONS issues, largest first. Return the number of stored sentences.
+
+        An issue whose question fails is asked about again after PAUSE. A slow or broken endpoint ends the run.
+        """
+        stored = 0
+        for _ in range(QUESTIONS):
+            now = self._clock.now()
+            row = await self._pool.fetchrow(*SQL.claim_untitled_issue(now=now, due=now + PAUSE))
+            if row is None:
+                break
+            try:
+                stored += await self._title(row)
+            except WrongAnswer as error:
+                log.warning("issue_title_failed", reason="wrong", why=str(error))
+            except EndpointFailed as error:
+                log.warning("issue_title_failed", reason="broken", why=str(error))
+                break
+            except TimeoutError:
+                log.warning("issue_title_failed", reason="slow")
+                break
+        return stored
+
+    async def _title(self, issue: asyncpg.Record) -> bool:
+        """Ask about a claimed issue. Return True if its sentence was stored."""
+        of = {"tenant": issue["tenant"], "project": issue["project"], "id": issue["id"]}
+        shown = await self._typical(Project(issue["tenant"], issue["project"]), issue["id"])
+        if not shown:
+            return False
+        body = request_of(self._model, [RejectedTexts(one.question, one.complaint) for one in shown])
+        async with asyncio.timeout(self._seconds):
+            completion = await self._endpoint.complete(body)
+        put = SQL.put_sentence(
+            **of,
+            due=issue["sentence_due"],
+            sentence=sentence_in(completion),
+            words=issue["words"],
+            conversations=[one.conversation_id for one in shown],
+            turns=[one.turn_id for one in shown],
+        )
+        return await self._pool.fetchval(*put) is not None
+
+    async def _typical(self, at: Project, issue: int) -> Sequence[Rejection]:
+        """Return the turns with texts that are nearest to the issue's centre."""
+        typical = SQL.typical_turns(**at._asdict(), issue_id=issue, limit=MOST_EXAMPLES)
+        turns = [(row["conversation_id"], row["turn_id"]) for row in await self._pool.fetch(*typical)]
+        found = {one.turn: one for one in await rejections(self._pool, at, turns)}
+        in_order = [found[turn] for turn in turns if turn in found]
+        return [one for one in in_order if one.question.strip() or one.complaint.strip()]
