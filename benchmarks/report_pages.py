@@ -1,12 +1,15 @@
-"""Latency of reports over many feedbacks: minimum, median and 99th percentile of a few reads each.
+"""Latency of reports and pages over many feedbacks: minimum, median and 99th percentile of a few reads each.
 
-    python -m benchmarks.report_pages [--feedbacks N] [--times N]
+    python -m benchmarks.report_pages [--records N] [--times N] [--folder FOLDER]
 
 One project, 60 agents of 5 versions and 3 models, 180 days, a quarter of the feedbacks people's, eight a conversation,
-one conversation of 200 turns, one message a conversation, one reply for every four feedbacks. A machine's rejections
-have a correction type, a person's now and then a tag. For the audit a second project with 50,000 answers, five a
-conversation, a verdict of the machine on every fourth, 500 drawn and 250 reviewed. PostgreSQL is the embedded one, on
-this machine; what else runs on it counts.
+one conversation of 200 turns, a question and an answer with bundle, intent, strategy, language and channel for each
+feedback, one reply for every four feedbacks. A machine's rejections have a correction type, a person's now and then a
+tag. Twenty issues of each agent, of the newest 50,000 rejections. For the audit a second project with 50,000 answers,
+five a conversation, a verdict of the machine on every fourth, 500 drawn and 250 reviewed. The pages are rendered by
+the dashboard's routes, without network, and read with row level security. PostgreSQL is the embedded one, on this
+machine; what else runs on it counts. Two million feedback records take 10 GB of disk; `--folder` keeps them for the
+next run.
 """
 
 from __future__ import annotations
@@ -17,15 +20,25 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+import httpx
+from fastapi import FastAPI, Request, Response
+
 from benchmarks.effort import Effort
+from benchmarks.report_rows import AT, AUDITED, LONG, NOW, Say, fill
 from contracts.ids import derived_id, feedback_id
 from contracts.instants import DAY
+from contracts.scopes import ALL_SCOPES
+from reporting.alerts.administration import AlertAdministration
+from reporting.alerts.sending import AlertCourier
+from reporting.alerts.settings_file import AlertSettings
+from reporting.alerts.store import AlertMessages
 from reporting.api.audit.queries import pending
 from reporting.api.audit.routes import figures
 from reporting.api.queries.conversations import conversations_in_period
@@ -33,6 +46,7 @@ from reporting.api.queries.latest import LatestQuestion, latest
 from reporting.api.queries.turns import turns_with_feedbacks
 from reporting.dashboard.overview import overview
 from reporting.dashboard.queries.breakdown import breakdown
+from reporting.dashboard.routes import pages_router
 from reporting.dashboard.view import View
 from reporting.parts import MIGRATIONS
 from reporting.queries.calibration import calibration
@@ -40,94 +54,19 @@ from reporting.queries.ranking import ranking
 from reporting.queries.reasons import reasons
 from reporting.queries.satisfaction import summary
 from reporting.queries.search import found
-from reporting.queries.selection import ConversationScope, Filters, FoundType, Project, TimeSpan
+from reporting.queries.selection import Filters, FoundType, Project, TimeSpan
 from reporting.read_models.projection import FeedbackRow, person_slot
-from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
-from servicekit.clock import SystemClock
+from servicekit import Caller
+from servicekit.clock import FixedClock
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
+from servicekit.db.row_security import tenant_in_sight
 from servicekit.garbage_collection import tune_gc
+from servicekit.web import paths  # noqa: F401  # registers the convertor of the routes
 from standalone.embedded.postgres import EmbeddedPostgres
 
-Say = Callable[[str], None]
 Read = Callable[[], Awaitable[Any]]
-NOW: Final = 1_790_000_000_000_000
-AT: Final = Project("acme", "support")
-DAYS: Final = 180
-LONG: Final = ConversationScope(*AT, "c0")
-"""A conversation of 200 turns."""
-_CHUNK: Final = 100_000
-# Feedback i was given i steps before now.
-_FILL: Final = """
-insert into feedbacks (feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id,
-    user_type, agent_id, origin, feedback_type, source, reaction, value, confidence, text, tags, correction_type,
-    occurred_at, rn, agent_version, model)
-select id, 1, $2, case when person then gen_random_uuid() else id end, 'acme', 'support',
-    case when i <= 400 then 'c0' else 'c' || i / 8 end, 't' || case when i <= 400 then i % 200 else i end,
-    'u' || i % 5000, 'human', 'agent-' || i % 60, case when person then 'user' else 'machine' end,
-    case when person then 'explicit' else 'inferred' end, 'chat', reaction, 0.5,
-    case when person then 1 else 0.7 + 0.3 * random() end, 'no that is wrong ' || i,
-    case when person and i % 40 = 0 then array['wrong'] when person then '{}'
-        else array['en.wrong', 'learned.reject'] end,
-    case when not person and reaction = 'not_ok' then (array['explicit', 'rephrased', 'abandonment'])[1 + i % 3] end,
-    $2 - i * ($3::bigint / $1), 'rn' || i, 'v' || i * 5 / $1, 'm' || i % 3
-from (
-    select i::bigint, gen_random_uuid() as id, i % 4 = 0 as person,
-           (array['ok', 'ok', 'not_ok', 'neutral'])[1 + (i * 7919 / 4 % 4)::int] as reaction
-    from generate_series($4::bigint, $5::bigint) i
-) made
-"""
-_REPLIES: Final = """
-insert into replies (feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id,
-    user_type, agent_id, origin, feedback_type, source, value, confidence, text, tags, occurred_at, rn,
-    agent_version, model)
-select id, 1, $2, id, 'acme', 'support', case when i <= 400 then 'c0' else 'c' || i / 8 end,
-    't' || case when i <= 400 then i % 200 else i end, 'u' || i % 5000, 'human', 'agent-' || i % 60, 'user', 'implicit',
-    'chat', 0.4, 1, 'and that is wrong ' || i, '{}', $2 - i * ($3::bigint / $1) - 1, 'rn' || i, 'v' || i * 5 / $1,
-    'm' || i % 3
-from (select i::bigint, gen_random_uuid() as id from generate_series(1, $1::bigint, 4) i) made
-"""
-_MESSAGES: Final = """
-insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_type, sender_id, content,
-    occurred_at, sequence, version, agent_id)
-select 'acme', 'support', 'c' || i, 'q' || i, null, 'human', 'u' || i % 5000, 'How much is it?',
-    $2::bigint - i * ($3::bigint / $1), -1,
-    '\\x00'::bytea, null
-from generate_series(1, $1::bigint / 8) i
-union all
-select 'acme', 'support', 'c0', kind || i, 't' || i, case kind when 'q' then 'human' else 'agent' end,
-    case kind when 'q' then 'u1' else 'agent-1' end, repeat('Some words of an answer. ', 8),
-    $2::bigint - 1000000000 + i * 1000000,
-    case kind when 'q' then 0 else 1 end, '\\x00'::bytea, case kind when 'a' then 'agent-1' end
-from generate_series(0, 199) i, unnest(array['q', 'a']) kind
-"""
-AUDITED: Final = Project("acme", "audit")
-ANSWERS: Final = 50_000
-_ANSWERS: Final = """
-insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_type, sender_id, content,
-    occurred_at, sequence, version, agent_id)
-select 'acme', 'audit', 'c' || i / 5, kind || i, case kind when 'a' then 't' || i end,
-    case kind when 'q' then 'human' else 'agent' end,
-    case kind when 'q' then 'u' || i % 5000 else 'agent-' || i % 60 end,
-    repeat('Some words of a message. ', 8), $2::bigint - ($1 - i) * 50_000_000 + case kind when 'a' then 1 else 0 end,
-    -1, '\\x00'::bytea, case kind when 'a' then 'agent-' || i % 60 end
-from generate_series(1, $1::bigint) i, unnest(array['q', 'a']) kind
-"""
-_VERDICTS: Final = """
-insert into feedbacks (feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id,
-    user_type, agent_id, origin, feedback_type, source, reaction, value, confidence, tags, occurred_at, rn)
-select id, 1, $2, id, 'acme', 'audit', 'c' || i / 5, 't' || i, 'u' || i % 5000, 'human', 'agent-' || i % 60,
-    origin, case origin when 'machine' then 'inferred' else 'explicit' end,
-    case origin when 'machine' then 'inference' else 'review' end,
-    case i % 8 when 0 then 'ok' else 'not_ok' end, 0.5, 1, '{}', $2::bigint - ($1 - i) * 50_000_000 + 2, 'rn' || i
-from generate_series(4, $1::bigint, $3::bigint) i
-cross join lateral (select md5($4::text || i)::uuid as id, $4::text as origin) made
-"""
-_DRAWS: Final = """
-insert into audit_draws (tenant, project, conversation_id, turn_id, drawn_at)
-select 'acme', 'audit', 'c' || i / 5, 't' || i, $2 from generate_series(4, $1::bigint, $1 / 500) i
-"""
 SEARCHES: Final = {
     "no filter": Filters(),
     "agent": Filters(agent_id="agent-7"),
@@ -142,11 +81,45 @@ SEARCHES: Final = {
     "text of all": Filters(text="wrong"),
     "text of nobody": Filters(text="zzzz"),
 }
+_OF: Final = "at=acme/support"
+PAGE_ADDRESSES: Final = {
+    "overview, 30 days": f"/?{_OF}",
+    "overview, 7 days": f"/?{_OF}&period=7d",
+    "overview, all time": f"/?{_OF}&period=all",
+    "overview, every agent": f"/?{_OF}&every=1",
+    "overview, agent": f"/?{_OF}&agent=agent-7",
+    "overview, language": f"/?{_OF}&attributes.language=de",
+    "overview, people": f"/?{_OF}&origin=user",
+    "list": f"/dashboard/feedback?{_OF}",
+    "list, all time": f"/dashboard/feedback?{_OF}&period=all",
+    "list, rejected": f"/dashboard/feedback?{_OF}&reaction=not_ok",
+    "list, language": f"/dashboard/feedback?{_OF}&attributes.language=ja",
+    "list, strategy": f"/dashboard/feedback?{_OF}&strategy=strategy-11&period=all",
+    "list, words": f"/dashboard/feedback?{_OF}&q=invoice+export&period=all",
+    "list, rare words": f"/dashboard/feedback?{_OF}&q=order+49999&period=all",
+    "list, issue": f"/dashboard/feedback?{_OF}&issue=141&period=all",
+    "list, person": f"/dashboard/feedback?{_OF}&user=u7&period=all",
+    "list, disputed": f"/dashboard/feedback?{_OF}&judged=ok",
+    "agent": f"/dashboard/agent?{_OF}&agent=agent-7",
+    "agent, all time": f"/dashboard/agent?{_OF}&agent=agent-7&period=all",
+    "compare versions": f"/dashboard/compare?{_OF}&agent=agent-7&dimension=version&period=all",
+    "compare languages": f"/dashboard/compare?{_OF}&dimension=attributes.language",
+    "calibration": f"/dashboard/calibration?{_OF}",
+    "audit": "/dashboard/audit?at=acme/audit&period=all",
+    "review": f"/dashboard/review?{_OF}",
+    "sessions": f"/dashboard/sessions?{_OF}",
+    "alerts": f"/dashboard/alerts?{_OF}",
+    "issues": f"/dashboard/issues?{_OF}",
+    "issue": f"/dashboard/issue?{_OF}&issue=141",
+    "conversation": f"/dashboard/conversation?{_OF}&id=c1000",
+    "conversation of 200 turns": f"/dashboard/conversation?{_OF}&id=c0",
+    "newest feedback": f"/dashboard/live?{_OF}",
+}
 FOUND_TYPES: Final[dict[str, FoundType]] = {"replies": "implicit", "verdicts": "verdict"}
 
 
 Figures = dict[str, dict[str, float]]
-"""`best_ms`, `median_ms` and `p99_ms`, by the name of the read."""
+"""`best_ms`, `median_ms` and `p99_ms`, of a page also `blocks` per request, by the name of the read."""
 
 
 async def timed(read: Read, times: int) -> dict[str, float]:
@@ -158,27 +131,6 @@ async def timed(read: Read, times: int) -> dict[str, float]:
     took.sort()
     p99 = took[math.ceil(0.99 * len(took)) - 1]
     return {"best_ms": round(took[0], 1), "median_ms": round(median(took), 1), "p99_ms": round(p99, 1)}
-
-
-async def fill(pool: Database, feedbacks: int, say: Say) -> None:
-    """Insert the rows, newest first."""
-    began = time.perf_counter()
-    for first in range(1, feedbacks + 1, _CHUNK):
-        last = min(first + _CHUNK - 1, feedbacks)
-        await pool.execute(_FILL, feedbacks, NOW, DAYS * DAY, first, last, timeout=3_600)
-    await pool.execute(_MESSAGES, feedbacks, NOW, DAYS * DAY, timeout=3_600)
-    await pool.execute(_REPLIES, feedbacks, NOW, DAYS * DAY, timeout=3_600)
-    await pool.execute(_ANSWERS, ANSWERS, NOW, timeout=3_600)
-    await pool.execute(_VERDICTS, ANSWERS, NOW, 4, "machine", timeout=3_600)
-    await pool.execute(_VERDICTS, ANSWERS, NOW, ANSWERS // 250, "reviewer", timeout=3_600)
-    await pool.execute(_DRAWS, ANSWERS, NOW, timeout=3_600)
-    await pool.execute("analyze feedbacks", timeout=3_600)
-    say(f"{feedbacks:,} feedbacks written in {time.perf_counter() - began:.0f} s")
-    began = time.perf_counter()
-    hours = await Rollups(pool, SystemClock()).catch_up(quiet=0)
-    say(f"{hours:,} hours rolled up in {time.perf_counter() - began:.0f} s")
-    for table in ("feedbacks", "replies", "messages", "rollups", "stale_hours", "audit_draws"):
-        await pool.execute(f"vacuum analyze {table}", timeout=3_600)
 
 
 async def measure(pool: Database, times: int) -> Figures:
@@ -224,6 +176,49 @@ async def measure(pool: Database, times: int) -> Figures:
         "overview of 30d": (seen("30d"), times),
     }
     return {name: await timed(read, count) for name, (read, count) in reads.items()}
+
+
+async def measure_pages(reads: Database, pool: Database, times: int) -> Figures:
+    """Measure each page of the dashboard as its route renders it, and count the blocks that PostgreSQL reads for it."""
+    app = FastAPI()
+    caller = Caller("someone", "acme", scopes=ALL_SCOPES)
+
+    @app.middleware("http")
+    async def authenticate(request: Request, following: Callable[[Request], Awaitable[Response]]) -> Response:
+        request.state.caller = caller
+        tenant_in_sight.set("acme")
+        return await following(request)
+
+    clock, alerts = FixedClock(NOW), AlertSettings()
+    administration = AlertAdministration(reads, pool, alerts, AlertCourier(alerts, AlertMessages(pool), clock), clock)
+    app.include_router(pages_router(reads, clock, None, alert_administration=administration))
+    figures: Figures = {}
+    tenant_in_sight.set("acme")
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://pages") as client:
+
+        def get(path: str) -> Read:
+            async def got() -> None:
+                response = await client.get(path)
+                if response.status_code != 200:
+                    raise RuntimeError(f"{path}: {response.status_code} {response.text[:300]}")
+
+            return got
+
+        for name, path in PAGE_ADDRESSES.items():
+            await get(path)()
+            before = await _blocks(reads, pool)
+            took = await timed(get(path), times)
+            figures[f"page {name}"] = took | {"blocks": (await _blocks(reads, pool) - before) // times}
+    return figures
+
+
+async def _blocks(reads: Database, pool: Database) -> int:
+    """Return the number of blocks that the database has read, from its cache or from the file system."""
+    for each in (reads, pool):  # each has one connection
+        await each.execute("select pg_stat_force_next_flush()")
+    return int(
+        await pool.fetchval("select blks_hit + blks_read from pg_stat_database where datname = current_database()")
+    )
 
 
 async def projection(pool: Database, postgres: int | None, events: int = 10_000, rounds: int = 8) -> dict[str, float]:
@@ -317,17 +312,27 @@ def _no_link(path: str, **_: Any) -> str:
     return path
 
 
-async def report_pages(feedbacks: int, times: int, say: Say) -> dict[str, Any]:
-    """Fill a PostgreSQL with `feedbacks` records, and read every page at least `times` times."""
-    with TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        async with EmbeddedPostgres(Path(folder) / "data") as server:
-            pool = await open_pool(server.url, "reporting", MIGRATIONS, plan="custom")
+async def report_pages(records: int, times: int, say: Say, folder: Path | None = None) -> dict[str, Any]:
+    """Fill a PostgreSQL with `records` feedback records, and read every page at least `times` times.
+
+    A `folder` keeps the rows; one that has rows is not filled again.
+    """
+    with nullcontext(folder) if folder else TemporaryDirectory() as chosen:
+        kept = Path(chosen)
+        kept.mkdir(parents=True, exist_ok=True)
+        kept.chmod(0o755)
+        async with EmbeddedPostgres(kept / "data") as server:
+            pool = await open_pool(server.url, "reporting", MIGRATIONS, size=1, plan="custom")
+            reads = await open_pool(server.url, "reporting", MIGRATIONS, size=1, tenants_apart=True, plan="custom")
             try:
-                await fill(pool, feedbacks, say)
+                if not await pool.fetchval("select exists (select from feedbacks)"):
+                    await fill(pool, records, say)
                 tune_gc()  # as every service does
-                pages = await measure(pool, times)
+                pages = await measure(pool, times) | await measure_pages(reads, pool, 4 * times)
+                for name, took in pages.items():
+                    say(_line(name, took))
             finally:
+                await reads.close()
                 await pool.close()
             pool = await open_pool(server.url, "reporting", MIGRATIONS, plan="indexed")  # as the service writes
             try:
@@ -336,14 +341,18 @@ async def report_pages(feedbacks: int, times: int, say: Say) -> dict[str, Any]:
                 await pool.close()
 
 
+def _line(name: str, took: dict[str, float]) -> str:
+    milliseconds = "".join(f"{took[kind]:9.1f} ms {kind[:-3]}" for kind in ("best_ms", "median_ms", "p99_ms"))
+    return f"{name:42}{milliseconds}" + (f"{took['blocks']:11,} blocks" if "blocks" in took else "")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.report_pages", description=__doc__)
-    parser.add_argument("--feedbacks", type=int, default=250_000)
+    parser.add_argument("--records", type=int, default=250_000)
     parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--folder", type=Path, help="folder of the database, kept for the next run")
     asked = parser.parse_args()
-    measured = asyncio.run(report_pages(asked.feedbacks, asked.times, lambda text: print(text, flush=True)))
-    for name, took in measured["pages"].items():
-        print(f"{name:32}" + "".join(f"{ms:9.1f} ms {kind[:-3]}" for kind, ms in took.items()))
+    measured = asyncio.run(report_pages(asked.records, asked.times, lambda text: print(text, flush=True), asked.folder))
     print(f"projection: {measured['projection']}")
 
 
