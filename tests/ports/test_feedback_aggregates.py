@@ -274,6 +274,27 @@ async def test_sums_are_locked_in_the_order_of_their_ids(aggregates: PostgresAgg
     await task
 
 
+@pytest.mark.parametrize("step", ["take", "erase"])
+async def test_verdicts_are_locked_in_the_order_of_their_ids(aggregates: PostgresAggregates, step: str) -> None:
+    pool = aggregates._pool
+    names = sorted((f"r{n}" for n in range(30)), key=feedback_id)
+    await take(aggregates, *(feedback(name, turn=name, user="eve") for name in names))
+    async with pool.acquire() as holder, holder.transaction():
+        await holder.execute("select from aggregated_verdicts order by feedback_id limit 1 for update")
+        if step == "take":
+            work = take(aggregates, *(feedback(name, turn=name, user="eve", revision=2) for name in reversed(names)))
+            task = asyncio.create_task(work)
+        else:
+            erasures = TurnErasures(pool, lambda person: person.user_id)
+            task = asyncio.create_task(erasures.erase({Person("acme", "eve"): START}))
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not await holder.fetchval("select exists (select from pg_locks where not granted)"):
+                await asyncio.sleep(0.01)
+        free = await pool.fetchval("select count(*) from (select from aggregated_verdicts for update skip locked) one")
+        assert free == 29, "whoever waits for the first one holds no other"
+    await task
+
+
 async def test_processes_that_sum_up_at_the_same_time_announce_one_sum(aggregates: PostgresAggregates) -> None:
     logs = [RecordingLog() for _ in range(4)]
     events = [feedback(f"r{n}-{user}", turn=f"t{n}", user=user) for n in range(60) for user in ("ann", "bob")]

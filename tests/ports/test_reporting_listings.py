@@ -49,6 +49,8 @@ async def test_each_comes_once_and_in_order(read_models: asyncpg.Pool, path: str
     async with client([figures_router(read_models, now)]) as http:
         query: dict[str, Any] = {"min_votes": 3} if path == "agents" else {}
         whole = [one[name] for one in (await http.get(f"{BASE}/{path}", params=query)).json()[path]]
+        full = (await http.get(f"{BASE}/{path}", params=query | {"limit": len(whole)})).json()
+        assert ([one[name] for one in full[path]], full["next_cursor"]) == (whole, None), "a full page may be the last"
         found: list[str] = []
         windows: list[dict[str, str]] = []
         cursor: str | None = None

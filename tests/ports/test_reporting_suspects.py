@@ -142,6 +142,20 @@ async def test_a_late_different_verdict_clears_a_burst(read_models: asyncpg.Pool
     assert await marked(read_models) == {}
 
 
+async def test_a_later_verdict_leaves_the_marks_of_the_first_minute_looked_at(
+    read_models: asyncpg.Pool, take: Take
+) -> None:
+    """A verdict leads to a look at six minutes on either side. The first of these begins with a verdict."""
+    minute = -(START % (60 * SECOND)) / SECOND
+    said = [feedback(f"f{n}", user="fay", turn=f"t{n}", at=minute + 0.5 * n, reaction="ok") for n in range(62)]
+    work = job(read_models, burst=0)
+    await take(*said)
+    await work.catch_up()
+    await take(feedback("late", user="fay", turn="late", at=minute + 6 * 60, reaction="ok"))
+    await work.catch_up()
+    assert await marked(read_models) == {one.feedback_id: "rate" for one in said[60:]}
+
+
 async def test_shared_users_critics_machines_and_reviewers_are_never_marked(
     read_models: asyncpg.Pool, take: Take
 ) -> None:
