@@ -1,24 +1,28 @@
 """Cost of traces: batches of chat_bridge and feedback, alternately without traces, with a share of 1 % and with all.
 
-    python -m benchmarks.tracing_cost [--events N] [--batch N] [--rounds N]
+    python -m benchmarks.tracing_cost [--events N] [--batch N] [--rounds N] [--without-all]
 
 The records are delivered and handled on an embedded PostgreSQL without Kafka, whose cost would make the share of
 traces smaller. The unit is microseconds of this process's CPU time per event, without PostgreSQL and the collector; it
-includes the thread that sends the spans. `ratio` is the median over the rounds of the time with traces divided by the
-time without.
+includes the thread that sends the spans. An exporter is made once per sampling rate and exports at the end of each
+round. `ratio` is the median over the rounds of the time with traces divided by the time without, with an interval by
+order statistics, of 95 % from six rounds on. The rounds run through all orders of the sampling rates, each after a
+garbage collection.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
-import os
+import math
 import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import permutations
 from statistics import median
 from typing import Any
 
@@ -62,25 +66,27 @@ server.serve_forever()
 """Program that accepts spans and discards them."""
 
 
-async def measure(url: str, collector: str, events: int, batch: int, rounds: int, source: str) -> dict[str, Any]:
+async def measure(
+    url: str, shares: Mapping[str, OtlpTraces | None], events: int, batch: int, rounds: int, source: str
+) -> dict[str, Any]:
     """Deliver the same number of new events with each sampling rate, in each round."""
     chat = await open_pool(url, "chat_bridge", chat_bridge.parts.MIGRATIONS)
     store = await open_pool(url, "feedback", feedback.store_choice.MIGRATIONS)
     spent: dict[str, list[dict[str, float]]] = defaultdict(list)
+    orders = list(permutations(shares))
     for number in range(rounds):
         found: dict[str, dict[str, float]] = defaultdict(dict)
-        names = list(SHARES)
-        for name in names[number % 3 :] + names[: number % 3]:
-            share = SHARES[name]
+        for name in orders[number % len(orders)]:
+            traces = shares[name]
             messages = Workload(source, events, seed=1, run=f"{number} {name}").messages()
             derived = Collected()
             late = LateOutcomes("chat_bridge", derived)
             messages_store, clock = PostgresMessageStore(chat), SystemClock()
             parking = Parking(messages_store, derived, clock, DAY, late)
             bridge = ChatHandler(messages_store, derived, parking, clock, 100_000)
-            found["chat_bridge"][name] = await _cost("chat_bridge", bridge, messages, batch, share, collector)
+            found["chat_bridge"][name] = await _cost("chat_bridge", bridge, messages, batch, traces)
             of_feedback = FeedbackHandler(PostgresStore(store), Collected(), DEFAULT_REWARDS)
-            found["feedback"][name] = await _cost("feedback", of_feedback, derived.sent, batch, share, collector)
+            found["feedback"][name] = await _cost("feedback", of_feedback, derived.sent, batch, traces)
         for group, by_share in found.items():
             spent[group].append(by_share)
     await chat.close()
@@ -89,20 +95,28 @@ async def measure(url: str, collector: str, events: int, batch: int, rounds: int
         group: {
             "off_us": round(median(one["off"] for one in taken), 1),
             **{
-                f"ratio, {name}": round(median(one[name] / one["off"] for one in taken), 3)
-                for name, share in SHARES.items()
-                if share is not None
+                f"ratio, {name}": with_interval([one[name] / one["off"] for one in taken])
+                for name in shares
+                if name != "off"
             },
         }
         for group, taken in spent.items()
     }
 
 
+def with_interval(ratios: Sequence[float]) -> dict[str, float]:
+    """Return the median and an interval of at least 95 %: ratios whose ranks are 1.96 deviations from the middle."""
+    ranked = sorted(ratios)
+    away = 0.98 * math.sqrt(len(ranked))
+    low = max(0, math.floor(len(ranked) / 2 - away) - 1)
+    high = min(len(ranked) - 1, math.ceil(len(ranked) / 2 + away))
+    return {"median": round(median(ranked), 3), "low": round(ranked[low], 3), "high": round(ranked[high], 3)}
+
+
 async def _cost(
-    group: Consumer, handler: Handler, messages: Sequence[Message], batch: int, share: float | None, collector: str
+    group: Consumer, handler: Handler, messages: Sequence[Message], batch: int, traces: OtlpTraces | None
 ) -> float:
     """Return the CPU time per event, in microseconds."""
-    traces = None if share is None else OtlpTraces(collector, share)  # takes as long as some thousand spans, once
     tracing = None if traces is None else traces.of(group)
     delivery = Delivery(group, handler, Collected(), clock=SystemClock(), tracing=tracing)
     now = time.time_ns() // 1_000
@@ -121,20 +135,28 @@ async def _cost(
     async def commit(_: object) -> bool:
         return True
 
-    before = os.times()
+    gc.collect()
+    before = time.process_time()  # os.times counts ticks of 10 ms
     for first in range(0, len(records), batch):
         await delivery.deliver(records[first : first + batch], commit)
     if traces is not None:
-        await traces.close()
-    after = os.times()
-    return (after.user + after.system - before.user - before.system) * 1e6 / len(records)
+        await traces.flush()
+    return (time.process_time() - before) * 1e6 / len(records)
 
 
 async def run(asked: argparse.Namespace, collector: str) -> dict[str, Any]:
     with scratch() as folder:
         source, name = source_of(folder)
         async with EmbeddedPostgres(folder / "postgres", print) as server:
-            found = await measure(server.url, collector, asked.events, asked.batch, asked.rounds, str(source))
+            shares = {
+                name: None if share is None else OtlpTraces(collector, share)
+                for name, share in SHARES.items()
+                if not (asked.without_all and name == "all")
+            }
+            found = await measure(server.url, shares, asked.events, asked.batch, asked.rounds, str(source))
+            for traces in shares.values():
+                if traces is not None:
+                    await traces.close()
     return {"source": name, "batch": asked.batch, **found}
 
 
@@ -143,6 +165,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=10_000)
     parser.add_argument("--batch", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--without-all", action="store_true", help="measure only off and 1 %%")
     asked = parser.parse_args()
     with subprocess.Popen([sys.executable, "-c", COLLECTOR], stdout=subprocess.PIPE) as sink:
         try:

@@ -36,8 +36,8 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
-from contracts.headers import TRACEPARENT, trace_of, well_formed_trace
-from contracts.topics import Consumer
+from contracts.headers import CAUSE, TRACEPARENT, trace_of, well_formed_trace
+from contracts.topics import FOREIGN, Consumer
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import RawRecord, cause_of
 from servicekit.log.tracing import BatchTrace, RequestTrace, Tracing
@@ -74,6 +74,10 @@ class OtlpTraces:
         provider.add_span_processor(self._processor)
         return OtlpTracing(provider.get_tracer("agent-feedback"), ids, self._share)
 
+    async def flush(self) -> None:
+        """Export the spans that have ended."""
+        await asyncio.to_thread(self._processor.force_flush)
+
     async def close(self) -> None:
         await asyncio.to_thread(self._processor.shutdown)
 
@@ -88,15 +92,11 @@ class OtlpTracing:
         self._bound_of_hash = self._bound >> 32
 
     def begin(self, group: Consumer, records: Sequence[RawRecord]) -> BatchTrace | None:
-        contexts = [self._sampled(raw) for raw in records]
-        if not any(contexts):
+        contexts = {at: context for at, raw in enumerate(records) if (context := self._sampled(raw)) is not None}
+        if not contexts:
             return None
         start = time.time_ns()
-        spans = {
-            at: self._record_span(group, raw, context, start)
-            for at, (raw, context) in enumerate(zip(records, contexts, strict=True))
-            if context is not None
-        }
+        spans = {at: self._record_span(group, records[at], context, start) for at, context in contexts.items()}
         batch = self._tracer.start_span(
             f"{group} batch",
             attributes={
@@ -137,25 +137,23 @@ class OtlpTracing:
         without a trace context, a checksum of its cause is compared with the sampling rate. The checksum is part of the
         record's trace id.
         """
-        if raw.headers:
-            if (traceparent := trace_of(raw.headers)) is not None:
-                return self._parent(traceparent)
-            checksum = crc32(cause_of(raw).encode())
-        else:
-            topic, partition, offset = raw.coordinates
-            checksum = crc32(b"%d" % offset, _lane_checksum(topic, partition))
+        if raw.headers and (traceparent := trace_of(raw.headers)) is not None:
+            return self._parent(traceparent)
+        checksum = _cause_checksum(raw)
         if checksum >= self._bound_of_hash:
             return None
         digest = int.from_bytes(blake2b(cause_of(raw).encode(), digest_size=12).digest())
         return SpanContext((digest >> 32) << 64 | checksum << 32 | digest % (1 << 32), 0, is_remote=True)
 
     def _parent(self, traceparent: str) -> SpanContext | None:
-        if well_formed_trace(traceparent) is None:
+        """Return the context in `traceparent` if it is valid and sampled. Most are not: they cost two comparisons."""
+        if well_formed_trace(traceparent) is None or not int(traceparent[-2:], 16) & TraceFlags.SAMPLED:
             return None
-        _, trace_id, span_id, flags = traceparent.split("-")
+        if int(traceparent[19:35], 16) >= self._bound:  # the low 64 bits of the trace id
+            return None
+        _, trace_id, span_id, _ = traceparent.split("-")
         context = SpanContext(int(trace_id, 16), int(span_id, 16), is_remote=True, trace_flags=_SAMPLED)
-        sampled = int(flags, 16) & TraceFlags.SAMPLED and context.trace_id % _IDS < self._bound
-        return context if sampled and context.is_valid else None
+        return context if context.is_valid else None
 
 
 class _OtlpBatch:
@@ -241,6 +239,16 @@ class _OtlpRequest:
 def _traceparent(span: Span) -> str:
     context = span.get_span_context()
     return f"00-{format_trace_id(context.trace_id)}-{format_span_id(context.span_id)}-01"
+
+
+def _cause_checksum(raw: RawRecord) -> int:
+    """Return the checksum of `cause_of(raw)`, in the usual cases without the text."""
+    topic, partition, offset = raw.coordinates
+    if raw.headers and topic not in FOREIGN:
+        for name, value in raw.headers:
+            if name == CAUSE and value is not None:
+                return crc32(value) if value and value.isascii() else crc32(cause_of(raw).encode())
+    return crc32(b"%d" % offset, _lane_checksum(topic, partition))
 
 
 @lru_cache(maxsize=4096)
