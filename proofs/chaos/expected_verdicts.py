@@ -8,36 +8,33 @@ from typing import Any
 
 from contracts.instants import parse_instant
 from detector.detector import Detector
-from detector.model import NEIGHBOURHOOD, Message, Neighbourhood
+from detector.model import Message
 from proofs.chaos.recount import Key, Shown, Where, version
+from proofs.neighbourhoods import LastVersion, neighbourhoods
 
 Event = dict[str, Any]
 
 
 def expected_verdicts(messages: dict[Where, list[Event]], detector: Detector) -> dict[Key, Shown]:
     """Return the live feedback that the detector finds, by key; `messages` has all versions of each message."""
-    conversations: defaultdict[tuple[str, str, str], list[tuple[Message, Event]]] = defaultdict(list)
+    conversations: defaultdict[tuple[str, str, str], list[LastVersion]] = defaultdict(list)
     for versions in messages.values():
         latest = max(versions, key=version)
         first = min(parse_instant(event["occurredAt"]) for event in versions)
         scope = latest["tenant"], latest["project"], latest["conversationId"]
         replies = max(event.get("originalMessageId", "") for event in versions)
-        conversations[scope].append((_message(latest, first, replies or None), latest))
+        place = parse_instant(latest["occurredAt"]), latest.get("sequence", -1)
+        conversations[scope].append(LastVersion(_message(latest, first, replies or None), *place))
     found: dict[Key, Shown] = {}
     for scope, held in conversations.items():
-        found.update(_of_conversation(scope, (message for message, _ in held), detector))
+        found.update(_of_conversation(scope, held, detector))
     return found
 
 
 def _of_conversation(
-    scope: tuple[str, str, str], held: Iterable[Message], detector: Detector
+    scope: tuple[str, str, str], held: Iterable[LastVersion], detector: Detector
 ) -> Iterable[tuple[Key, Shown]]:
-    ordered = sorted(held, key=lambda message: (message.at, message.message_id))
-    judged = [
-        Neighbourhood(tuple(ordered[max(0, n - NEIGHBOURHOOD) : n]), message)
-        for n, message in enumerate(ordered)
-        if message.role == "human"
-    ]
+    judged = [one for one in neighbourhoods(held) if one.message.role == "human"]
     for neighbourhood, verdict in zip(judged, detector.judge(judged), strict=True):
         if not verdict.emitted or verdict.target is None:
             continue

@@ -9,7 +9,8 @@ from typing import Any
 
 from contracts.instants import parse_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, ERASURE_REQUESTED, EXPLICIT_RECEIVED
-from detector.model import NEIGHBOURHOOD, Message, Neighbourhood
+from detector.model import Message
+from proofs.neighbourhoods import LastVersion, neighbourhoods
 from proofs.simulation.history import Fields, Said
 from proofs.simulation.stub_detector import judge
 
@@ -105,7 +106,7 @@ def _version(event: Fields) -> tuple[int, int, int]:
 
 
 def _verdicts(known: dict[Where, list[Fields]], erased: set[tuple[str, str]]) -> Iterable[tuple[Key, tuple[str, str]]]:
-    conversations: defaultdict[tuple[str, str], list[Message]] = defaultdict(list)
+    conversations: defaultdict[tuple[str, str], list[LastVersion]] = defaultdict(list)
     for versions in known.values():
         last = max(versions, key=_version)
         message = Message(
@@ -117,11 +118,11 @@ def _verdicts(known: dict[Where, list[Fields]], erased: set[tuple[str, str]]) ->
             last["content"],
             min(parse_instant(event["occurredAt"]) for event in versions),
         )
-        conversations[last["tenant"], last["conversationId"]].append(message)
+        held = LastVersion(message, parse_instant(last["occurredAt"]), last["sequence"])
+        conversations[last["tenant"], last["conversationId"]].append(held)
     for where, messages in conversations.items():
-        messages.sort(key=lambda message: (message.at, message.message_id))
-        for number, message in enumerate(messages):
-            verdict = judge(Neighbourhood(tuple(messages[max(0, number - NEIGHBOURHOOD) : number]), message))
+        for neighbourhood in neighbourhoods(messages):
+            message, verdict = neighbourhood.message, judge(neighbourhood)
             forgotten = (where[0], message.sender_id) in erased
             if message.role == "human" and not forgotten and verdict.emitted and verdict.target:
                 yield (*where, message.message_id), (verdict.feedback, verdict.target.turn_id)

@@ -14,6 +14,7 @@ from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
 from detector.vocabulary import UNRELATED
 from inference.last_answer import LastAnswer
 from inference.llm_gate.gate import LlmGate, PendingVerdict
+from inference.neighbours import earlier
 from inference.planner import Advice
 from inference.store import ConversationKey, ConversationStore, Place
 from inference.turns.candidates import Candidate, candidates
@@ -65,12 +66,19 @@ async def detect(
         store.around([Place(where, *place, thread)], NEIGHBOURHOOD + 1),
         turns.latest(where, message.at, RECENT_TURNS, thread),
     )
-    said = [one.indexed.message for one in around]
-    before = tuple(one for one in said if (one.at, one.message_id) < place and one.message_id != message.message_id)
+    same = next((one.indexed for one in around if one.place == place), None)
+    others = [one for one in around if one.indexed.message.message_id != message.message_id]
+    said = earlier(
+        message,
+        same.sequence if same else None,
+        [one for one in others if one.place < place],
+        [one for one in others if one.place > place],
+    )
+    before = said.judged_from
     message = message if names_writer else _by_a_participant(message, before)
     before = previous.added_to(before, message) if previous else before
     asked = Neighbourhood(before[-NEIGHBOURHOOD:], message)
-    if look_back == "user" and not any(one.role == "agent" for one in in_scope(asked).before):
+    if look_back == "user" and said.is_certain and not any(one.role == "agent" for one in in_scope(asked).before):
         return await _answered_elsewhere(turns, detector, where, message)
     [verdict] = detector.judge([asked])
     if gate is not None:

@@ -12,10 +12,10 @@ from contracts.headers import Headers, derived_headers
 from contracts.provenance import NO_PROVENANCE, provenance_of
 from contracts.versions import MessageEvent, message_in, version_of
 from detector.detector import Detector
-from detector.model import NEIGHBOURHOOD, Message
+from detector.model import Message
 from inference.judging import Judging
 from inference.llm_gate.gate import LlmGate
-from inference.neighbours import MessageRange, message_ranges
+from inference.neighbours import REACH, MessageRange, message_ranges
 from inference.store import ConversationKey, ConversationStore, IndexedMessage, MessageKey
 from inference.turns.facts import facts_of
 from inference.turns.store import TurnIntake
@@ -57,7 +57,7 @@ class ConversationHandler(Handler):
     async def _ranges(self, arrived: Collection[MessageKey]) -> Sequence[MessageRange]:
         """Return the messages whose verdict the `arrived` messages may change."""
         places = await self._store.places(arrived)
-        return message_ranges(await self._store.around(places, NEIGHBOURHOOD), places)
+        return message_ranges(await self._store.around(places, REACH), places)
 
 
 def indexed(event: MessageEvent) -> IndexedMessage:

@@ -6,9 +6,77 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final, NamedTuple
 
-from detector.model import NEIGHBOURHOOD, Neighbourhood
+from detector.model import NEIGHBOURHOOD, Message, Neighbourhood
 from inference.store import Place, Placed, Scope
+
+SAME_INSTANT: Final = 4
+"""Number of messages after a message in the index that are compared with it if they have its time."""
+REACH: Final = NEIGHBOURHOOD + SAME_INSTANT
+"""Number of messages around a place that `message_ranges` needs, so that each neighbourhood is complete."""
+
+
+class Earlier(NamedTuple):
+    """The messages before a message, sorted by (at, sequence, message_id).
+
+    `is_certain` is False if the order of the message and an agent's message of the same instant is unknown.
+    """
+
+    rows: Sequence[Placed]
+    is_certain: bool
+
+    @property
+    def judged_from(self) -> tuple[Message, ...]:
+        """The messages that a verdict may depend on: none if the order is unknown, because it might hit any answer."""
+        return tuple(one.indexed.message for one in self.rows) if self.is_certain else ()
+
+
+def earlier(message: Message, sequence: int | None, before: Sequence[Placed], after: Sequence[Placed]) -> Earlier:
+    """Return the messages that precede `message`, from its neighbours in the index, which orders by (at, message_id).
+
+    A message of the same instant precedes `message` if `message` replies to it or has a greater sequence. If neither
+    orders the two, a person's message keeps its order in the index, and the order of an agent's message is uncertain.
+    All order is uncertain if the instant may have more messages than were read.
+    """
+    after = [one for one in after[:SAME_INSTANT] if one.indexed.message.at == message.at]
+    before = before[-NEIGHBOURHOOD:]
+    if not after and (not before or before[-1].indexed.message.at != message.at):
+        return Earlier(_in_order(before), True)
+    found = [one for one in before if one.indexed.message.at != message.at]
+    is_certain = len(after) < SAME_INSTANT and (bool(found) or len(before) < NEIGHBOURHOOD)
+    for one in (*before[len(found) :], *after):
+        precedes = _precedes(one, message, sequence)
+        if precedes is None:
+            is_certain = is_certain and one.indexed.message.role == "human"
+            precedes = one.indexed.message.message_id < message.message_id
+        if precedes:
+            found.append(one)
+    return Earlier(_in_order(found)[-NEIGHBOURHOOD:], is_certain)
+
+
+def _precedes(one: Placed, message: Message, sequence: int | None) -> bool | None:
+    """Return True if `one`, which has the time of `message`, is before it; None if unknown."""
+    if one.indexed.message.reply_to == message.message_id:
+        return False
+    if message.reply_to == one.indexed.message.message_id:
+        return True
+    place = one.indexed.sequence
+    return None if place is None or sequence is None or place == sequence else place < sequence
+
+
+def _in_order(rows: Sequence[Placed]) -> Sequence[Placed]:
+    """Sort by (at, sequence, message_id) rows that are sorted by (at, message_id)."""
+    times = [one.indexed.message.at for one in rows]
+    if len(set(times)) == len(times):
+        return rows
+    return sorted(rows, key=_position)
+
+
+def _position(one: Placed) -> tuple[int, int, str]:
+    at, message_id = one.place
+    sequence = one.indexed.sequence
+    return at, -1 if sequence is None else sequence, message_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +89,18 @@ class MessageRange:
     rows: Sequence[Placed]
     dependent: Sequence[int]
 
-    def before(self, number: int) -> Sequence[Placed]:
+    def before(self, number: int) -> Earlier:
         """Return the neighbourhood of the dependent message at index `number`."""
-        return self.rows[max(0, number - NEIGHBOURHOOD) : number]
+        one = self.rows[number].indexed
+        before = self.rows[max(0, number - NEIGHBOURHOOD) : number]
+        return earlier(one.message, one.sequence, before, self.rows[number + 1 : number + 1 + SAME_INSTANT])
 
 
 def message_ranges(scopes: Iterable[Sequence[Placed]], places: Iterable[Place]) -> list[MessageRange]:
     """Return the rows whose neighbourhood contains one of `places`. `scopes` has the ordered rows of each scope.
 
-    A message depends on itself and on the `NEIGHBOURHOOD` messages before it.
+    A message depends on itself, on the `NEIGHBOURHOOD` messages before it, and on the `SAME_INSTANT` messages after it
+    that have its time.
     """
     asked: defaultdict[Scope, list[tuple[int, str]]] = defaultdict(list)
     for place in places:
@@ -44,6 +115,7 @@ def _range(rows: Sequence[Placed], scope: Scope, asked: Iterable[tuple[int, str]
         first = bisect_left(order, place)
         stands = first < len(order) and order[first] == place
         dependent.update(range(first, min(len(order), first + NEIGHBOURHOOD + stands)))
+        dependent.update(n for n in range(max(0, first - SAME_INSTANT), first) if order[n][0] == place[0])
     # The root message of a thread depends on the channel.
     dependent = {number for number in dependent if rows[number].indexed.thread == scope.thread}
     return MessageRange(rows, sorted(dependent))
@@ -55,6 +127,6 @@ def to_judge(span: MessageRange) -> list[tuple[Placed, Neighbourhood]]:
     for number in span.dependent:
         placed = span.rows[number]
         if placed.indexed.message.role == "human":
-            before = tuple(one.indexed.message for one in span.before(number))
+            before = span.before(number).judged_from
             found.append((placed, Neighbourhood(before, placed.indexed.message)))
     return found

@@ -14,6 +14,7 @@ from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackInferredReceived
 from detector.model import NEIGHBOURHOOD, Neighbourhood, Verdict
 from inference.handlers import ConversationHandler
+from inference.neighbours import REACH, earlier
 from inference.store import ConversationKey, Place, Placed
 from inference.store_memory import MemoryConversationStore
 from proofs.simulation.stub_detector import StubDetector, judge
@@ -78,6 +79,28 @@ def said(number: int, at: int, text: str = "hi") -> ChatMessageIngested:
     return message(f"m{number:05}", content=text, agent="bot" if number % 2 else None, turn=None, at=at)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    said_at=st.lists(st.tuples(st.integers(0, 12), st.integers(-1, 3)), min_size=1, max_size=60),
+    order=st.randoms(use_true_random=False),
+)
+def test_messages_of_one_instant_end_as_if_all_were_judged(
+    said_at: list[tuple[int, int]], order: random.Random
+) -> None:
+    events = [
+        said(number, at).model_copy(update={"sequence": None if sequence < 0 else sequence})
+        for number, (at, sequence) in enumerate(said_at)
+    ]
+    wanted = expected(events)
+    order.shuffle(events)
+    bench = Bench()
+    while events:
+        size = order.randint(1, 10)
+        bench.take(*events[:size])
+        events = events[size:]
+    assert bench.ledger.live() == wanted
+
+
 def threaded(number: int, at: int, thread: int | None) -> ChatMessageIngested:
     return said(number, at).model_copy(update={"thread_id": None if thread is None else f"m{thread:05}"})
 
@@ -91,12 +114,14 @@ def expected(events: Sequence[ChatMessageIngested]) -> dict[str, tuple[str, str]
         bench = ConversationHandler(store, StubTurns(), Ledger(), detector)
         await bench.handle(batch(*events))
         [rows] = await store.around([Place(rows_key(events[0]), 0, "")], 10**6)
-        return [placed.indexed.message for placed in rows]
+        return list(rows)
 
-    messages = asyncio.run(ordered())
+    rows = asyncio.run(ordered())
     found: dict[str, tuple[str, str]] = {}
-    for number, one in enumerate(messages):
-        verdict = judge(Neighbourhood(tuple(messages[max(0, number - NEIGHBOURHOOD) : number]), one))
+    for number, placed in enumerate(rows):
+        one = placed.indexed.message
+        before = earlier(one, placed.indexed.sequence, rows[:number], rows[number + 1 :])
+        verdict = judge(Neighbourhood(before.judged_from, one))
         if one.role == "human" and verdict.emitted and verdict.target:
             found[one.message_id] = (verdict.feedback, verdict.target.turn_id)
     return found
@@ -117,7 +142,7 @@ def test_an_edit_has_at_most_a_neighbourhood_judged_again(length: int, data: st.
     edit = said(edited, 10_000, "edited")
     bench.take(edit)
     assert bench.detector.judged <= NEIGHBOURHOOD + 1
-    assert bench.store.read <= 2 * NEIGHBOURHOOD + 1
+    assert bench.store.read <= 2 * REACH + 1
     assert bench.ledger.live() == expected([*events, edit])
 
 
@@ -162,7 +187,7 @@ def test_an_edit_in_a_conversation_of_2_000_messages_reads_two_neighbourhoods() 
     bench.take(*(said(number, number) for number in range(2_000)))
     bench.detector.judged = bench.store.read = 0
     bench.take(said(10, 3_000, "edited"), said(2_000, 2_000))
-    assert bench.store.read <= 2 * (2 * NEIGHBOURHOOD + 1)
+    assert bench.store.read <= 2 * (2 * REACH + 1)
     assert bench.detector.judged <= NEIGHBOURHOOD + 2
 
 

@@ -118,7 +118,7 @@ def questions_of(span: MessageRange) -> list[Facts]:
         placed = span.rows[number]
         message = placed.indexed.message
         if message.role == "agent" and message.turn_id == message.message_id:
-            before = span.before(number)
+            before = span.before(number).rows
             asked = question_of(message, [one.indexed.message for one in before])
             found.append(_asked(placed, next((one for one in before if one.indexed.message is asked), None)))
     return found
