@@ -1,9 +1,11 @@
-"""Tracing with OpenTelemetry's SDK; spans are exported by OTLP over HTTP.
+"""Tracing with OpenTelemetry's exporter; spans are sent by OTLP over HTTP.
 
 A record's span is a child of the span in the record's `traceparent`. Without that header, the trace id is derived from
 the record's cause, so that all services sample the same records and a redelivery continues the same trace. A batch's
 span is the root of a separate trace, with one child per stage and links to the spans of the sampled records. Spans
 contain neither text nor ids of people.
+
+Spans are built when they end, without the SDK's tracer, which costs several times as much (decision 153).
 """
 
 from __future__ import annotations
@@ -11,29 +13,27 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from random import getrandbits
 from typing import Final
 from zlib import crc32
 
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.resources import Attributes, Resource
+from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
-from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import (
     Link,
-    NonRecordingSpan,
-    Span,
     SpanContext,
     SpanKind,
+    Status,
     StatusCode,
     TraceFlags,
-    Tracer,
     format_span_id,
     format_trace_id,
-    set_span_in_context,
 )
 
 from contracts.headers import CAUSE, TRACEPARENT, trace_of, well_formed_trace
@@ -48,87 +48,149 @@ EXPORT_SECONDS: Final = 3.0
 _IDS: Final = 1 << 64
 _SYSTEM: Final = {"messaging.system": "kafka"}
 _SAMPLED: Final = TraceFlags(TraceFlags.SAMPLED)
-
-
-class _Ids(RandomIdGenerator):
-    """Id generator. `next_trace` is the id of the next trace; None means a random id."""
-
-    next_trace: int | None = None
-
-    def generate_trace_id(self) -> int:
-        chosen, self.next_trace = self.next_trace, None
-        return super().generate_trace_id() if chosen is None else chosen
+_SCOPE: Final = InstrumentationScope("agent-feedback")
+_OK: Final = Status(StatusCode.UNSET)
+_ERROR: Final = Status(StatusCode.ERROR)
+AttributeValue = str | int | float
 
 
 class OtlpTraces:
-    """Traces of a process: one exporter, and one provider per service, which adds the service's name to spans."""
+    """Traces of a process: one exporter, and one resource per service, which adds the service's name to spans."""
 
     def __init__(self, url: str, share: float) -> None:
         self._share = share
         self._processor = BatchSpanProcessor(OTLPSpanExporter(endpoint=url, timeout=EXPORT_SECONDS))
 
     def of(self, service: str) -> Tracing:
-        ids = _Ids()
-        resource = Resource.create({"service.name": service, "service.namespace": "agent-feedback"} | _SYSTEM)
-        provider = TracerProvider(sampler=ALWAYS_ON, resource=resource, id_generator=ids, shutdown_on_exit=False)
-        provider.add_span_processor(self._processor)
-        return OtlpTracing(provider.get_tracer("agent-feedback"), ids, self._share)
+        made = Resource.create({"service.name": service, "service.namespace": "agent-feedback"} | _SYSTEM)
+        resource = _ServiceResource(made.attributes, made.schema_url)
+        return OtlpTracing(_Spans(self._processor, resource), self._share)
 
     async def flush(self) -> None:
-        """Export the spans that have ended."""
+        """Export all ended spans."""
         await asyncio.to_thread(self._processor.force_flush)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._processor.shutdown)
 
 
-class OtlpTracing:
+class _ServiceResource(Resource):
+    """Resource that is hashed once. The exporter looks it up for every span, and the SDK hashes its JSON each time."""
+
+    def __init__(self, attributes: Attributes, schema_url: str) -> None:
+        super().__init__(attributes, schema_url)
+        self._hash = super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or super().__eq__(other)
+
+
+@dataclass(slots=True)
+class _OpenSpan:
+    """Span that has not ended. `start` is in nanoseconds since the epoch."""
+
+    name: str
+    kind: SpanKind
+    context: SpanContext
+    parent: SpanContext | None
+    attributes: dict[str, AttributeValue]
+    start: int
+    links: Sequence[Link] = ()
+    failed: bool = False
+
+    @property
+    def traceparent(self) -> str:
+        return f"00-{format_trace_id(self.context.trace_id)}-{format_span_id(self.context.span_id)}-01"
+
+
+class _Spans:
     """Spans of one service."""
 
-    def __init__(self, tracer: Tracer, ids: _Ids, share: float) -> None:
-        self._tracer = tracer
-        self._ids = ids
+    def __init__(self, processor: BatchSpanProcessor, resource: Resource) -> None:
+        self._processor = processor
+        self._resource = resource
+
+    def begin(
+        self,
+        name: str,
+        start: int,
+        attributes: Mapping[str, AttributeValue],
+        *,
+        parent: SpanContext | None = None,
+        kind: SpanKind = SpanKind.INTERNAL,
+        links: Sequence[Link] = (),
+    ) -> _OpenSpan:
+        """Begin a span in the trace of `parent`, or in one of its own. A parent with span id 0 is only a trace."""
+        trace_id = getrandbits(128) if parent is None else parent.trace_id
+        context = SpanContext(trace_id, getrandbits(64) or 1, is_remote=False, trace_flags=_SAMPLED)
+        above = parent if parent is not None and parent.span_id else None
+        return _OpenSpan(name, kind, context, above, {**attributes}, start, links)
+
+    def end(self, span: _OpenSpan, end: int) -> None:
+        """Hand a span to the exporter; `end` is in nanoseconds since the epoch."""
+        self._processor.on_end(
+            ReadableSpan(
+                span.name,
+                span.context,
+                span.parent,
+                self._resource,
+                span.attributes,
+                links=span.links,
+                kind=span.kind,
+                status=_ERROR if span.failed else _OK,
+                start_time=span.start,
+                end_time=end,
+                instrumentation_scope=_SCOPE,
+            )
+        )
+
+
+class OtlpTracing:
+    """Tracing of one service."""
+
+    def __init__(self, spans: _Spans, share: float) -> None:
+        self._spans = spans
         self._bound = round(share * _IDS)
         self._bound_of_hash = self._bound >> 32
 
     def begin(self, group: Consumer, records: Sequence[RawRecord]) -> BatchTrace | None:
-        contexts = {at: context for at, raw in enumerate(records) if (context := self._sampled(raw)) is not None}
+        contexts = {}
+        for at, raw in enumerate(records):
+            if not raw.headers:  # in place, because a call would cost as much again
+                topic, partition, offset = raw.coordinates
+                if crc32(b"%d" % offset, _lane_checksum(topic, partition)) >= self._bound_of_hash:
+                    continue
+            if (context := self._sampled(raw)) is not None:
+                contexts[at] = context
         if not contexts:
             return None
         start = time.time_ns()
         spans = {at: self._record_span(group, records[at], context, start) for at, context in contexts.items()}
-        batch = self._tracer.start_span(
+        batch = self._spans.begin(
             f"{group} batch",
-            attributes={
-                "messaging.consumer.group.name": group,
-                "messaging.batch.message_count": len(records),
-            },
-            links=[Link(span.get_span_context()) for span in spans.values()],
-            start_time=start,
+            start,
+            {"messaging.consumer.group.name": group, "messaging.batch.message_count": len(records)},
+            links=[Link(span.context) for span in spans.values()],
         )
-        return _OtlpBatch(self._tracer, group, batch, spans, start)
+        return _OtlpBatch(self._spans, group, batch, spans)
 
     def request(self, name: str, traceparent: str | None, attributes: Mapping[str, str | int]) -> RequestTrace | None:
         parent = None if traceparent is None else self._parent(traceparent)
         if parent is None:
             return None
-        around = set_span_in_context(NonRecordingSpan(parent))
-        return _OtlpRequest(self._tracer.start_span(name, around, SpanKind.CLIENT, attributes))
+        span = self._spans.begin(name, time.time_ns(), attributes, parent=parent, kind=SpanKind.CLIENT)
+        return _OtlpRequest(self._spans, span)
 
-    def _record_span(self, group: Consumer, raw: RawRecord, context: SpanContext, start: int) -> Span:
+    def _record_span(self, group: Consumer, raw: RawRecord, context: SpanContext, start: int) -> _OpenSpan:
         at = raw.coordinates
-        around = None
-        if context.span_id:
-            around = set_span_in_context(NonRecordingSpan(context))
-        else:
-            self._ids.next_trace = context.trace_id
-        return self._tracer.start_span(
-            f"{group} {at.topic}",
-            around,
-            SpanKind.CONSUMER,
-            {"messaging.destination.partition.id": str(at.partition), "messaging.kafka.offset": at.offset},
-            start_time=start,
-        )
+        attributes: dict[str, AttributeValue] = {
+            "messaging.destination.partition.id": str(at.partition),
+            "messaging.kafka.offset": at.offset,
+        }
+        return self._spans.begin(f"{group} {at.topic}", start, attributes, parent=context, kind=SpanKind.CONSUMER)
 
     def _sampled(self, raw: RawRecord) -> SpanContext | None:
         """Return the parent context of a sampled record, with span id 0 if the record begins a trace.
@@ -157,20 +219,19 @@ class OtlpTracing:
 
 
 class _OtlpBatch:
-    """Open spans of a batch and, by record index, of its sampled records. `start` is in nanoseconds since the epoch."""
+    """Open spans of a batch and, by record index, of its sampled records."""
 
-    def __init__(self, tracer: Tracer, group: Consumer, batch: Span, spans: Mapping[int, Span], start: int) -> None:
-        self._tracer = tracer
+    def __init__(self, factory: _Spans, group: Consumer, batch: _OpenSpan, spans: Mapping[int, _OpenSpan]) -> None:
+        self._factory = factory
         self._group = group
         self._batch = batch
         self._spans = spans
-        self._start = start
         self._started = time.perf_counter()
 
     def carried_on(self, records: Sequence[RawRecord]) -> Sequence[RawRecord]:
         carried = [*records]
         for at, span in self._spans.items():
-            context = (TRACEPARENT, _traceparent(span).encode())
+            context = (TRACEPARENT, span.traceparent.encode())
             others = [one for one in records[at].headers if one[0] != TRACEPARENT]
             carried[at] = records[at]._replace(headers=[*others, context])
         return carried
@@ -178,67 +239,55 @@ class _OtlpBatch:
     def traces(self, count: int) -> Iterator[tuple[int, str]]:
         for at, span in self._spans.items():
             if at < count:
-                yield at, format_trace_id(span.get_span_context().trace_id)
+                yield at, format_trace_id(span.context.trace_id)
 
     def ended(self, outcomes: Sequence[Outcome], times: StageTimes) -> None:
-        end = time.time_ns()
         for at, span in self._spans.items():
             if at < len(outcomes):
                 outcome = outcomes[at]
-                span.set_attribute("agent_feedback.outcome", outcome.kind)
+                span.attributes["agent_feedback.outcome"] = outcome.kind
                 if reason := outcome.reason:
-                    span.set_attribute("agent_feedback.reason", reason)
-                if outcome.kind == "dead_lettered":
-                    span.set_status(StatusCode.ERROR)
-            span.end(end)
-        self._end_batch(times, end)
+                    span.attributes["agent_feedback.reason"] = reason
+                span.failed = outcome.kind == "dead_lettered"
+        self._end(times)
 
     def failed(self, error: str, times: StageTimes) -> None:
-        end = time.time_ns()
         for span in (*self._spans.values(), self._batch):
-            span.set_attribute("error.type", error)
-            span.set_status(StatusCode.ERROR)
-        for span in self._spans.values():
-            span.end(end)
-        self._end_batch(times, end)
+            span.attributes["error.type"] = error
+            span.failed = True
+        self._end(times)
 
-    def _end_batch(self, times: StageTimes, end: int) -> None:
-        around = set_span_in_context(self._batch)
+    def _end(self, times: StageTimes) -> None:
+        end = time.time_ns()
+        for span in self._spans.values():
+            self._factory.end(span, end)
         for name, one in times.spans.items():
-            span = self._tracer.start_span(
-                f"{self._group} {name}",
-                around,
-                attributes={"agent_feedback.busy_seconds": one.seconds},
-                start_time=self._at(one.start),
-            )
-            span.end(self._at(one.end))
-        self._batch.end(end)
+            busy = {"agent_feedback.busy_seconds": one.seconds}
+            stage = self._factory.begin(f"{self._group} {name}", self._at(one.start), busy, parent=self._batch.context)
+            self._factory.end(stage, self._at(one.end))
+        self._factory.end(self._batch, end)
 
     def _at(self, moment: float) -> int:
         """Convert a `perf_counter` time to nanoseconds since the epoch."""
-        return self._start + round((moment - self._started) * 1e9)
+        return self._batch.start + round((moment - self._started) * 1e9)
 
 
 class _OtlpRequest:
     """Open span of an outgoing request."""
 
-    def __init__(self, span: Span) -> None:
+    def __init__(self, factory: _Spans, span: _OpenSpan) -> None:
+        self._factory = factory
         self._span = span
 
     @property
     def traceparent(self) -> str:
-        return _traceparent(self._span)
+        return self._span.traceparent
 
     def ended(self, error: str | None) -> None:
         if error is not None:
-            self._span.set_attribute("error.type", error)
-            self._span.set_status(StatusCode.ERROR)
-        self._span.end()
-
-
-def _traceparent(span: Span) -> str:
-    context = span.get_span_context()
-    return f"00-{format_trace_id(context.trace_id)}-{format_span_id(context.span_id)}-01"
+            self._span.attributes["error.type"] = error
+            self._span.failed = True
+        self._factory.end(self._span, time.time_ns())
 
 
 def _cause_checksum(raw: RawRecord) -> int:
