@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import asyncpg
@@ -47,13 +48,15 @@ class Server:
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Pauses between attempts, in seconds; none is waited for."""
+    """Pauses between attempts, in seconds; none is waited for. Other tasks of the event loop keep theirs."""
     made: list[float] = []
 
     async def sleep(seconds: float) -> None:
         made.append(seconds)
 
-    monkeypatch.setattr(asyncio, "sleep", sleep)
+    without_pauses = SimpleNamespace(**{**vars(asyncio), "sleep": sleep})
+    for module in (pools, topics, mongo):
+        monkeypatch.setattr(module, "asyncio", without_pauses)
     return made
 
 

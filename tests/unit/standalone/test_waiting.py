@@ -6,11 +6,13 @@ import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
 
 from servicekit.errors import StartError, Unavailable
+from standalone import waiting
 from standalone.operations.log_access import target_of
 from standalone.terminal import instant
 from standalone.waiting import once_answered, within
@@ -33,13 +35,13 @@ class Answers:
 
 @pytest.fixture
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Record the pauses instead of making them."""
+    """Record the pauses of `once_answered` instead of making them. Other tasks of the event loop keep theirs."""
     pauses: list[float] = []
 
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
 
-    monkeypatch.setattr(asyncio, "sleep", sleep)
+    monkeypatch.setattr(waiting, "asyncio", SimpleNamespace(sleep=sleep))
     return pauses
 
 
