@@ -67,11 +67,6 @@ def version_of(event: MessageEvent) -> bytes:
     return rank + occurred_at.to_bytes(8) + (sequence + 1).to_bytes(8) + _digest(message_in(event))
 
 
-def place_in(version: bytes) -> tuple[int, int]:
-    """Return the position (`place_of`) of the event that has this version."""
-    return int.from_bytes(version[1:9]), int.from_bytes(version[9:17]) - 1
-
-
 def place_of(event: MessageEvent) -> tuple[int, int]:
     """Return the position of the event's message: occurredAt in microseconds, and its sequence, -1 if it has none."""
     return event.occurred_at, -1 if event.sequence is None else event.sequence

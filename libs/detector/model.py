@@ -62,7 +62,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """A person's message and at most `NEIGHBOURHOOD` messages before it, in their order."""
+    """A person's message and at most `NEIGHBOURHOOD` messages before it, sorted by (at, message_id)."""
 
     before: tuple[Message, ...]
     message: Message

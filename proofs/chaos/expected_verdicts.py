@@ -10,21 +10,20 @@ from contracts.instants import parse_instant
 from detector.detector import Detector
 from detector.model import Message
 from proofs.chaos.recount import Key, Shown, Where, version
-from proofs.neighbourhoods import LastVersion, neighbourhoods
+from proofs.neighbourhoods import neighbourhoods
 
 Event = dict[str, Any]
 
 
 def expected_verdicts(messages: dict[Where, list[Event]], detector: Detector) -> dict[Key, Shown]:
     """Return the live feedback that the detector finds, by key; `messages` has all versions of each message."""
-    conversations: defaultdict[tuple[str, str, str], list[LastVersion]] = defaultdict(list)
+    conversations: defaultdict[tuple[str, str, str], list[Message]] = defaultdict(list)
     for versions in messages.values():
         latest = max(versions, key=version)
         first = min(parse_instant(event["occurredAt"]) for event in versions)
         scope = latest["tenant"], latest["project"], latest["conversationId"]
         replies = max(event.get("originalMessageId", "") for event in versions)
-        place = parse_instant(latest["occurredAt"]), latest.get("sequence", -1)
-        conversations[scope].append(LastVersion(_message(latest, first, replies or None), *place))
+        conversations[scope].append(_message(latest, first, replies or None))
     found: dict[Key, Shown] = {}
     for scope, held in conversations.items():
         found.update(_of_conversation(scope, held, detector))
@@ -32,7 +31,7 @@ def expected_verdicts(messages: dict[Where, list[Event]], detector: Detector) ->
 
 
 def _of_conversation(
-    scope: tuple[str, str, str], held: Iterable[LastVersion], detector: Detector
+    scope: tuple[str, str, str], held: Iterable[Message], detector: Detector
 ) -> Iterable[tuple[Key, Shown]]:
     judged = [one for one in neighbourhoods(held) if one.message.role == "human"]
     for neighbourhood, verdict in zip(judged, detector.judge(judged), strict=True):

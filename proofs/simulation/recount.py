@@ -10,7 +10,7 @@ from typing import Any
 from contracts.instants import parse_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, ERASURE_REQUESTED, EXPLICIT_RECEIVED
 from detector.model import Message
-from proofs.neighbourhoods import LastVersion, neighbourhoods
+from proofs.neighbourhoods import neighbourhoods
 from proofs.simulation.history import Fields, Said
 from proofs.simulation.stub_detector import judge
 
@@ -106,7 +106,7 @@ def _version(event: Fields) -> tuple[int, int, int]:
 
 
 def _verdicts(known: dict[Where, list[Fields]], erased: set[tuple[str, str]]) -> Iterable[tuple[Key, tuple[str, str]]]:
-    conversations: defaultdict[tuple[str, str], list[LastVersion]] = defaultdict(list)
+    conversations: defaultdict[tuple[str, str], list[Message]] = defaultdict(list)
     for versions in known.values():
         last = max(versions, key=_version)
         message = Message(
@@ -118,8 +118,7 @@ def _verdicts(known: dict[Where, list[Fields]], erased: set[tuple[str, str]]) ->
             last["content"],
             min(parse_instant(event["occurredAt"]) for event in versions),
         )
-        held = LastVersion(message, parse_instant(last["occurredAt"]), last["sequence"])
-        conversations[last["tenant"], last["conversationId"]].append(held)
+        conversations[last["tenant"], last["conversationId"]].append(message)
     for where, messages in conversations.items():
         for neighbourhood in neighbourhoods(messages):
             message, verdict = neighbourhood.message, judge(neighbourhood)

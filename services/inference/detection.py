@@ -66,16 +66,10 @@ async def detect(
         store.around([Place(where, *place, thread)], NEIGHBOURHOOD + 1),
         turns.latest(where, message.at, RECENT_TURNS, thread),
     )
-    same = next((one.indexed for one in around if one.place == place), None)
     others = [one for one in around if one.indexed.message.message_id != message.message_id]
-    said = earlier(
-        message,
-        same.sequence if same else None,
-        [one for one in others if one.place < place],
-        [one for one in others if one.place > place],
-    )
+    said = earlier(message, [one for one in others if one.place < place], [one for one in others if one.place > place])
     before = said.judged_from
-    message = message if names_writer else _by_a_participant(message, before)
+    message = message if names_writer else _by_a_participant(message, [one.indexed.message for one in said.rows])
     before = previous.added_to(before, message) if previous else before
     asked = Neighbourhood(before[-NEIGHBOURHOOD:], message)
     if look_back == "user" and said.is_certain and not any(one.role == "agent" for one in in_scope(asked).before):

@@ -18,9 +18,9 @@ REACH: Final = NEIGHBOURHOOD + SAME_INSTANT
 
 
 class Earlier(NamedTuple):
-    """The messages before a message, sorted by (at, sequence, message_id).
+    """The messages before a message, sorted by (at, message_id).
 
-    `is_certain` is False if the order of the message and an agent's message of the same instant is unknown.
+    `is_certain` is False if the order of the message and an agent's message of the same time is unknown.
     """
 
     rows: Sequence[Placed]
@@ -32,51 +32,36 @@ class Earlier(NamedTuple):
         return tuple(one.indexed.message for one in self.rows) if self.is_certain else ()
 
 
-def earlier(message: Message, sequence: int | None, before: Sequence[Placed], after: Sequence[Placed]) -> Earlier:
+def earlier(message: Message, before: Sequence[Placed], after: Sequence[Placed]) -> Earlier:
     """Return the messages that precede `message`, from its neighbours in the index, which orders by (at, message_id).
 
-    A message of the same instant precedes `message` if `message` replies to it or has a greater sequence. If neither
-    orders the two, a person's message keeps its order in the index, and the order of an agent's message is uncertain.
-    All order is uncertain if the instant may have more messages than were read.
+    Of two messages of the same time, the one that replies to the other is later. If neither replies, a person's message
+    keeps its order in the index, and the order of an agent's message is unknown. All order is unknown if there may be
+    more messages of that time than were read.
     """
-    after = [one for one in after[:SAME_INSTANT] if one.indexed.message.at == message.at]
+    after = [one for one in after[:SAME_INSTANT] if one.place[0] == message.at]
     before = before[-NEIGHBOURHOOD:]
-    if not after and (not before or before[-1].indexed.message.at != message.at):
-        return Earlier(_in_order(before), True)
-    found = [one for one in before if one.indexed.message.at != message.at]
+    if not after and (not before or before[-1].place[0] != message.at):
+        return Earlier(before, True)
+    found = [one for one in before if one.place[0] != message.at]
     is_certain = len(after) < SAME_INSTANT and (bool(found) or len(before) < NEIGHBOURHOOD)
     for one in (*before[len(found) :], *after):
-        precedes = _precedes(one, message, sequence)
+        precedes = _precedes(one.indexed.message, message)
         if precedes is None:
             is_certain = is_certain and one.indexed.message.role == "human"
             precedes = one.indexed.message.message_id < message.message_id
         if precedes:
             found.append(one)
-    return Earlier(_in_order(found)[-NEIGHBOURHOOD:], is_certain)
+    if message.thread_id is not None and len(found) < NEIGHBOURHOOD <= len(before):
+        is_certain = False  # the first of fewer rows would be taken for the thread's root
+    return Earlier(found[-NEIGHBOURHOOD:], is_certain)
 
 
-def _precedes(one: Placed, message: Message, sequence: int | None) -> bool | None:
+def _precedes(one: Message, message: Message) -> bool | None:
     """Return True if `one`, which has the time of `message`, is before it; None if unknown."""
-    if one.indexed.message.reply_to == message.message_id:
+    if one.reply_to == message.message_id:
         return False
-    if message.reply_to == one.indexed.message.message_id:
-        return True
-    place = one.indexed.sequence
-    return None if place is None or sequence is None or place == sequence else place < sequence
-
-
-def _in_order(rows: Sequence[Placed]) -> Sequence[Placed]:
-    """Sort by (at, sequence, message_id) rows that are sorted by (at, message_id)."""
-    times = [one.indexed.message.at for one in rows]
-    if len(set(times)) == len(times):
-        return rows
-    return sorted(rows, key=_position)
-
-
-def _position(one: Placed) -> tuple[int, int, str]:
-    at, message_id = one.place
-    sequence = one.indexed.sequence
-    return at, -1 if sequence is None else sequence, message_id
+    return True if message.reply_to == one.message_id else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +78,7 @@ class MessageRange:
         """Return the neighbourhood of the dependent message at index `number`."""
         one = self.rows[number].indexed
         before = self.rows[max(0, number - NEIGHBOURHOOD) : number]
-        return earlier(one.message, one.sequence, before, self.rows[number + 1 : number + 1 + SAME_INSTANT])
+        return earlier(one.message, before, self.rows[number + 1 : number + 1 + SAME_INSTANT])
 
 
 def message_ranges(scopes: Iterable[Sequence[Placed]], places: Iterable[Place]) -> list[MessageRange]:

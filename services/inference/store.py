@@ -9,7 +9,6 @@ from typing import Final, NamedTuple, Protocol
 
 from contracts.detectors import precedence
 from contracts.provenance import NO_PROVENANCE, Provenance
-from contracts.versions import place_in
 from detector.model import Message
 
 PLACES_KEPT: Final = 16
@@ -57,15 +56,9 @@ class IndexedMessage:
         return MessageKey(*self.conversation, self.message.message_id)
 
     @property
-    def sequence(self) -> int | None:
-        """Position among the events of the same instant; None if the content is of a later version than the time."""
-        at, sequence = place_in(self.version)
-        return sequence if at == self.message.at else None
-
-    @property
     def said(self) -> tuple[object, ...]:
         """The fields that affect a verdict or its announcement."""
-        return self.message, place_in(self.version), self.provenance, self.user_type
+        return self.message, self.provenance, self.user_type
 
     def merged(self, other: IndexedMessage) -> IndexedMessage:
         """Return the merge of this version with another version; the same object if nothing changes.

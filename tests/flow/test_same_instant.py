@@ -1,4 +1,4 @@
-"""Messages of one instant: a rejection hits the answer before it by sequence, and none if the order is unknown."""
+"""Messages of one time: a rejection hits the answer before it by a reply, and none if the order is unknown."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from tests.support.running_stack import RunningStack, message
 
 BASE = "/conversations/acme/support"
 NO = "No, that's wrong."
-Said = tuple[str, int | None, str]
+Said = tuple[str, str | None, str]
 SECOND = "2026-01-01T10:00:02.000Z"
 
 
 def chat(conversation: str, *said: Said) -> list[Any]:
-    """Return an exchange, and messages of a later instant, each with its id, sequence and content."""
+    """Return an exchange, and messages of a later instant, each with its id, the id it replies to, and content."""
     events = [
-        message("1-question", conversation, occurredAt="2026-01-01T10:00:01.000Z", sequence=0),
-        message("1-answer", conversation, agent="bot", occurredAt="2026-01-01T10:00:01.000Z", sequence=1),
+        message("1-question", conversation, occurredAt="2026-01-01T10:00:00.000Z"),
+        message("1-answer", conversation, agent="bot", occurredAt="2026-01-01T10:00:01.000Z"),
     ]
-    for name, sequence, content in said:
+    for name, reply, content in said:
         agent = "bot" if "answer" in name else None
-        events.append(message(name, conversation, agent=agent, occurredAt=SECOND, sequence=sequence, content=content))
+        replies = {"replyToMessageId": reply} if reply else {}
+        events.append(message(name, conversation, agent=agent, occurredAt=SECOND, content=content, **replies))
     return events
 
 
@@ -32,9 +33,9 @@ async def rejected(stack: RunningStack, conversation: str) -> list[str]:
     return [item["turn_id"] for item in found.json()["items"] if item["reaction"] == "not_ok"]
 
 
-async def test_a_rejection_hits_the_answer_before_it_by_sequence(stack: RunningStack) -> None:
-    its_own: list[Said] = [("2-question", 0, NO), ("2-answer", 1, "Sorry: it opens at ten.")]
-    before_it: list[Said] = [("2-rejection", 1, NO), ("3-answer", 0, "It closes at six.")]
+async def test_a_rejection_hits_the_answer_before_it(stack: RunningStack) -> None:
+    its_own: list[Said] = [("2-question", None, NO), ("2-answer", "2-question", "Sorry: it opens at ten.")]
+    before_it: list[Said] = [("2-rejection", "3-answer", NO), ("3-answer", None, "It closes at six.")]
     unknown: list[Said] = [("2-question", None, NO), ("2-answer", None, "Sorry: it opens at ten.")]
     for conversation, said in {"its-own": its_own, "before-it": before_it, "unknown": unknown}.items():
         for event in chat(conversation, *said):

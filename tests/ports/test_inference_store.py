@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import inference.service
 from contracts.provenance import Provenance
 from detector.model import Message
-from inference.handlers import indexed
 from inference.store import (
     PLACES_KEPT,
     ConversationKey,
@@ -31,7 +30,6 @@ from inference.store import (
 from inference.store_memory import MemoryConversationStore
 from inference.store_postgres import PostgresConversationStore
 from servicekit.db.pools import open_pool
-from tests.support.reporting_events import message
 
 MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
 HERE = ConversationKey("acme", "p", "c1")
@@ -111,14 +109,6 @@ async def test_what_is_known_already_changes_nothing(store: ConversationStore) -
     assert await store.index([said("a", 50, "a lesser version")]) == set()
     (one,) = await all_of(store)
     assert (one.indexed.message.text, one.evaluation) == ("said", 1)
-
-
-async def test_another_position_of_the_same_content_changes_the_conversation(store: ConversationStore) -> None:
-    first, other = (indexed(message("a", sequence=sequence)) for sequence in (None, 1))
-    await store.index([first])
-    assert await store.index([other]) == {first.key}
-    [one] = await all_of(store, first.conversation)
-    assert (one.indexed.sequence, one.evaluation) == (1, 2)
 
 
 async def test_the_order_of_arrival_does_not_matter(store: ConversationStore) -> None:

@@ -14,9 +14,10 @@ from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackInferredReceived
 from detector.model import NEIGHBOURHOOD, Neighbourhood, Verdict
 from inference.handlers import ConversationHandler
-from inference.neighbours import REACH, earlier
+from inference.neighbours import REACH
 from inference.store import ConversationKey, Place, Placed
 from inference.store_memory import MemoryConversationStore
+from proofs.neighbourhoods import neighbourhoods
 from proofs.simulation.stub_detector import StubDetector, judge
 from proofs.simulation.stub_turns import StubTurns
 from servicekit.log.messages import Message as Record
@@ -81,15 +82,15 @@ def said(number: int, at: int, text: str = "hi") -> ChatMessageIngested:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    said_at=st.lists(st.tuples(st.integers(0, 12), st.integers(-1, 3)), min_size=1, max_size=60),
+    said_at=st.lists(st.tuples(st.integers(0, 12), st.integers(-1, 8)), min_size=1, max_size=60),
     order=st.randoms(use_true_random=False),
 )
 def test_messages_of_one_instant_end_as_if_all_were_judged(
     said_at: list[tuple[int, int]], order: random.Random
 ) -> None:
     events = [
-        said(number, at).model_copy(update={"sequence": None if sequence < 0 else sequence})
-        for number, (at, sequence) in enumerate(said_at)
+        said(number, at).model_copy(update={"reply_to_message_id": None if reply < 0 else f"m{reply:05}"})
+        for number, (at, reply) in enumerate(said_at)
     ]
     wanted = expected(events)
     order.shuffle(events)
@@ -114,14 +115,12 @@ def expected(events: Sequence[ChatMessageIngested]) -> dict[str, tuple[str, str]
         bench = ConversationHandler(store, StubTurns(), Ledger(), detector)
         await bench.handle(batch(*events))
         [rows] = await store.around([Place(rows_key(events[0]), 0, "")], 10**6)
-        return list(rows)
+        return [placed.indexed.message for placed in rows]
 
-    rows = asyncio.run(ordered())
+    messages = asyncio.run(ordered())
     found: dict[str, tuple[str, str]] = {}
-    for number, placed in enumerate(rows):
-        one = placed.indexed.message
-        before = earlier(one, placed.indexed.sequence, rows[:number], rows[number + 1 :])
-        verdict = judge(Neighbourhood(before.judged_from, one))
+    for neighbourhood in neighbourhoods(messages):
+        one, verdict = neighbourhood.message, judge(neighbourhood)
         if one.role == "human" and verdict.emitted and verdict.target:
             found[one.message_id] = (verdict.feedback, verdict.target.turn_id)
     return found

@@ -7,9 +7,6 @@ excluded.at < m.at
 -- fragment: is_elsewhere
 excluded.thread collate "C" > m.thread collate "C"
 
--- fragment: position_of(row)
-substring({row}.version from 2 for 16)
-
 -- fragment: is_reply_to_another
 (excluded.reply_to is not null and (m.reply_to is null
     or excluded.reply_to collate "C" > m.reply_to collate "C"))
@@ -29,8 +26,7 @@ begin
         stood_in = case when {is_elsewhere} then (m.thread || m.stood_in)[1:{places_kept}] else m.stood_in end,
         reply_to = case when {is_reply_to_another} then excluded.reply_to else m.reply_to end,
         versions = m.versions + case when {is_earlier} or {is_elsewhere} or {is_reply_to_another}
-            or ({is_later} and ({position_of(excluded)}, {said_of(excluded)})
-                is distinct from ({position_of(m)}, {said_of(m)}))
+            or ({is_later} and ({said_of(excluded)}) is distinct from ({said_of(m)}))
             then 1 else 0 end
     where {is_earlier} or {is_later} or {is_elsewhere} or {is_reply_to_another}
     returning {key_of(m)};
