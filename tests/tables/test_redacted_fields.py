@@ -115,6 +115,7 @@ EVENTS: list[dict[str, Any]] = [
     },
 ]  # fmt: skip
 """Events with a card number in every text field; identifiers have none."""
+PLACED = [one | PLACE | {"occurredAt": f"2026-01-01T10:02:{number:02}Z"} for number, one in enumerate(EVENTS)]
 A_TURN = (message("q", "c1", turn="t1"), message("a", "c1", turn="t1", agent="bot"))
 BROKEN = (
     json.dumps(EVENTS[0] | PLACE | {"senderType": "nobody"}),
@@ -139,7 +140,7 @@ async def test_a_card_number_in_any_text_is_stored_and_published_nowhere(
     postgres_url: str,
 ) -> None:
     async with running_stack(postgres_url) as stack, stack.client() as http:
-        await stack.publish(*A_TURN, *(one | PLACE for one in EVENTS))
+        await stack.publish(*A_TURN, *PLACED)
         await stack.stack.log.send([Message("chat.message.ingested", None, one.encode()) for one in BROKEN])
         await stack.quiet()
         turn = "/conversations/acme/support/c1/turns/t1"
@@ -165,7 +166,7 @@ async def test_a_card_number_in_any_text_is_stored_and_published_nowhere(
 
 async def test_events_over_http_are_redacted_before_they_are_in_the_log(postgres_url: str) -> None:
     async with running_stack(postgres_url) as stack, stack.client() as http:
-        lines = [*A_TURN, *(one | PLACE for one in EVENTS)]
+        lines = [*A_TURN, *PLACED]
         content = "".join(json.dumps(one) + "\n" for one in lines) + "\n".join(BROKEN)
         headers = {"content-type": "application/x-ndjson"}
         answer = await http.post("/ingest/acme/support/events", content=content, headers=headers)
