@@ -20,9 +20,9 @@ from reporting.issues.store import merge, split
 from reporting.issues.titling import PAUSE, QUESTIONS, IssueTitler
 from reporting.read_models.erasure import ReportingErasures
 from servicekit.clock import FixedClock
-from tests.support.issue_turns import AT, NOW, TOPICS, issue_job, rejected_turns
+from tests.support.issue_turns import AT, NOW, TOPICS, issue_job, rejected_turn, rejected_turns
 from tests.support.llm_server import LlmServer, completion, llm_server, response
-from tests.support.reporting_events import Take, feedback
+from tests.support.reporting_events import Event, Take, feedback
 from tests.support.waits import PATIENCE_SECONDS
 
 KEY = "sk-not-to-be-seen"
@@ -225,6 +225,79 @@ async def test_an_erasure_during_the_question_discards_the_answer(
     server.released.set()
     assert await asking == 0
     assert await read_models.fetchval("select count(*) from issues where sentence is not null") == 0
+
+
+def rejection(number: int, user: str, at: float) -> Event:
+    """Return the rejection of a turn by a person who did not ask its question."""
+    return feedback(
+        f"f{number}-{user}", kind="explicit", reaction="not_ok", text=f"Words of {user}.", user=user, agent="bot",
+        agent_version="1", turn=f"t{number}", conversation=f"c{number}", agent_message_id=f"a{number}", at=at,
+    )  # fmt: skip
+
+
+def rejected_by_bob() -> list[Event]:
+    """Return rejected turns of which Bob has rejected the first three."""
+    asked = [one for number in range(3) for one in list(rejected_turn(number, TOPICS[number]))[:2]]
+    return [*asked, *(rejection(number, "bob", 30) for number in range(3)), *rejected_turns(3, 12)]
+
+
+async def test_another_rejection_of_a_turn_does_not_keep_a_title_from_an_erasure(
+    server: LlmServer, titlers: Titlers, read_models: asyncpg.Pool, take: Take
+) -> None:
+    await take(*rejected_by_bob())
+    await issue_job(read_models).catch_up()
+    await titlers().title_issues()
+    assert "Words of bob." in str(server.asked)
+    refund, parcel, _ = await by_topic(read_models)
+    assert "t0" in (await sentence_fields(read_models, refund))["sentence_turns"]
+    await take(rejection(0, "cleo", 200))
+    await issue_job(read_models).catch_up()
+    assert (await sentence_fields(read_models, parcel))["sentence"]
+    await ReportingErasures(read_models).erase({Person("acme", "bob"): NOW})
+    assert await sentence_fields(read_models, refund) == NONE
+
+
+async def test_another_rejection_during_the_question_discards_the_answer(
+    server: LlmServer, titlers: Titlers, read_models: asyncpg.Pool, take: Take
+) -> None:
+    await take(*rejected_by_bob())
+    await issue_job(read_models).catch_up()
+    server.released.clear()
+    asking = asyncio.create_task(titlers().title_issues())
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not server.at_work:
+            await asyncio.sleep(0)
+    await take(*(rejection(number, "cleo", 200) for number in range(3)))
+    await issue_job(read_models).catch_up()
+    server.released.set()
+    assert await asking == 3
+    told = ["Words of bob." in str(request) for request in server.asked]
+    assert told == [True, False, False, False], "the first issue is asked about again"
+
+
+async def test_a_rejection_that_is_not_placed_yet_is_not_shown(
+    server: LlmServer, titlers: Titlers, read_models: asyncpg.Pool, take: Take
+) -> None:
+    """The stored turn names another person, so an erasure of this one would not find the title."""
+    await take(*rejected_by_bob())
+    await issue_job(read_models).catch_up()
+    await take(rejection(0, "cleo", 200))
+    assert await titlers().title_issues() == 3
+    assert "cleo" not in str(server.asked) and "case 0" not in str(server.asked)
+    refund, _, _ = await by_topic(read_models)
+    assert sorted((await sentence_fields(read_models, refund))["sentence_turns"]) == ["t12", "t3", "t6", "t9"]
+
+
+async def test_a_question_that_arrives_after_the_rejection_was_placed_is_not_shown(
+    server: LlmServer, titlers: Titlers, read_models: asyncpg.Pool, take: Take
+) -> None:
+    """The stored turn names nobody who asked, so an erasure of the asker would not find the title."""
+    question, *late = rejected_turn(0, TOPICS[0], words=f"No {TOPICS[0]}.")
+    await take(*late, *rejected_turns(3, 12))
+    await issue_job(read_models).catch_up()
+    await take(question)
+    assert await titlers().title_issues() == 3
+    assert "case 3" in str(server.asked) and "case 0" not in str(server.asked)
 
 
 async def test_a_person_in_the_ledger_is_not_shown(

@@ -88,9 +88,17 @@ class IssueTitler:
         return await self._pool.fetchval(*put) is not None
 
     async def _typical(self, at: Project, issue: int) -> Sequence[Rejection]:
-        """Return the turns with texts that are nearest to the issue's centre."""
+        """Return the turns with texts that are nearest to the issue's centre.
+
+        Without turns whose texts are of other people than the stored ones, by whom an erasure finds the sentence.
+        """
         typical = SQL.typical_turns(**at._asdict(), issue_id=issue, limit=MOST_EXAMPLES)
-        turns = [(row["conversation_id"], row["turn_id"]) for row in await self._pool.fetch(*typical)]
-        found = {one.turn: one for one in await rejections(self._pool, at, turns)}
-        in_order = [found[turn] for turn in turns if turn in found]
-        return [one for one in in_order if one.question.strip() or one.complaint.strip()]
+        rows = await self._pool.fetch(*typical)
+        people = {(row["conversation_id"], row["turn_id"]): (row["user_id"], row["asker_id"]) for row in rows}
+        found = {one.turn: one for one in await rejections(self._pool, at, people)}
+        in_order = [found[turn] for turn in people if turn in found]
+        return [
+            one
+            for one in in_order
+            if (one.user_id, one.asker_id) == people[one.turn] and (one.question.strip() or one.complaint.strip())
+        ]

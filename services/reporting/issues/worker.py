@@ -59,6 +59,8 @@ class IssueWorker:
         of = at._asdict()
         async with writing(self._pool) as connection:
             left = await connection.fetch(*SQL.drop_issue_turns.bulk(sorted(gone), **of)) if gone else []
+            people = [(*one.turn, one.user_id, one.asker_id) for one in readable]
+            await connection.execute(*SQL.drop_sentences_of_other_people.bulk(people, **of))
             await connection.execute(*SQL.put_issue_turns.bulk(vectors, **of, encoder=self._encoder.name))
             versions = [(one.agent_id, one.agent_version, one.asked_at) for one in readable]
             await connection.execute(*SQL.note_versions.bulk(versions, **of))

@@ -168,6 +168,17 @@ sentence = null, sentence_words = '{}', sentence_conversations = '{}', sentence_
 -- name: drop_sentences
 update issues set {no_sentence} where id = any(:ids::bigint[]) and tenant = :tenant and project = :project
 
+-- name: drop_sentences_of_other_people
+-- Of issues with a turn whose people change: an erasure finds the sentence by the people of the turns. Claims as well.
+update issues i set {no_sentence}
+where i.tenant = :tenant and i.project = :project and i.id in (
+    select t.issue_id
+    from unnest(:conversation_id::text[], :turn_id::text[], :user_id::text[], :asker_id::text[])
+        as g (conversation_id, turn_id, user_id, asker_id)
+    join issue_turns t on t.conversation_id = g.conversation_id and t.turn_id = g.turn_id
+        and t.tenant = :tenant and t.project = :project
+    where (t.user_id, t.asker_id) is distinct from (g.user_id, g.asker_id))
+
 -- name: drop_unfounded_sentences
 -- Of issues that have lost a turn from whose texts the sentence was made.
 update issues i set {no_sentence}
@@ -190,7 +201,7 @@ returning i.id, i.tenant, i.project, i.words, i.sentence_due
 
 -- name: typical_turns
 -- Without those of erased people whose rows are still to be deleted.
-select t.conversation_id, t.turn_id from issue_turns t
+select t.conversation_id, t.turn_id, t.user_id, t.asker_id from issue_turns t
 where t.issue_id = :issue_id and t.tenant = :tenant and t.project = :project and not {is_of_erased(t)}
 order by t.nearness desc nulls last, t.occurred_at desc, t.conversation_id, t.turn_id limit :limit
 
