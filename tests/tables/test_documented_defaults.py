@@ -349,7 +349,7 @@ STATED = (
     Stated(ISSUES, "with the newest others, 5,000 at most", 5_000, lambda: grouping.MOST),
     Stated(ISSUES, "answer (weight 0.2)", 0.2, lambda: grouping._ANSWER),
     Stated(ISSUES, "Why 20 principal components", 20, lambda: grouping._DIMENSIONS),
-    Stated("docs/reporting.md", "at least three become issues", 3, lambda: grouping.SMALLEST),
+    Stated("docs/reporting.md", "at least three turns become issues", 3, lambda: grouping.SMALLEST),
     Stated("docs/reporting.md", "newest 2,000 answers", 2_000, lambda: worker._ANSWERS),
     Stated("docs/reporting.md", "answers of 90 days with the issue", 90, lambda: worker._COUNTED_DAYS),
     Stated("docs/reporting.md", "quiet for ten seconds are recounted", 10, lambda: rollups.QUIET_SECONDS),
