@@ -319,9 +319,12 @@ async def test_a_provider_that_is_down_gives_a_page(stack: RunningStack, provide
         opened(await returned(http))
 
 
-async def test_failed_answers_are_limited_by_address(stack: RunningStack, provider: OpenIdProvider) -> None:
+@pytest.mark.parametrize(("number", "down", "status"), [(2, set(), 403), (3, {"/token"}, 503)])
+async def test_failed_answers_are_limited_by_address(
+    stack: RunningStack, provider: OpenIdProvider, number: int, down: set[str], status: int
+) -> None:
     provider.signs_in("walt", "everybody")
-    async with browser(stack, "10.2.2.2") as http, browser(stack, "10.3.3.3") as neighbour:
+    async with browser(stack, f"10.2.2.{number}") as http, browser(stack, f"10.3.3.{number}") as neighbour:
         begun = await http.get(START)
         cookie = begun.headers["set-cookie"].partition(";")[0]
         state = parameters(begun.headers["location"])["state"]
@@ -331,13 +334,17 @@ async def test_failed_answers_are_limited_by_address(stack: RunningStack, provid
             return await http.get(ANSWER, params=answer, headers={"Cookie": cookie})
 
         opened(await returned(http))
-        assert [(await answered()).status_code for _ in range(MOST_BY_ADDRESS)] == [403] * MOST_BY_ADDRESS
+        provider.down |= down
+        assert [(await answered()).status_code for _ in range(MOST_BY_ADDRESS)] == [status] * MOST_BY_ADDRESS
         asked = len(provider.asked)
         refused = await answered()
         assert (refused.status_code, int(refused.headers["Retry-After"]) > 0) == (429, True)
         assert "Wait 15 minutes" in refused.text
         assert len(provider.asked) == asked, "the provider is not asked"
+        provider.down.clear()
         assert (await returned(http)).status_code == 429
+        form = {"name": "nobody", "password": "a wrong password"}
+        assert (await http.post("/sign-in/password", data=form)).status_code == 422, "passwords are not blocked"
         opened(await returned(neighbour))
 
 

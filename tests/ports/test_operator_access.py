@@ -182,6 +182,18 @@ async def test_a_success_does_not_reset_the_limit_of_its_address(ann: Ann) -> No
     assert await _fails(ann, 1, "n52") == [False]
 
 
+async def test_attempts_with_the_provider_and_with_passwords_are_counted_apart(ann: Ann) -> None:
+    """Else an outage of the provider would block administrators who have a password."""
+    waits = [(await ann.sessions.may_ask_provider(HERE)).wait > 0 for _ in range(51)]
+    assert waits == [False] * 50 + [True]
+    assert (await ann.sessions.sign_in("ann", OLD, HERE)).session
+    assert (await ann.sessions.may_ask_provider(HERE)).wait > 0, "a success with a password gives none back"
+    for name in range(51):
+        await _fails(ann, 1, f"n{name}", THERE)
+    assert await _fails(ann, 1, "n51", THERE) == [True]
+    assert (await ann.sessions.may_ask_provider(THERE)).wait == 0
+
+
 async def test_the_wait_ends_fifteen_minutes_after_the_first_failure(ann: Ann) -> None:
     await _fails(ann, 9)
     ann.clock.forward(600)

@@ -28,24 +28,30 @@ class SignInAttempts:
     async def wait(self, name: str, address: str, now: int) -> int:
         """Count an attempt. Return 0 if it is allowed, otherwise the seconds until the next allowed attempt."""
         by_name = await self._wait(digest(f"name {name}"), MOST_BY_NAME, now)
-        return max(by_name, await self.wait_of_address(address, now))
+        return max(by_name, await self._wait(digest(f"address {address}"), MOST_BY_ADDRESS, now))
 
-    async def wait_of_address(self, address: str, now: int) -> int:
-        """Count an attempt without a name. Return 0 if it is allowed, otherwise the seconds to wait."""
-        return await self._wait(digest(f"address {address}"), MOST_BY_ADDRESS, now)
+    async def wait_for_provider(self, address: str, now: int) -> int:
+        """Count an attempt with the identity provider. Return 0 if it is allowed, otherwise the seconds to wait.
+
+        It has a count of its own, so attempts that fail with the provider do not block sign-in with a password.
+        """
+        return await self._wait(digest(f"provider {address}"), MOST_BY_ADDRESS, now)
 
     async def succeeded(self, name: str, address: str) -> None:
         """Delete the counts of this name, and one attempt from this address."""
         await self.forget(name)
-        await self.address_succeeded(address)
+        await self._return(digest(f"address {address}"))
 
-    async def address_succeeded(self, address: str) -> None:
-        """Delete one attempt from this address."""
-        await self._pool.execute(*SQL.return_attempt(subject=digest(f"address {address}")))
+    async def provider_succeeded(self, address: str) -> None:
+        """Delete one attempt with the identity provider from this address."""
+        await self._return(digest(f"provider {address}"))
 
     async def forget(self, name: str) -> None:
         """Forget the attempts with this name."""
         await self._pool.execute(*SQL.forget_attempts(subject=digest(f"name {name}")))
+
+    async def _return(self, subject: bytes) -> None:
+        await self._pool.execute(*SQL.return_attempt(subject=subject))
 
     async def _wait(self, subject: bytes, most: int, now: int) -> int:
         return await seconds_to_wait(self._pool, subject, most, WINDOW, now)

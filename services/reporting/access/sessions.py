@@ -162,13 +162,13 @@ class AccountSessions:
 
     async def may_ask_provider(self, address: str) -> SignedIn:
         """Count an attempt from `address` to sign in with the identity provider. Return the time to wait, or 0."""
-        return SignedIn(None, await self._attempts.wait_of_address(address, self._clock.now()))
+        return SignedIn(None, await self._attempts.wait_for_provider(address, self._clock.now()))
 
     async def admit(self, claims: Mapping[str, Any], address: str) -> str:
         """Return the secret of a new session for verified claims of the identity provider. Raises RequestRefused."""
         assert self._admission is not None, "no identity provider"
         session = await self._admission.admit(claims)
-        await self._attempts.address_succeeded(address)
+        await self._attempts.provider_succeeded(address)
         self._remembered.clear()
         return session
 
