@@ -155,9 +155,10 @@ class ReplicaReads:
             except _CONFLICT:
                 pass
             except _LOST as error:
-                if _is_slow(error):
+                if not _is_slow(error):
+                    self._use(reason=_NO_ANSWER)
+                elif self.reason is None:
                     raise
-                self._use(reason=_NO_ANSWER)
         return await getattr(self._primary, method)(query, *values)
 
     def acquire(self) -> _Lent:
@@ -179,7 +180,8 @@ class ReplicaReads:
 def _is_slow(error: BaseException) -> bool:
     """Return True for a query that exceeded its time limit, which any caller may cause.
 
-    The checks notice a replica that does not answer. An error of the network has a number.
+    The checks notice a replica that does not answer; one may have done so during the query. An error of the network has
+    a number.
     """
     return isinstance(error, TimeoutError) and error.errno is None
 

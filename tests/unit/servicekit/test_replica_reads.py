@@ -181,6 +181,30 @@ async def test_an_error_of_the_query_itself_is_not_repeated(error: Exception) ->
     assert pair.reads.warnings == [], "the replica is still used"
 
 
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda pair: setattr(pair.replica, "error", OSError()), "does not answer"),
+        (lambda pair: pair.replica.row.update(is_migrated=False), "lacks the latest migration"),
+    ],
+)
+async def test_a_query_whose_time_limit_passes_after_a_check_gave_up_the_replica_is_repeated(
+    change: Callable[[Pair], object], why: str
+) -> None:
+    """The host of the replica may drop packets."""
+    pair = Pair()
+    await pair.reads.check()
+
+    async def fetch(*_: object) -> str:
+        change(pair)
+        await pair.reads.check()
+        raise TimeoutError
+
+    pair.replica.fetch = fetch  # type: ignore[method-assign]
+    assert await pair.reads.fetch("select 1") == "primary"
+    assert pair.reads.warnings == [f"reporting: the replica {why}, so reads use the primary"], "the reason stays"
+
+
 async def test_without_its_primary_the_choice_stays() -> None:
     pair = Pair()
     await pair.reads.check()
