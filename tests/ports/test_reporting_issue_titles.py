@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import asyncpg
@@ -18,9 +18,10 @@ from contracts.instants import DAY
 from reporting.issues.reading import Issue, list_issues
 from reporting.issues.store import merge, split
 from reporting.issues.titling import PAUSE, QUESTIONS, IssueTitler
+from reporting.issues.worker import IssueWorker
 from reporting.read_models.erasure import ReportingErasures
 from servicekit.clock import FixedClock
-from tests.support.issue_turns import AT, NOW, TOPICS, issue_job, rejected_turn, rejected_turns
+from tests.support.issue_turns import AT, NOW, TOPICS, TopicEncoder, issue_job, rejected_turn, rejected_turns
 from tests.support.llm_server import LlmServer, completion, llm_server, response
 from tests.support.reporting_events import Event, Take, feedback
 from tests.support.waits import PATIENCE_SECONDS
@@ -273,6 +274,53 @@ async def test_another_rejection_during_the_question_discards_the_answer(
     assert await asking == 3
     told = ["Words of bob." in str(request) for request in server.asked]
     assert told == [True, False, False, False], "the first issue is asked about again"
+
+
+async def retake(pool: asyncpg.Pool, take: Take, numbers: Sequence[int]) -> None:
+    """Withdraw Bob's rejections of turns, and reject these as Cleo, in batches of one run of the job."""
+    withdrawn: dict[str, Any] = {
+        "kind": "explicit",
+        "reaction": None,
+        "revision": 2,
+        "user": "bob",
+        "agent": "bot",
+        "at": 150,
+    }
+    worker = IssueWorker(pool, FixedClock(NOW), TopicEncoder())
+    await take(*(feedback(f"f{n}-bob", turn=f"t{n}", conversation=f"c{n}", **withdrawn) for n in numbers))
+    assert await worker.place_changed() == len(numbers)
+    await take(*(rejection(number, "cleo", 200) for number in numbers))
+    assert await worker.place_changed() == len(numbers)
+
+
+async def test_a_turn_that_leaves_and_returns_does_not_keep_a_title_from_an_erasure(
+    titlers: Titlers, read_models: asyncpg.Pool, take: Take
+) -> None:
+    await take(*rejected_by_bob())
+    await issue_job(read_models).catch_up()
+    await titlers().title_issues()
+    refund, parcel, _ = await by_topic(read_models)
+    await retake(read_models, take, [0])
+    assert (await by_topic(read_models))[0] == refund
+    assert (await sentence_fields(read_models, parcel))["sentence"]
+    await ReportingErasures(read_models).erase({Person("acme", "bob"): NOW})
+    assert await sentence_fields(read_models, refund) == NONE
+
+
+async def test_a_turn_that_leaves_and_returns_during_the_question_discards_the_answer(
+    server: LlmServer, titlers: Titlers, read_models: asyncpg.Pool, take: Take
+) -> None:
+    await take(*rejected_by_bob())
+    await issue_job(read_models).catch_up()
+    server.released.clear()
+    asking = asyncio.create_task(titlers().title_issues())
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not server.at_work:
+            await asyncio.sleep(0)
+    await retake(read_models, take, range(3))
+    server.released.set()
+    assert await asking == 3
+    assert ["Words of bob." in str(request) for request in server.asked] == [True, False, False, False]
 
 
 async def test_a_rejection_that_is_not_placed_yet_is_not_shown(

@@ -59,12 +59,13 @@ class IssueWorker:
         of = at._asdict()
         async with writing(self._pool) as connection:
             left = await connection.fetch(*SQL.drop_issue_turns.bulk(sorted(gone), **of)) if gone else []
+            touched = {row["issue_id"] for row in left if row["issue_id"] is not None}
+            await connection.execute(*SQL.drop_unfounded_sentences_among(**of, ids=sorted(touched)))
             people = [(*one.turn, one.user_id, one.asker_id) for one in readable]
             await connection.execute(*SQL.drop_sentences_of_other_people.bulk(people, **of))
             await connection.execute(*SQL.put_issue_turns.bulk(vectors, **of, encoder=self._encoder.name))
             versions = [(one.agent_id, one.agent_version, one.asked_at) for one in readable]
             await connection.execute(*SQL.note_versions.bulk(versions, **of))
-            touched = {row["issue_id"] for row in left if row["issue_id"] is not None}
             by_agent: dict[str, list[Turn]] = defaultdict(list)
             for one in readable:
                 by_agent[one.agent_id].append(one.turn)

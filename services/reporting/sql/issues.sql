@@ -179,15 +179,23 @@ where i.tenant = :tenant and i.project = :project and i.id in (
         and t.tenant = :tenant and t.project = :project
     where (t.user_id, t.asker_id) is distinct from (g.user_id, g.asker_id))
 
--- name: drop_unfounded_sentences
--- Of issues that have lost a turn from whose texts the sentence was made.
-update issues i set {no_sentence}
-where i.sentence is not null and exists (
+-- fragment: is_unfounded
+-- The issue has lost a turn from whose texts the sentence was made.
+exists (
     select from unnest(i.sentence_conversations, i.sentence_turns) as s (conversation_id, turn_id)
     where not exists (
         select from issue_turns t
         where t.conversation_id = s.conversation_id and t.turn_id = s.turn_id and t.issue_id = i.id
           and t.tenant = i.tenant and t.project = i.project))
+
+-- name: drop_unfounded_sentences
+update issues i set {no_sentence} where i.sentence is not null and {is_unfounded}
+
+-- name: drop_unfounded_sentences_among
+-- Claims as well: a question may have been asked with a text of the lost turn.
+update issues i set {no_sentence}
+where i.id = any(:ids::bigint[]) and i.tenant = :tenant and i.project = :project
+  and (i.sentence is null or {is_unfounded})
 
 -- name: claim_untitled_issue
 update issues i set sentence_due = :due
