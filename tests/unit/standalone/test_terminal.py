@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Iterator
 
 import pytest
 import typer
 
 from servicekit.errors import StartError
 from standalone.terminal import INTERRUPTED, NOT_STARTED, harmless, run, say, sentence, show
+from tests.support.command import HANG_SECONDS
 
 HOSTILE = "Key('[/red]'): \x1b[2J\x07\x9b1m\x7fgone\r\nsecond line\t👩‍💻"
 SHOWN = "Key('[/red]'): �[2J��1m�gone�\nsecond line\t👩‍💻"
@@ -32,6 +34,15 @@ def test_a_sentence_ends_in_one_full_stop() -> None:
     assert sentence(ValueError("no answer")) == "no answer."
 
 
+@pytest.fixture
+def sigint_interrupts() -> Iterator[None]:
+    """Let SIGINT raise KeyboardInterrupt: a shell starts background processes, such as a run of tests, without it."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
+
+
+@pytest.mark.usefixtures("sigint_interrupts")
 @pytest.mark.parametrize("error", [TimeoutError(), StartError("no database")])
 def test_an_error_while_an_interruption_ends_the_work_is_not_reported(
     error: Exception, capsys: pytest.CaptureFixture[str]
@@ -39,7 +50,8 @@ def test_an_error_while_an_interruption_ends_the_work_is_not_reported(
     async def fails_at_the_end() -> None:
         try:
             signal.raise_signal(signal.SIGINT)
-            await asyncio.Event().wait()
+            async with asyncio.timeout(HANG_SECONDS):
+                await asyncio.Event().wait()
         finally:
             raise error
 
