@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood
-from inference.neighbours import SAME_INSTANT
+from detector.preceding import SAME_INSTANT
 
 
 def neighbourhoods(messages: Iterable[Message]) -> list[Neighbourhood]:

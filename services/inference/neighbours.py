@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood
+from detector.preceding import SAME_INSTANT, preceding
 from inference.store import Place, Placed, Scope
 
-SAME_INSTANT: Final = 4
-"""Number of messages after a message in the index that are compared with it if they have its time."""
 REACH: Final = NEIGHBOURHOOD + SAME_INSTANT
 """Number of messages around a place that `message_ranges` needs, so that each neighbourhood is complete."""
 
@@ -33,35 +32,13 @@ class Earlier(NamedTuple):
 
 
 def earlier(message: Message, before: Sequence[Placed], after: Sequence[Placed]) -> Earlier:
-    """Return the messages that precede `message`, from its neighbours in the index, which orders by (at, message_id).
-
-    Of two messages of the same time, the one that replies to the other is later. If neither replies, a person's message
-    keeps its order in the index, and the order of an agent's message is unknown. All order is unknown if there may be
-    more messages of that time than were read.
-    """
-    after = [one for one in after[:SAME_INSTANT] if one.place[0] == message.at]
-    before = before[-NEIGHBOURHOOD:]
-    if not after and (not before or before[-1].place[0] != message.at):
+    """Return the messages that precede `message`. Its neighbours are sorted by (at, message_id), as in the index."""
+    before, after = before[-NEIGHBOURHOOD:], after[:SAME_INSTANT]
+    if not any(one.place[0] == message.at for one in (*before[-1:], *after[:1])):
         return Earlier(before, True)
-    found = [one for one in before if one.place[0] != message.at]
-    is_certain = len(after) < SAME_INSTANT and (bool(found) or len(before) < NEIGHBOURHOOD)
-    for one in (*before[len(found) :], *after):
-        precedes = _precedes(one.indexed.message, message)
-        if precedes is None:
-            is_certain = is_certain and one.indexed.message.role == "human"
-            precedes = one.indexed.message.message_id < message.message_id
-        if precedes:
-            found.append(one)
-    if message.thread_id is not None and len(found) < NEIGHBOURHOOD <= len(before):
-        is_certain = False  # the first of fewer rows would be taken for the thread's root
-    return Earlier(found[-NEIGHBOURHOOD:], is_certain)
-
-
-def _precedes(one: Message, message: Message) -> bool | None:
-    """Return True if `one`, which has the time of `message`, is before it; None if unknown."""
-    if one.reply_to == message.message_id:
-        return False
-    return True if message.reply_to == one.message_id else None
+    rows = (*before, *after)
+    found = preceding(message, [one.indexed.message for one in before], [one.indexed.message for one in after])
+    return Earlier([rows[number] for number in found.numbers], found.is_certain)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,16 @@ def title_of(request: Any) -> str:
     return next(f"Trouble with {topic}" for topic in TOPICS if topic in text)
 
 
+async def question_under_way(server: LlmServer, titlers: Titlers) -> asyncio.Task[int]:
+    """Begin a run, and return it once its first question has arrived. `server.released` lets it be answered."""
+    server.released.clear()
+    asking = asyncio.create_task(titlers().title_issues())
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not server.at_work:
+            await asyncio.sleep(0)
+    return asking
+
+
 async def by_topic(pool: asyncpg.Pool) -> list[int]:
     rows = await pool.fetch("select issue_id from issue_turns where turn_id in ('t0', 't1', 't2') order by turn_id")
     return [row["issue_id"] for row in rows]
@@ -216,11 +226,7 @@ async def test_an_erasure_during_the_question_discards_the_answer(
 ) -> None:
     await take(*rejected_turns(0, 15))
     await issue_job(read_models).catch_up()
-    server.released.clear()
-    asking = asyncio.create_task(titlers().title_issues())
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not server.at_work:
-            await asyncio.sleep(0)
+    asking = await question_under_way(server, titlers)
     people = {Person("acme", f"u{number}"): NOW for number in range(15)}
     await ReportingErasures(read_models).erase(people)
     server.released.set()
@@ -263,11 +269,7 @@ async def test_another_rejection_during_the_question_discards_the_answer(
 ) -> None:
     await take(*rejected_by_bob())
     await issue_job(read_models).catch_up()
-    server.released.clear()
-    asking = asyncio.create_task(titlers().title_issues())
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not server.at_work:
-            await asyncio.sleep(0)
+    asking = await question_under_way(server, titlers)
     await take(*(rejection(number, "cleo", 200) for number in range(3)))
     await issue_job(read_models).catch_up()
     server.released.set()
@@ -312,11 +314,7 @@ async def test_a_turn_that_leaves_and_returns_during_the_question_discards_the_a
 ) -> None:
     await take(*rejected_by_bob())
     await issue_job(read_models).catch_up()
-    server.released.clear()
-    asking = asyncio.create_task(titlers().title_issues())
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not server.at_work:
-            await asyncio.sleep(0)
+    asking = await question_under_way(server, titlers)
     await retake(read_models, take, range(3))
     server.released.set()
     assert await asking == 3

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from detector.model import NEIGHBOURHOOD
+from detector.preceding import SAME_INSTANT
 from inference.handlers import indexed
-from inference.neighbours import SAME_INSTANT, message_ranges, to_judge
+from inference.neighbours import message_ranges, to_judge
 from inference.store import Place, Placed
 from inference.turns.facts import questions_of
 from tests.support.reporting_events import message
