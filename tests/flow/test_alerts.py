@@ -430,6 +430,36 @@ async def test_an_error_of_the_database_is_raised_by_the_next_delivery(
     await courier.close()
 
 
+async def test_an_error_with_one_message_does_not_abandon_the_other(
+    read_models: Database, there: Receiver, tmp_path: Path
+) -> None:
+    class Failing(AlertMessages):
+        failed_once = asyncio.Event()
+        stored: tuple[str, ...] = ()
+
+        async def delivered(self, one: WaitingMessage) -> None:
+            if one.announcement.key == "k0":
+                self.failed_once.set()
+                raise ConnectionError
+            await self.failed_once.wait()
+            await super().delivered(one)
+            self.stored += (one.announcement.key,)
+
+    at = Project("acme", "support")
+    for key in ("k0", "k1"):
+        one = Announcement(key, "fired", key, "", "", *at, "low", NOW)
+        async with read_models.acquire() as connection:
+            await AlertTransaction(connection, at).announce(one, ["hook"], NOW)
+    messages = Failing(read_models)
+    courier = AlertCourier(read_alerts(file_of(tmp_path, there, 25)), messages, Clock(NOW), seconds=5)
+    await courier.deliver()
+    await courier.sent()
+    assert messages.stored == ("k1",)
+    with pytest.raises(ConnectionError):
+        await courier.deliver()
+    await courier.close()
+
+
 async def test_no_rule_is_decided_while_the_reports_are_behind(
     read_models: Database, take: Take, there: Receiver, tmp_path: Path
 ) -> None:
@@ -489,6 +519,12 @@ async def test_a_digest_has_the_three_that_moved_most_and_is_sent_once(
     ]
 
 
+def mail_of_test() -> EmailMessage:
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = "a@feedback.example", "b@feedback.example", "Test"
+    return mail
+
+
 @pytest.mark.parametrize("security", ["tls", "starttls"])
 async def test_mail_is_encrypted_and_the_certificate_checked(
     security: str, mailbox: Mailbox, there: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -515,10 +551,8 @@ async def test_mail_is_encrypted_and_the_certificate_checked(
             monkeypatch.setenv("SSL_CERT_FILE", str(certificates.ca) if trusted else "/nothing")
             (tmp_path / "alerts.toml").write_text(text.replace('host = "127.0.0.1"', f'host = "{host}"'), "utf-8")
             channel = read_alerts(tmp_path / "alerts.toml").channels["mail"]
-            mail = EmailMessage()
-            mail["From"], mail["To"], mail["Subject"] = "a@feedback.example", "b@feedback.example", "Test"
             assert isinstance(channel.settings, EmailChannel)
-            assert (await sending.send_mail(channel.settings, channel.secret, mail, 5)).what == answer
+            assert (await sending.send_mail(channel.settings, channel.secret, mail_of_test(), 5)).what == answer
     assert len(mailbox.mails) == 1 and mailbox.logins == [(b"alerts", PASSWORD.encode())]
 
 
@@ -528,8 +562,7 @@ async def test_failures_of_mail_are_named_without_secrets(
     settings = read_alerts(file_of(tmp_path, there, smtp))
     channel = settings.channels["mail"]
     assert isinstance(channel.settings, EmailChannel)
-    mail = EmailMessage()
-    mail["From"], mail["To"] = "a@feedback.example", "b@feedback.example"
+    mail = mail_of_test()
 
     async def answer(password: str = PASSWORD, **fields: Any) -> str:
         changed = cast(EmailChannel, channel.settings).model_copy(update=fields)
@@ -541,6 +574,59 @@ async def test_failures_of_mail_are_named_without_secrets(
     assert await answer(port=1) == "ConnectionRefusedError"
     assert await answer(private=False) == "private_address"
     assert PASSWORD not in repr(settings) and "slack-secret" not in repr(settings)
+
+
+class SlowMailbox(Mailbox):
+    """Mailbox whose server waits for `answers` before it accepts a recipient."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers = asyncio.Event()
+        self.ended = asyncio.Event()
+
+    async def handle_RCPT(  # noqa: N802 # aiosmtpd
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        await self.answers.wait()
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+
+async def test_a_mail_is_not_accepted_after_its_attempt_timed_out(there: Receiver, tmp_path: Path) -> None:
+    slow = SlowMailbox()
+
+    class Server(SMTP):
+        def connection_lost(self, error: Exception | None) -> None:
+            super().connection_lost(error)
+            slow.ended.set()
+
+    def made() -> Server:
+        return Server(slow, hostname="here", authenticator=slow.login, auth_require_tls=False)
+
+    server = await asyncio.get_running_loop().create_server(made, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        channel = read_alerts(file_of(tmp_path, there, port)).channels["mail"]
+        assert isinstance(channel.settings, EmailChannel)
+        assert (await sending.send_mail(channel.settings, channel.secret, mail_of_test(), 0.5)).what == "timeout"
+        slow.answers.set()
+        async with asyncio.timeout(10):
+            await slow.ended.wait()
+    assert slow.logins and slow.mails == []
+
+
+async def test_a_mail_that_was_accepted_does_not_fail_at_the_end_of_the_connection(
+    mailbox: Mailbox, there: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(self: Any, server: SMTP, session: Session, envelope: Envelope) -> str:
+        return "451 try again"
+
+    monkeypatch.setattr(Mailbox, "handle_QUIT", refuse, raising=False)
+    async with mail_server(mailbox, auth_require_tls=False) as port:
+        channel = read_alerts(file_of(tmp_path, there, port)).channels["mail"]
+        assert isinstance(channel.settings, EmailChannel)
+        assert (await sending.send_mail(channel.settings, channel.secret, mail_of_test(), 5)).delivered
+    assert len(mailbox.mails) == 1
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ import socket
 import ssl
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from email.message import EmailMessage
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -109,7 +110,11 @@ class AlertCourier:
         """Send some due messages of one receiver. Return False if there are none."""
         now = self._clock.now()
         due = await self._messages.claim(receiver, now, now + int(2 * self._seconds * SECOND), AT_ONCE)
-        await asyncio.gather(*(self._hand_over(one) for one in due))
+        # An error with one message leaves the attempts for the others to their end, and their outcomes are stored.
+        ended = await asyncio.gather(*(self._hand_over(one) for one in due), return_exceptions=True)
+        for outcome in ended:
+            if outcome is not None:
+                raise outcome
         return bool(due)
 
     async def send(self, channel: OpenChannel, id_: str, one: Announcement) -> AttemptResult:
@@ -167,14 +172,13 @@ async def send_mail(settings: EmailChannel, password: str, message: EmailMessage
     try:
         async with asyncio.timeout(seconds):
             address = await address_of(settings.host, settings.port, private=settings.private)
+            attempt = _MailAttempt(settings, password, address, message, seconds)
             # A thread of its own: those of the event loop also resolve the names of other receivers.
             thread = ThreadPoolExecutor(1)
             try:
-                sent = asyncio.get_running_loop().run_in_executor(
-                    thread, _send, settings, password, address, message, seconds
-                )
-                await sent
+                await asyncio.get_running_loop().run_in_executor(thread, attempt.send)
             finally:
+                attempt.abort()
                 thread.shutdown(wait=False)
     except NotAllowed:
         return AttemptResult("private_address")
@@ -204,16 +208,52 @@ class _SmtpTls(smtplib.SMTP_SSL, _Smtp):
         smtplib.SMTP_SSL.__init__(self, host, port, local_hostname="localhost", timeout=seconds, context=context)
 
 
-def _send(settings: EmailChannel, password: str, address: str, message: EmailMessage, seconds: float) -> None:
-    context = ssl.create_default_context()
-    client: Any
-    if settings.security == "tls":
-        client = _SmtpTls(settings.host, settings.port, address, seconds, context)
-    else:
-        client = _Smtp(settings.host, settings.port, address, seconds)
-    with client:
-        if settings.security == "starttls":
-            client.starttls(context=context)
-        if settings.user is not None:
-            client.login(settings.user, password)
-        client.send_message(message)
+class _MailAttempt:
+    """One attempt to send an e-mail, which another thread may abort.
+
+    A server that has not received the whole e-mail when its connection ends does not deliver it.
+    """
+
+    def __init__(
+        self, settings: EmailChannel, password: str, address: str, message: EmailMessage, seconds: float
+    ) -> None:
+        self._settings = settings
+        self._password = password
+        self._address = address
+        self._message = message
+        self._seconds = seconds
+        self._client: smtplib.SMTP | None = None
+        self._aborted = False
+
+    def abort(self) -> None:
+        """End the connection, if there is one. Do nothing after the attempt."""
+        self._aborted = True
+        connection = None if self._client is None else self._client.sock
+        if connection is not None:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def send(self) -> None:
+        """Send the e-mail. Raises smtplib.SMTPException, OSError or ValueError."""
+        context = ssl.create_default_context()
+        client = self._connect(context)
+        try:
+            self._client = client
+            if self._aborted:
+                raise TimeoutError
+            if self._settings.security == "starttls":
+                client.starttls(context=context)
+            if self._settings.user is not None:
+                client.login(self._settings.user, self._password)
+            client.send_message(self._message)
+            # The e-mail is accepted, so the server's answer to QUIT cannot make it fail.
+            with suppress(OSError, smtplib.SMTPException):
+                client.putcmd("QUIT")
+        finally:
+            client.close()
+
+    def _connect(self, context: ssl.SSLContext) -> smtplib.SMTP:
+        host, port = self._settings.host, self._settings.port
+        if self._settings.security == "tls":
+            return _SmtpTls(host, port, self._address, self._seconds, context)
+        return _Smtp(host, port, self._address, self._seconds)
