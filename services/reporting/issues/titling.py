@@ -63,9 +63,6 @@ class IssueTitler:
             except EndpointFailed as error:
                 log.warning("issue_title_failed", reason="broken", why=str(error))
                 break
-            except TimeoutError:
-                log.warning("issue_title_failed", reason="slow")
-                break
         return stored
 
     async def _title(self, issue: asyncpg.Record) -> bool:
@@ -75,8 +72,11 @@ class IssueTitler:
         if not shown:
             return False
         body = request_of(self._model, [RejectedTexts(one.question, one.complaint) for one in shown])
-        async with asyncio.timeout(self._seconds):
-            completion = await self._endpoint.complete(body)
+        try:
+            async with asyncio.timeout(self._seconds):
+                completion = await self._endpoint.complete(body)
+        except TimeoutError:
+            raise EndpointFailed("slow") from None
         put = SQL.put_sentence(
             **of,
             due=issue["sentence_due"],
