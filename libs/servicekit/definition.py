@@ -33,7 +33,7 @@ from servicekit.web.provider_pages import PROVIDER_ANSWER
 from servicekit.web.sign_in import PROVIDER_SIGN_IN, SIGN_IN, refused_page, sign_in_router
 
 P = TypeVar("P")
-"""Type of a service's parts."""
+"""Type of a service's parts, which are the resources that its `opens` function returns."""
 Work = Callable[[], Awaitable[object]]
 OLDER: Final = {
     "timestamp": "r.{since} < to_timestamp($1::bigint / 1e6)",
@@ -48,13 +48,13 @@ class Reads(Generic[P]):
     """A consumer group and the handler of its batches.
 
     Erasure requests among the group's topics are carried out by an `ErasingHandler` around the handler, unless the
-    handler `erases_itself`. The service joins the group only if the setting named by `if_set`, if any, is set.
+    handler `erases_itself`. If `if_set` names a setting, the service joins the group only if that setting is set.
     """
 
     group: Consumer
     handler: Callable[[P], Handler]
     journal: Literal["all", "dead letters", "nothing"] | Callable[[Outcome], bool] = "all"
-    """Outcomes that are written to the journal. A function selects outcomes; dead letters are always written."""
+    """Outcomes that are written to the journal. A function may select them; dead letters are always written."""
     erases_itself: bool = False
     is_guarded: bool = False
     """True if the handler's store checks the erasure ledger in its writes (`servicekit/erasure_guard.py`)."""
@@ -91,8 +91,8 @@ class Serves(Generic[P]):
 class Every(Generic[P]):
     """Scheduled work, repeated every `seconds` (a number, or the name of a setting).
 
-    `work` returns the function to call, or several functions by name. The work is done only if the setting named by
-    `if_set`, if any, is set.
+    `work` returns the function to call, or several functions by name. If `if_set` names a setting, the work is done
+    only if that setting is set.
     """
 
     name: str

@@ -26,7 +26,7 @@ if cardinality(:guarded_user::text[]) > 0 then
 end if"""
 """First statement of a guarded function, inserted as the fragment `nobody_erased`.
 
-It makes concurrent erasures wait until the transaction ends, so that they find its rows. Earlier erasures are found in
+Concurrent erasures wait until the transaction ends, so that they find its rows. The function finds earlier erasures in
 the ledger.
 """
 _guarded: ContextVar[Collection[Person]] = ContextVar("guarded_people", default=())

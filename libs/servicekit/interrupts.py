@@ -21,6 +21,6 @@ def raise_again() -> None:
 def run_service(name: str) -> None:
     """Run the service defined in the module `name`.service, with the command line's options. See `launcher.main`."""
     end_at_once()
-    from servicekit.launcher import main  # with all clients, which takes a second
+    from servicekit.launcher import main  # The import includes all clients, which takes a second.
 
     main(import_module(f"{name}.service").PROGRAM)

@@ -15,8 +15,7 @@ from aiokafka.errors import GroupCoordinatorNotAvailableError
 
 _SILENT = ("asyncpg", "uvicorn.access", "uvicorn.error")
 KAFKA_LIBRARIES = ("aiokafka", "faststream")
-"""Libraries whose warnings are logged, because only these warnings show connection errors, such as a missing
-permission."""
+"""Libraries whose warnings are logged, because connection errors, such as a missing permission, appear only in them."""
 _EXPECTED_WARNINGS = ("Auto create topics is disabled", "Heartbeat failed for group %s because it is rebalancing")
 """Beginnings of warnings that are expected from these libraries."""
 REPEAT_SECONDS = 60.0
@@ -54,7 +53,7 @@ def _is_transient(record: logging.LogRecord) -> bool:
 
 
 def _in_words(record: logging.LogRecord) -> str:
-    """Return a Kafka library's message in which only names, numbers and error classes are filled in."""
+    """Return a Kafka library's message, filled in only with names, numbers and error classes."""
     filled = record.args if isinstance(record.args, tuple) else ()
     try:
         return str(record.msg) % tuple(map(_loggable, filled))

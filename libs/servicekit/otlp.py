@@ -123,7 +123,7 @@ class _Spans:
         kind: SpanKind = SpanKind.INTERNAL,
         links: Sequence[Link] = (),
     ) -> _OpenSpan:
-        """Begin a span in the trace of `parent`, or in one of its own. A parent with span id 0 is only a trace."""
+        """Begin a span in the trace of `parent`, or in one of its own. A parent with span id 0 only names a trace."""
         trace_id = getrandbits(128) if parent is None else parent.trace_id
         context = SpanContext(trace_id, getrandbits(64) or 1, is_remote=False, trace_flags=_SAMPLED)
         above = parent if parent is not None and parent.span_id else None
@@ -159,7 +159,7 @@ class OtlpTracing:
     def begin(self, group: Consumer, records: Sequence[RawRecord]) -> BatchTrace | None:
         contexts = {}
         for at, raw in enumerate(records):
-            if not raw.headers:  # in place, because a call would cost as much again
+            if not raw.headers:  # inlined: a call would double the cost
                 topic, partition, offset = raw.coordinates
                 if crc32(b"%d" % offset, _lane_checksum(topic, partition)) >= self._bound_of_hash:
                     continue
@@ -208,7 +208,7 @@ class OtlpTracing:
         return SpanContext((digest >> 32) << 64 | checksum << 32 | digest % (1 << 32), 0, is_remote=True)
 
     def _parent(self, traceparent: str) -> SpanContext | None:
-        """Return the context in `traceparent` if it is valid and sampled. Most are not: they cost two comparisons."""
+        """Return the context in `traceparent` if it is valid and sampled. An unsampled one costs two comparisons."""
         if well_formed_trace(traceparent) is None or not int(traceparent[-2:], 16) & TraceFlags.SAMPLED:
             return None
         if int(traceparent[19:35], 16) >= self._bound:  # the low 64 bits of the trace id
@@ -291,7 +291,7 @@ class _OtlpRequest:
 
 
 def _cause_checksum(raw: RawRecord) -> int:
-    """Return the checksum of `cause_of(raw)`, in the usual cases without the text."""
+    """Return the checksum of `cause_of(raw)`, usually without building that text."""
     topic, partition, offset = raw.coordinates
     if raw.headers and topic not in FOREIGN:
         for name, value in raw.headers:

@@ -1,4 +1,4 @@
-"""Pseudonyms for erased people, in rows that must stay although they contain the person's id. Off by default."""
+"""Pseudonyms of erased people, for rows that must stay although they contain a person's id. Off by default."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _KEY_LENGTH: Final = 16
 class ErasureSettings(Settings):
     """Settings from the environment with the prefix ERASURE_, the same for all services.
 
-    `ids` selects if a person's id in remaining rows is kept or replaced by a pseudonym; `ids_of` overrides this for
-    single tenants. Pseudonyms need `key`, a secret of at least 16 characters: its holder can compute any id's
+    `ids` selects whether remaining rows keep a person's id or get a pseudonym; `ids_of` overrides this for single
+    tenants. Pseudonyms need `key`, a secret of at least 16 characters. Whoever has the key can compute any id's
     pseudonym.
     """
 

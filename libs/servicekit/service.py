@@ -108,7 +108,8 @@ class Service:
         """Traces of this service, None while they are off."""
         self.batch_producer = BatchProducer(context.bootstrap, client_id=f"{CLIENT_PREFIX}{name}")
         self.producer: Producer = context.wrap_producer(self.batch_producer)
-        # Of their own, so that dead letters that cannot be written do not take the producer of everything else along.
+        # Dead letters have their own producer, so that a failed dead letter does not break the producer of all other
+        # records.
         self._letters = BatchProducer(
             context.bootstrap, client_id=f"{CLIENT_PREFIX}{name}-letters", compression=LETTER_COMPRESSION
         )
@@ -120,7 +121,7 @@ class Service:
         self.journal: Journal | None = None
         """Journal of the outcomes, once the parts are open."""
         self.watched: list[Callable[[], Sequence[str]]] = []
-        """Further sources of warnings for an operator."""
+        """Additional sources of warnings for operators."""
         self.authenticators: list[Authenticator] = []
         """Authenticators of tokens that this service issues, for all routes of the process."""
         self.resources = AsyncExitStack()
@@ -203,7 +204,7 @@ class Service:
         self._wakes[name].set()
 
     def expire(self, pool: asyncpg.Pool, expiries: Sequence[Expiry]) -> None:
-        """Delete, every hour, the rows of `pool`'s tables that are older than their retention."""
+        """Delete expired rows of `pool`'s tables every hour."""
         retention = Retention(self.name, pool, self.context.clock, expiries)
         self.every(Periodic("retention", SWEEP_SECONDS, retention.sweep, delay=SWEEP_SECONDS))
 
@@ -305,7 +306,7 @@ class Service:
         await self._check_schemas()
 
     async def lag(self) -> int:
-        """Return the number of records in the log that this process's partitions have not committed."""
+        """Return the number of uncommitted records in this process's partitions."""
         return sum(await asyncio.gather(*(subscription.lag() for subscription in self.subscriptions)))
 
     async def not_ready(self) -> str | None:
@@ -361,7 +362,7 @@ class Service:
                 await admin.start()
                 for subscription in self.subscriptions:
                     await subscription.look_for_foreign_members(admin)
-            except Exception as error:  # a log that does not answer, may not tell us, or does not know the question
+            except Exception as error:  # the log does not answer, denies the request, or does not support it
                 log.debug("members_unknown", error=type(error).__name__)
             finally:
                 await admin.close()

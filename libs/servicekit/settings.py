@@ -86,7 +86,7 @@ class ReadSettings(Settings):
     database_url: str = "postgresql://localhost/agent_feedback"
     """PostgreSQL URL; the service uses the schema with its own name."""
     read_pool_size: int = Field(default=3, ge=1, le=100)
-    """Maximum database connections for HTTP reads; further requests wait for one."""
+    """Maximum number of database connections for HTTP reads; further requests wait for a connection."""
     row_security: bool = True
     """True if PostgreSQL itself limits reads to one tenant; needs the role `agent_feedback_reader`."""
 
@@ -106,7 +106,7 @@ def read_settings(settings: type[S], **given: Any) -> S:
 
 def _setting_fault(settings: type[BaseSettings], fault: Any) -> str:
     rule = _JSON_RULES.get(fault["type"]) or rule_of(fault)
-    if not fault["loc"]:  # a rule about several settings, which names them itself
+    if not fault["loc"]:  # a rule about several settings names them itself
         return rule
     return f"{place_of(_variable(settings, str(fault['loc'][0])))}: {rule}"
 
@@ -163,7 +163,7 @@ def secret_of(variable: str) -> str:
 
 
 def content_of(variable: str) -> str | None:
-    """Return the content of the file that `variable`_FILE names, without its line end; None if it is unset.
+    """Return the content of the file that `variable`_FILE names, without its line end; None if that variable is unset.
 
     Raises StartError if it cannot be read or is empty.
     """

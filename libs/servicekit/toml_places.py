@@ -21,7 +21,7 @@ def place_in(text: str, path: Sequence[str | int]) -> tuple[int, int]:
         return 1, 1
     last = bisect_left(range(len(lines)), True, key=lambda line: _holds(_longest_toml(lines[: line + 1]), path))
     first = last
-    while _toml(lines[:first]) is None:  # inside of a value of several lines
+    while _toml(lines[:first]) is None:  # inside of a multi-line value
         first -= 1
     line, key = lines[first], path[-1]
     found = line.find(key) if isinstance(key, str) else -1

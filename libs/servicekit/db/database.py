@@ -50,8 +50,8 @@ class Database(InlineReleasePool):
     ) -> list[asyncpg.Record]:
         """Call `function` in its own transaction, and return its result for `rows` and `values` (see `Statement.bulk`).
 
-        Creates the function if the schema does not have it. Raises PersonErased if a guarded function finds one of the
-        batch's people in the ledger (`erasure_guard.py`).
+        Creates the function if the schema does not have it. Raises PersonErased if the function is guarded and one of
+        the batch's people is in the ledger (`erasure_guard.py`).
         """
         guard = guard_values() if "guarded_user" in function.values else {}
         prepared = function.bulk(rows, **values, **guard)

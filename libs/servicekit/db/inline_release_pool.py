@@ -41,16 +41,17 @@ connection_usage: ContextVar[ConnectionUsage] = ContextVar(
 APPLICATION: Final = "agent-feedback "
 """Prefix of the application name of a pool's connections."""
 _lent_at: Final[dict[Any, tuple[StageTimes, float]]] = {}
-"""By holder of a connection that a batch uses: the batch's stage times, and the time of the acquisition."""
+"""Stage times of the batch and time of the acquisition, by holder of a connection that a batch uses."""
 
 
 class InlineReleasePool(asyncpg.Pool):
     """asyncpg's pool, except that a connection that needs no clean-up is released inline.
 
-    The pool measures the wait for a connection, and as the stage `database` the time for which a batch holds one.
+    The pool measures the wait for a connection, and, as the stage `database`, the time for which a batch holds a
+    connection.
 
-    asyncpg starts a task for every release, so that the release completes even if the caller is cancelled. The task
-    takes a third of a small statement's time. An inline release awaits nothing, so it cannot be cancelled.
+    asyncpg starts a task for every release, so that the release completes even if the caller is cancelled. That task
+    takes a third of the time of a small statement. An inline release awaits nothing, so it cannot be cancelled.
     """
 
     __slots__ = ()

@@ -155,7 +155,7 @@ async def _exclusive(connection: asyncpg.Connection, schema: str) -> AsyncIterat
         await connection.execute("set statement_timeout = 0; set lock_timeout = 0")
         yield
     except asyncio.CancelledError:
-        connection.terminate()  # ends the lock, too; a server that does not answer would not release it
+        connection.terminate()  # also ends the lock, which a server that does not answer would not release
         raise
     finally:
         if not connection.is_closed():

@@ -186,7 +186,7 @@ def _options(schema: str, **settings: str) -> dict[str, Any]:
 async def _keep_state(connection: asyncpg.Connection) -> None:
     """Replace asyncpg's reset of a returned connection, which costs a round trip after every statement.
 
-    No reset is needed: our statements leave at most an open transaction, which asyncpg ends.
+    No reset is needed: our statements leave no state except an open transaction, which asyncpg ends.
     """
 
 

@@ -58,7 +58,7 @@ class ReplicaLag:
     def observe(self, now: float, written: int, replayed: int) -> float:
         """Return the lag in seconds. `written` was read from the primary at `now`; `replayed` was read afterwards."""
         if not self._ahead or self._ahead[-1][1] < written:
-            # Of a replica that has stopped, the last entry stands for all later ones: the lag is at most overstated.
+            # If the replica has stopped, the last entry stands for all later ones, so the lag may be overstated.
             since = self._ahead.pop()[0] if len(self._ahead) == MOST_POSITIONS else now
             self._ahead.append((since, written))
         while self._ahead and self._ahead[0][1] <= replayed:
@@ -178,10 +178,10 @@ class ReplicaReads:
 
 
 def _is_slow(error: BaseException) -> bool:
-    """Return True for a query that exceeded its time limit, which any caller may cause.
+    """Return True if a query exceeded its time limit, which any caller may cause.
 
-    The checks notice a replica that does not answer; one may have done so during the query. An error of the network has
-    a number.
+    A replica that does not answer may also be the cause; the periodic checks find it. A timeout of the network has an
+    `errno`.
     """
     return isinstance(error, TimeoutError) and error.errno is None
 

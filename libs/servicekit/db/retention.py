@@ -13,11 +13,12 @@ from servicekit.clock import Clock
 from servicekit.logging import logger
 
 BATCH: Final = 5_000
-"""Maximum rows deleted by one statement."""
+"""Maximum number of rows that one statement deletes."""
 SWEEP_SECONDS: Final = 3_600.0
 """Seconds between two sweeps, and before the first sweep."""
 _BATCHES_LIMIT: Final = 200
-"""Maximum batches per table and sweep, so that a sweep after a long pause does not occupy the database for hours."""
+"""Maximum number of batches per table and sweep, so that a sweep after a long pause does not load the database for
+hours."""
 _DAY: Final = 86_400_000_000
 
 log = logger("retention")

@@ -49,8 +49,8 @@ def row_fragments(name: str, row: Row) -> Mapping[str, Fragment]:
     - `NAME_of(held)`: `held.a, held.b`
     - `NAME_arrays`: `:a::text[], :b::bigint[]`, the values of a statement that unnests rows
     - `NAME_arrays_as(prefix)`: `:prefix_a::text[], :prefix_b::bigint[]`, for a statement that unnests several rows
-    - `NAME_given(new)`: `new.a, new.b`, the columns of such values. Labels in an array arrive as one text, separated
-      by U+001F: `unnest` would flatten arrays of arrays, and labels have no control characters.
+    - `NAME_given(new)`: `new.a, new.b`, the columns of such values. The labels of an array arrive as one
+      text, separated by U+001F, because `unnest` would flatten arrays of arrays. Labels have no control characters.
     - `NAME_typed`: `a text, b bigint`, the columns of a function's result
     - `NAME_cast`: `a::text, b::bigint`, the columns with the types of the result
     - `NAME_nulls`: `null::text, null::bigint`

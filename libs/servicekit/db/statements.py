@@ -54,7 +54,7 @@ class Statement(NamedTuple):
     def __call__(self, **values: Any) -> tuple[Any, ...]:
         """Return the SQL text and its arguments for asyncpg: `pool.fetch(*SQL.find(tenant=tenant))`.
 
-        Raises TypeError if a slot is not filled, or if `values` are not exactly the statement's values.
+        Raises TypeError if a slot is not filled, or if the names in `values` are not exactly those of the statement.
         """
         if not self.slots and len(values) == len(self.values):
             try:

@@ -46,7 +46,7 @@ def bound_fetching() -> None:
 
 
 class _Batches:
-    """Iterator over the batches of a fetched partition. `last` is the batch returned last, with its bytes as sent."""
+    """Iterator over the batches of a fetched partition. `last` is the last batch returned, with its bytes as sent."""
 
     def __init__(self, records: Any, check_crcs: bool) -> None:
         self._records = records

@@ -1,9 +1,9 @@
 """Circuit breaker that stops a consumer whose code keeps failing: a bad release must not dead-letter a whole topic.
 
-Either of two conditions opens the breaker. Either every record of a topic fails: several records fail in a row, and no
-record of another conversation succeeds (see `Delivery`). Or more than a tenth of the records fail. One bad record
-cannot open the breaker while other records succeed, however often it is sent, because only a few bugs per conversation
-are counted.
+Two conditions open the breaker. First, every record of a topic fails: several records fail in a row, and no record of
+another conversation succeeds (see `Delivery`). Second, more than a tenth of the records fail. One bad record cannot
+open the breaker while other records succeed, however often it is sent, because only a few bugs per conversation are
+counted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from servicekit.clock import Clock
 WINDOW = 1_000
 """Window size: number of a topic's latest records that are counted."""
 WINDOW_SECONDS = 600.0
-"""Seconds after which a record no longer counts, and a held topic is read at full speed again."""
+"""Time after which a record no longer counts, and a held topic is read at full speed again, in seconds."""
 LIMIT = 0.10
 """Bug rate among the counted records above which the breaker opens."""
 MINIMUM = 100
@@ -142,7 +142,8 @@ class BugRateBreaker:
     def condemn(self, name: str) -> bool:
         """Open the breaker because no record of the topic succeeds; return True if it opened.
 
-        It stays closed if all latest bugs concern one conversation and a record succeeded in the last ten minutes.
+        The breaker stays closed if all of the latest bugs are in one conversation and a record succeeded in the last
+        ten minutes.
         """
         topic, now = self._topics[name], self._clock.monotonic()
         lately = topic.succeeded_at is not None and now - topic.succeeded_at < WINDOW_SECONDS

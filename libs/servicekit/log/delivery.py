@@ -268,7 +268,8 @@ class Delivery:
     async def _outage_behind(self, error: Exception) -> Exception | None:
         """Return the outage that caused a failure: `error` itself or the probe's error; None if there is no outage.
 
-        A permanent error needs no probe. A bug does: if the schema is too new for this program, any statement may fail.
+        For a permanent error, the dependencies are not probed. For a bug they are, because any statement may fail if
+        the schema is too new for this program.
         """
         if is_outage(error):
             return error
@@ -306,8 +307,8 @@ class Delivery:
     async def _hold_if_all_fail(self, topic: str) -> None:
         """Hold the group if consecutive bugs suggest that every record of `topic` fails, and no witness succeeds.
 
-        A hostile record that is sent repeatedly must not hold the group, and a bad release must not cost more than a
-        few dead letters. Witnesses are records of other conversations; they are handled again in their normal order.
+        A hostile record that is sent repeatedly must not hold the group, and a bad release must not cause more than a
+        few dead letters. Witnesses are records of other conversations. They are handled again in their normal order.
         """
         failed = self.breaker.suspects(topic)
         if not failed:

@@ -52,7 +52,7 @@ class GroupProgress:
     async def look_until_read(
         self, seconds: float, look: Callable[[], Awaitable[T | None]] = _nothing
     ) -> tuple[T | None, bool]:
-        """Return the result of `look`, and True if `look` was last called after the group had read the log.
+        """Return the last result of `look`, and True if the group had read the log before that call.
 
         The log counts as read if the group has handled all records that the log contained at the start. `look` is
         called until it returns a result, the log is read, or `seconds` have passed. Raises Unavailable if the log does
@@ -94,7 +94,7 @@ class GroupProgress:
         committed = await self._ask(self._subscription.committed(written))
         if not (behind := {one for one, end in written.items() if committed[one] < end}):
             return True
-        # Records before the log's beginning are deleted: nobody will read them.
+        # Records before the log's beginning were deleted, so nobody will read them.
         begins = await self._ask(self._consumer.beginning_offsets(list(behind)))
         behind = {partition for partition in behind if begins[partition] < ends[partition]}
         return not behind or await self._only_markers_left({one: ends[one] for one in behind}, committed)

@@ -31,7 +31,7 @@ _COLUMNS: Final = (
     *("outcome", "reason", "detail"),
 )
 _COPIED: Final = 50
-"""Minimum number of rows for which COPY, with its two round trips, takes less CPU time than an insert."""
+"""Minimum number of rows for which COPY takes less CPU time than an insert, although it needs two round trips."""
 _MESSAGE_NAMES: Final = ("message_id", "detected_in_message_id", "agent_message_id")
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ID: Final = re.compile(ID_PATTERN)
@@ -90,7 +90,7 @@ class Journal:
 @cache
 def _about(kind: type[Any]) -> Callable[[Any], tuple[str | None, str | None]]:
     """Return a function that extracts the conversation id and message id from an event of type `kind`."""
-    # Of posts, the message's id is a property.
+    # For posts, the message id is a property.
     message = next((name for name in _MESSAGE_NAMES if name in kind.model_fields or hasattr(kind, name)), None)
     if message is None:
         return lambda event: (getattr(event, "conversation_id", None), None)

@@ -1,8 +1,8 @@
 """Age of a group's lag: seconds since the first record that it has not committed was written. Pure.
 
-The log reports end offsets, but not when a record was written. So there are two estimates. If the first uncommitted
-record was written while end offsets were observed, it is as old as the first observation that includes it. If it was
-written before the first observation, it is about as old as the last record that was read.
+The log reports end offsets, but not when a record was written, so the age is estimated. If the first uncommitted record
+was written while end offsets were observed, it is as old as the first observation that includes it. If it was written
+earlier, it is about as old as the last record that was read.
 """
 
 from __future__ import annotations

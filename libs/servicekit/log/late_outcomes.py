@@ -22,7 +22,7 @@ Late = tuple[Received[Any], Outcome]
 
 
 class LateOutcomes:
-    """Writes dead letters for a group's late outcomes, counts the outcomes, and informs journal and observers."""
+    """Writer of a group's late outcomes: writes dead letters and the journal, counts the outcomes, calls observers."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class LateOutcomes:
         self._note_set_aside = note_set_aside
 
     async def set_aside(self, late: Sequence[Late]) -> None:
-        """Write the dead letters of those records whose outcome is dead-lettered, and wait for the acknowledgements."""
+        """Write dead letters for the records with a dead-lettered outcome, and wait for the acknowledgements."""
         refused = [
             Unreadable(received.raw, outcome.reason, outcome.detail)
             for received, outcome in late

@@ -13,7 +13,7 @@ from typing import NamedTuple
 GAP_MS = 10
 """Minimum gap between records at which a batch may end, in milliseconds; simultaneous events have no fixed order."""
 GAP_SHARE = 10
-"""Denominator of the last part of a batch's limit (one tenth) in which the batch ends at such a gap."""
+"""Fraction of a batch's limit, as a denominator: in its last tenth, the batch ends at such a gap."""
 STALE_MS = 200
 """Age, relative to another partition's records, at which a partition's known end is stale, in milliseconds. A stale
 partition must be fetched again. An idle consumer fetches at least every 100 ms."""
@@ -55,8 +55,9 @@ class MergeStep(NamedTuple):
 def next_step(partitions: Sequence[PartitionHead]) -> MergeStep | None:
     """Return the step that reads the partition with the earliest record; None if nothing is fetched.
 
-    The partition is read up to the time of the next partition's first record; at equal times, the lower rank is first.
-    Reading also stops at the last record read from a partition without fetched records, which is then checked again.
+    The partition is read up to the time of the next partition's first record; at equal times, the topic with the lower
+    rank is first. Reading also stops at the time of the last record read from a partition without fetched records. That
+    partition is then checked again.
     """
     order = sorted(
         (partition.head, partition.rank, index)
@@ -106,7 +107,7 @@ class HoldDeadlines:
         self._since: dict[Hashable, tuple[int | None, float]] = {}
 
     def missing(self, partitions: Mapping[Hashable, PartitionHead], first: PartitionHead, now: float) -> float | None:
-        """Return the remaining wait of the earliest record, in partition `first`, in seconds; None if there is none."""
+        """Return the remaining wait of the earliest record, in partition `first`, in seconds; None without a wait."""
         waits = []
         for key, partition in partitions.items():
             if partition.head is not None or not partition.may_precede(first):

@@ -21,7 +21,7 @@ class Progress:
 
     def __init__(self) -> None:
         self.taken: Counter[str] = Counter()
-        """Maximum number of records by topic that somebody else may have passed."""
+        """Maximum number of records, by topic, that foreign consumers may have passed."""
         self._ours: dict[TopicPartition, int] = {}
 
     def committed(self, offsets: Mapping[TopicPartition, int]) -> None:

@@ -13,7 +13,7 @@ from contracts.topics import Topic
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A record to write. If `partition` is None, the key's murmur2 hash selects it. A `value` of None: a tombstone."""
+    """A record to write. If `partition` is None, the key's murmur2 hash selects it. The `value` None is a tombstone."""
 
     topic: str
     key: str | None
@@ -28,7 +28,7 @@ class Message:
 
     @classmethod
     def tombstone(cls, topic: str, key: str, revision: int, headers: Headers, partition: int) -> Self:
-        """Return the record that deletes the object `key`, for all its revisions up to `revision`."""
+        """Return the record that deletes all revisions of the object `key` up to `revision`."""
         return cls(topic, key, None, [*headers, (REVISION, str(revision).encode())], partition)
 
     @property
@@ -36,7 +36,7 @@ class Message:
         """Maximum size that the record can have in the log, in bytes."""
         size = len(self.key or "") * 4 + len(self.value or b"") + 256
         for name, value in self.headers:
-            size += len(name) + len(value or b"")  # foreign ones may be null
+            size += len(name) + len(value or b"")  # values of foreign headers may be null
         return size
 
 

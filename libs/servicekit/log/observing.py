@@ -1,4 +1,4 @@
-"""Counting of outcomes, and their delivery to observers."""
+"""Functions that count outcomes and pass them to observers."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
         """Initialise the order with no records held. Called before aiokafka starts to fetch."""
         self._deadlines = HoldDeadlines()
         self._wait: float | None = None
-        """Seconds for which fetched records wait for unread ones at most; None if none wait."""
+        """Maximum time that fetched records still wait for unread ones, in seconds; None if none wait."""
         self._read_to: dict[TopicPartition, tuple[int, int]] = {}
         """The next offset and the time of the last record read, by partition."""
         self._served: defaultdict[tuple[str, int], int] = defaultdict(int)
@@ -73,12 +73,12 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
             if self._closed:
                 return {}
             if waiter.done():
-                waiter.result()  # raises errors of the coordinator
+                waiter.result()  # raises the coordinator's errors
             else:
                 waiter.cancel()
 
     async def _proc_fetch_request(self, *arguments: Any) -> bool:
-        """Fetch. Return True if there is news, or if records are held: another partition's end may have changed."""
+        """Fetch. Return True if records arrived or are held: another partition's end may have changed."""
         return bool(await super()._proc_fetch_request(*arguments)) or self.is_holding
 
     def _take(self, partitions: Collection[TopicPartition], max_records: int | None) -> Records:

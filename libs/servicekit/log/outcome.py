@@ -54,7 +54,7 @@ TOMBSTONE = Outcome.ignored("tombstone")
 
 
 class Observation(NamedTuple):
-    """The outcome of one record; `cause` has the coordinates of the chat record that it derives from (`cause_of`)."""
+    """The outcome of one record; `cause` has the coordinates of the record's chat record (`cause_of`)."""
 
     group: Consumer
     topic: str

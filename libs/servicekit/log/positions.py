@@ -56,7 +56,7 @@ class Positions:
     def again(self, partition: TopicPartition, offset: int) -> None:
         """Expect `offset` again.
 
-        Records missing before it are checked again, because the check may have been impossible.
+        A gap before this offset is checked again, because the earlier check may have been impossible.
         """
         if offset < self._next.get(partition, offset):
             self._next[partition] = offset

@@ -91,7 +91,7 @@ class Received(NamedTuple, Generic[E]):
 
     @classmethod
     def of_value(cls, topic: str, value: bytes, models: Mapping[str, type[E]]) -> Received[E] | Unreadable:
-        """Parse an event that is not in the log yet. Any time is accepted. Never raises. See `read`."""
+        """Parse an event that is not in the log yet. Never raises. Unlike `read`, it accepts any event time."""
         return read(RawRecord(Coordinates(topic, 0, 0), None, value, (), _LATEST), models)
 
     @classmethod
@@ -184,7 +184,7 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
         return Unreadable(raw, raw.refused.reason, _in_words(raw.refused))
     if value is None:
         return Unreadable(raw, "empty", "the record has no value")
-    # Parsing would reject it, too, but takes most of the time, and a megabyte of log may hold a million such records.
+    # Parsing would also reject it, but takes most of the time, and a megabyte of the log may contain many such records.
     if len(value) < SHORTEST_EVENT:
         return Unreadable(raw, "too_short", _TOO_SHORT)
     if len(value) > RECORD_LIMIT:

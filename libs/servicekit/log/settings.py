@@ -46,8 +46,8 @@ class KafkaSettings(Settings):
 
 SESSION_TIMEOUT_MS = 10_000
 METADATA_AGE_MS = 10_000
-"""Maximum age of a consumer's metadata. A topic that is deleted and recreated, or gets partitions, is read again
-after this time at most; aiokafka's default is five minutes."""
+"""Maximum age of a consumer's metadata. A topic that is recreated, or gets partitions, is read within this time. The
+default of aiokafka is five minutes."""
 _DAY_MS = 86_400_000
 
 SUBSCRIBER_SETTINGS: Mapping[str, Any] = {

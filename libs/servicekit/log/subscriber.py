@@ -30,7 +30,7 @@ DRAIN_SECONDS = 5.0
 
 log = logger("subscriber")
 Committed = Callable[[Consumer, Mapping[TopicPartition, int]], None]
-"""Callback for a group's commits: the group, and the committed next offset by partition."""
+"""Callback for a group's commits: its arguments are the group, and the committed next offset by partition."""
 
 
 class Failing(NamedTuple):
@@ -59,7 +59,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self._progress = Progress()
         self._failing: Failing | None = None
         self.dealt_out = asyncio.Event()
-        """Set whenever the group's partitions were assigned again."""
+        """Set when the group's partitions have been assigned again."""
         self.assigned = False
         self.polled_at = clock.monotonic()
 
@@ -221,7 +221,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             self._busy.release()
 
     async def lag(self) -> int:
-        """Return the number of records in the log that this member's partitions have not committed."""
+        """Return the number of uncommitted records in this member's partitions."""
         consumer = self.consumer
         if consumer is None:
             return 0

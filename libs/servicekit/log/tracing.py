@@ -12,10 +12,10 @@ from servicekit.stages import StageTimes
 
 
 class BatchTrace(Protocol):
-    """Spans of a batch of which at least one record is sampled."""
+    """Spans of a batch with at least one sampled record."""
 
     def carried_on(self, records: Sequence[RawRecord]) -> Sequence[RawRecord]:
-        """Return the batch's records. The `traceparent` of a sampled record is replaced by that of its span."""
+        """Return the batch's records. In a sampled record, `traceparent` names the record's own span."""
         ...
 
     def traces(self, count: int) -> Iterator[tuple[int, str]]:

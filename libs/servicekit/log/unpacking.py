@@ -16,7 +16,8 @@ import cramjam
 UNPACKED_LIMIT = 8 * 1024 * 1024
 """Maximum size of a decompressed batch, in bytes. By default, clients limit a batch to about one megabyte."""
 HEADERS_LIMIT = 10_000
-"""Maximum number of headers per record in a compressed batch. An empty header has two bytes, in memory seventy."""
+"""Maximum number of headers per record in a compressed batch. An empty header has two bytes in the log and seventy
+in memory."""
 # On other systems such memory is shared with forked processes.
 _PRIVATE: dict[str, int] = {} if sys.platform == "win32" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
 _XERIAL = b"\x82SNAPPY\x00"
@@ -100,7 +101,7 @@ def _unpacked(codec: Any, packed: bytes) -> bytes:
 
 
 def with_few_headers(unpack: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
-    """Return `unpack`, extended to raise UnpacksTooLarge if a record has more than `HEADERS_LIMIT` headers."""
+    """Return a function like `unpack` that raises UnpacksTooLarge for a record with more than HEADERS_LIMIT headers."""
 
     def unpack_records(packed: bytes) -> bytes:
         records = unpack(packed)
@@ -132,8 +133,8 @@ def _has_many_headers(records: bytes) -> bool:
 
 def _headers_at(records: bytes, at: int) -> int:
     """Return the number of headers of the record whose attributes start at `at`."""
-    _, at = _varint(records, at + 1)  # its time
-    _, at = _varint(records, at)  # and offset
+    _, at = _varint(records, at + 1)  # the record's time
+    _, at = _varint(records, at)  # and its offset
     for _ in ("key", "value"):
         size, at = _varint(records, at)
         at += max(0, size)

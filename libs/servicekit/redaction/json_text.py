@@ -77,7 +77,7 @@ _NUMERIC: Final = frozenset(bytes([one]) for one in b"0123456789.eE+-")
 
 
 def _is_json(value: bytes) -> bool:
-    # The other parser accepts lone surrogates, beside which characters may be escaped.
+    # The other parser accepts lone surrogates, which may occur next to escaped characters.
     for parse in (from_json, json.loads):
         try:
             parse(value)

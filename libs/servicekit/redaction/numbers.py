@@ -63,7 +63,7 @@ def is_iban(text: str) -> bool:
 
 
 def cards(text: str) -> Iterator[MaskedSpan]:
-    """Yield payment card numbers, also with separators. Of several that begin at the same digit, the longest counts."""
+    """Yield payment card numbers, also with separators. If several begin at the same digit, the longest counts."""
     for run in _RUN.finditer(text):
         places = [at for at in range(run.start(), run.end()) if text[at].isdecimal()]
         values = [int(text[at]) for at in places]
@@ -85,7 +85,7 @@ def cards(text: str) -> Iterator[MaskedSpan]:
 
 
 def _luhn_sums(values: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the sums of all first digits for the Luhn check: for numbers that end at an even, and an odd, position."""
+    """Return prefix sums for the Luhn check: for numbers that end at even positions, and at odd positions."""
     doubled = [_DOUBLED[value] for value in values]
     even = [double if n % 2 == 0 else value for n, (value, double) in enumerate(zip(values, doubled, strict=True))]
     odd = [double if n % 2 == 1 else value for n, (value, double) in enumerate(zip(values, doubled, strict=True))]

@@ -45,7 +45,7 @@ _HINTS: Final[dict[Kind, str]] = {
     "mail": "@",
     "phone": f"{BOUNDARY}(?:{PHONE})",
 }
-"""Patterns in an event's bytes without which a recogniser finds nothing, unless the JSON has escaped characters."""
+"""Patterns of bytes that an event must contain for a recogniser to find anything, unless it has escaped characters."""
 _ESCAPED: Final = r"\\[u/]"
 
 
@@ -73,7 +73,7 @@ class Redactor:
     def redact(self, value: bytes, place: str | None = None) -> tuple[bytes, Counter[str]]:
         """Return the JSON `value` with its texts redacted, and the number of masks by kind.
 
-        `place` is the project, `tenant/project`; by default the one that the event names.
+        `place` is the project, `tenant/project`; by default the project that the event names.
         """
         if not self._reads_all and (self._hints is None or self._hints.search(value) is None):
             return value, Counter()
@@ -107,11 +107,11 @@ class Redactor:
         hints = [*(_HINTS[kind] for kind in sorted(self._settings.kinds)), *(source for _, source in sorted(own))]
         try:
             return pattern("|".join(f"(?:{hint})" for hint in hints)), recognisers
-        except InvalidPattern:  # too large together
+        except InvalidPattern:  # the patterns are too large together
             return None, recognisers
 
     def _place_of(self, value: bytes) -> str:
-        """Return the project that has own patterns and that the event names; empty if in doubt."""
+        """Return the project that the event names, if the project has its own patterns; empty if in doubt."""
         if not self._settings.patterns_of:
             return "/"
         try:

@@ -17,7 +17,7 @@ Kind = Literal["card", "iban", "key", "mail", "phone"]
 PatternName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 Pattern = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
 PATTERNS_LIMIT: Final = 50
-"""Maximum number of own patterns of a project."""
+"""Maximum number of a project's own patterns."""
 BUILT_IN: Final[tuple[Kind, ...]] = ("card", "iban", "key", "mail", "phone")
 _PLACE: Final = re.compile(r"[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}")
 _STARS: Final = "**"
@@ -26,8 +26,8 @@ _STARS: Final = "**"
 class RedactionSettings(Settings):
     """Settings from the environment with the prefix REDACTION_, the same for all services.
 
-    `kinds` are the built-in recognisers that are used. `patterns` are own RE2 patterns by name for all projects,
-    `patterns_of` their changes in single projects, named as `tenant/project`; null removes a pattern.
+    `kinds` are the built-in recognisers that are used. `patterns` are additional RE2 patterns by name, for all
+    projects. `patterns_of` changes them for single projects, named as `tenant/project`; null removes a pattern.
     `presidio_language` switches Microsoft Presidio on, for texts in that language and for `presidio_entities`.
     """
 
@@ -55,13 +55,13 @@ class RedactionSettings(Settings):
         return tables
 
     def patterns_in(self, place: str) -> Mapping[str, str]:
-        """Return the own patterns of a project, `tenant/project`, by name."""
+        """Return the additional patterns of a project, `tenant/project`, by name."""
         changed = {**self.patterns, **self.patterns_of.get(place, {})}
         return {name: source for name, source in changed.items() if source is not None}
 
 
 def _check(patterns: Mapping[str, str]) -> None:
-    """Raise ValueError unless each pattern can be used: a mask that it matches would be redacted again and again."""
+    """Raise ValueError for an unusable pattern. A pattern that matches a mask would redact it again and again."""
     if len(patterns) > PATTERNS_LIMIT:
         raise ValueError(f"at most {PATTERNS_LIMIT} patterns")
     masks = [_STARS, *(f"[{name}]" for name in (*BUILT_IN, WHOLE, *patterns))]

@@ -30,7 +30,7 @@ def mask(kind: str, length: int) -> str:
 
 
 def joined(found: Iterable[MaskedSpan]) -> list[MaskedSpan]:
-    """Return the spans in order, overlapping ones merged. The kind is that of the first, or longest first, span."""
+    """Return the spans in order, overlapping ones merged. The kind is that of the first (longest) span."""
     result: list[MaskedSpan] = []
     for span in sorted(found, key=lambda one: (one.start, -one.end, one.kind)):
         if span.end <= span.start:

@@ -53,7 +53,7 @@ class Surface:
     """Parts of a service's routes that the application uses.
 
     `permissions` has one row for every route (see `permissions.py`); `refused_pages` renders errors of pages, by path;
-    `body_limits` are bytes by path prefix, for prefixes with another limit than the usual one.
+    `body_limits` are bytes by path prefix, for prefixes whose limit is not the default.
     """
 
     permissions: Permissions = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Surface:
 
 def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
     """Return the application without the services' routes, which are added when they are built."""
-    # The pages that FastAPI makes of /openapi.json load their scripts from elsewhere; nothing here needs a network.
+    # FastAPI's own pages for /openapi.json load scripts from other servers; our pages must work without a network.
     app = FastAPI(
         title="agent-feedback",
         description="Feedback on AI agents: intake, queries, exports.",
@@ -188,7 +188,7 @@ def guarded(
     behind = DeadlineMiddleware(guard, seconds)
     if not origins:
         return behind
-    # Never with cookies: another site's page speaks with the token it was given, not with the browser's.
+    # Never with cookies: another site's page uses the token that it was given, not the browser's cookie.
     return CORSMiddleware(
         behind,
         allow_origins=origins,

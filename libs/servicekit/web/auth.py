@@ -47,8 +47,8 @@ class Caller:
     def person(self, user_id: str | None) -> str:
         """Return the person whom a request concerns: `user_id` if given, otherwise the caller.
 
-        Raises RequestRefused (403) if the caller lacks the scope `on_behalf` for another person, or is not a person and
-        gives no `user_id`.
+        Raises RequestRefused (403) if `user_id` is another person and the caller lacks the scope `on_behalf`, or if the
+        caller is not a person and `user_id` is None.
         """
         if not self.is_person and user_id is None:
             raise RequestRefused(403, "Accounts and keys have no feedback of their own: name the person with user_id.")
@@ -88,7 +88,7 @@ class AccessToken:
 class AnyOfLater:
     """Authenticator that accepts the tokens of `authenticators`, which are known once the services have started.
 
-    Until then `known` returns None, and a token with their `prefix` raises Unavailable.
+    Until then `known` returns None, and `authenticate` raises Unavailable for a token with their `prefix`.
     """
 
     def __init__(self, known: Callable[[], Sequence[Authenticator] | None], prefix: str = "af") -> None:

@@ -76,7 +76,7 @@ def issuer_of(settings: AuthSettings) -> Authenticator | None:
     """Return the authenticator for tokens of the configured issuer; None if no issuer is configured."""
     if settings.issuer is None or settings.audience is None or settings.jwks_url is None:
         return None
-    # Signature verification takes nine megabytes, so only a service with an issuer imports it.
+    # Signature verification takes nine megabytes of memory, so only a service with an issuer imports it.
     from servicekit.web.jwks import KeySet
     from servicekit.web.jwt import Claims, JwtAuthenticator
 

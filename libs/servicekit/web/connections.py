@@ -15,7 +15,7 @@ from servicekit.web.settings import HttpSettings
 RESERVE: Final = 16
 """Number of connections beyond the limit, which serve only health checks."""
 PROGRESS: Final = 32 * 1024
-"""Minimum number of response bytes that a client must read per `response_seconds`, unless fewer are left."""
+"""Minimum number of response bytes that a client must read within `response_seconds`, unless fewer are left."""
 LOG_SECONDS: Final = 10.0
 """Minimum seconds between two log lines about the limit."""
 log = logger("http")
@@ -74,7 +74,8 @@ class Connections:
         self._seconds = dict.fromkeys(_REASONS, settings.header_seconds)
         self._seconds[State.READER] = settings.response_seconds
         self._due: dict[State, dict[Connection, tuple[float, int]]] = {state: {} for state in _REASONS}
-        """Each connection's deadline and its `taken` when the deadline was set, ordered by deadline."""
+        """Each connection's deadline and its value of `taken` at the time when the deadline was set, ordered by
+        deadline."""
         self._sweeps: dict[State, asyncio.TimerHandle] = {}
         self._logged_at: float | None = None
         self._unlogged = 0

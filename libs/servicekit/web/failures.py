@@ -84,7 +84,7 @@ class DeadlineMiddleware:
 
 
 async def _within(seconds: float, work: asyncio.Future[None]) -> None:
-    """Return once `work` is done or has failed, or after `seconds`. Cheaper than `asyncio.wait` with one future."""
+    """Return once `work` is done or has failed, or after `seconds`. Costs less than `asyncio.wait` with one future."""
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
 

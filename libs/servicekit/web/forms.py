@@ -37,7 +37,7 @@ class Form(dict[str, list[str]]):
 def refuse_foreign_form(request: Request) -> None:
     """Raise RequestRefused (403) if a browser sent the request from another site's page.
 
-    Browsers send no cookie with such a request (SameSite=Strict), but count sibling domains as the same site.
+    Browsers send no cookie with such a request (SameSite=Strict), but they treat sibling domains as the same site.
     """
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise RequestRefused(403, "This form was not sent from its own page.")

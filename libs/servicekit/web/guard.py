@@ -29,8 +29,7 @@ class Guard:
 
     Sets `request.state`: `caller`, `template`, `place` (the path's parameters), `authenticator` for pages that sign
     people in, `provider`, the name of their identity provider, and `page`, which renders refusals of a page, or None.
-    The request's reads of the database see no other tenant (`row_security.py`), and its writes to the log carry its
-    trace.
+    The request's database reads see only its tenant (`row_security.py`), and its log writes carry its trace.
 
     Returns 401 without a valid token, 404 if no row has the path, 405 if its row has another method, 403 if the token
     lacks the scope, tenant or project, and 503 if a token cannot be checked or the template is `to_come`. `pages` has
@@ -95,7 +94,7 @@ class Guard:
         if self._to_come(row.template):
             return await refused(request, 503, STARTING)
         if request.state.page is not None and is_sign_in(request):
-            return await refused(request, 401, NO_TOKEN)  # a token in the address replaces the one in the cookie
+            return await refused(request, 401, NO_TOKEN)  # a token in the URL replaces the token in the cookie
         request.state.caller = caller
         tenant_in_sight.set(row.place.get("tenant") or caller.tenant or EVERY_TENANT)
         return None

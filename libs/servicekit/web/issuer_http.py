@@ -13,7 +13,7 @@ import httpx
 from pydantic_core import from_json
 
 ANSWER_LIMIT: Final = 256 * 1024
-"""Maximum bytes of an issuer's response."""
+"""Maximum size of an issuer's response, in bytes."""
 FAILURES: Final = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError, RecursionError)
 """Errors of `fetch_json`."""
 
@@ -46,5 +46,5 @@ async def fetch_json(
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Return the TLS context of all requests: parsing the authorities' certificates blocks for tens of milliseconds."""
+    """Return the TLS context, cached: parsing the authorities' certificates blocks for tens of milliseconds."""
     return httpx.create_ssl_context(trust_env=False)

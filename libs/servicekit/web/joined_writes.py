@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 HELD_LIMIT: Final = 64 * 1024
-"""Maximum bytes of a response that are buffered until the event loop's next iteration."""
+"""Maximum size of a response that is buffered until the event loop's next iteration, in bytes."""
 
 
 class JoinedWrites:
@@ -30,7 +30,7 @@ class JoinedWrites:
 
     @property
     def taken(self) -> int:
-        """Bytes that the operating system has accepted for sending; it accepts more once the client reads."""
+        """Number of bytes that the operating system has accepted for sending; it accepts more once the client reads."""
         return self._written - self._transport.get_write_buffer_size()
 
     def is_closing(self) -> bool:

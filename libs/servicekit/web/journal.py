@@ -16,7 +16,7 @@ from servicekit.log.journal import FeedbackOf, Journal, JournalReader
 from servicekit.web.routes import Routes
 
 P = TypeVar("P")
-"""The parts of a service."""
+"""Type of the service's parts."""
 ANSWERS: Final = {
     401: "No valid access token.",
     403: "The token does not reach that project, or lacks the scope read.",
@@ -69,7 +69,7 @@ class WhereLookup:
 
 @dataclass(frozen=True, slots=True)
 class Where(Generic[P]):
-    """The service's journal of outcomes, and the route on which `agent-feedback where` looks records up in it.
+    """The service's journal of outcomes, and the route with which `agent-feedback where` searches it.
 
     `name` ends the route's path; `tag` groups the route in the reference. `pool` names the part whose connections see
     the table `journal`, `reads` the part with the connections of look-ups.
@@ -80,11 +80,11 @@ class Where(Generic[P]):
     pool: str = "pool"
     reads: str = "reads"
     feedback_of: FeedbackOf = lambda _: None
-    """Returns the feedback record that an event changes, if any."""
+    """Function that returns the feedback record that an event changes, if any."""
     states: Callable[[P], States] = lambda _: _nothing
-    """Returns the look-up of feedback records' states."""
+    """Function that returns the look-up of feedback records' states."""
     verdicts: Callable[[P], Verdicts] = lambda _: _nothing
-    """Returns the look-up of verdicts on messages."""
+    """Function that returns the look-up of verdicts on messages."""
 
     @property
     def path(self) -> str:

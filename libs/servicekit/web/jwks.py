@@ -23,7 +23,7 @@ _BY_CURVE: Final = {
     "Ed25519": frozenset({"EdDSA"}),
 }
 ALGORITHMS: Final = RSA.union(*_BY_CURVE.values())
-"""Public-key algorithms. With other algorithms, everybody who can read the key set, or even anybody, could sign."""
+"""Public-key algorithms. With other algorithms, everybody who can read the key set could sign, or even anybody."""
 _LEAST_RSA_BITS: Final = 2_048
 
 log = logger("jwks")

@@ -41,11 +41,11 @@ class LogWriter:
     async def send(self, messages: Sequence[Message]) -> list[Written]:
         """Write all `messages` with the request's trace, acknowledged on return; return the position of each.
 
-        Each write of 500 has its own time limit.
+        Each write of 500 messages has its own time limit.
 
         Raises LogFull if the log has no room; then nothing is written. Raises MessageSizeTooLargeError if a message is
         larger than a topic allows. Raises Unavailable if the log did not acknowledge in time; then any part may have
-        been written, or may still be.
+        been written, or may still be written later.
         """
         if trace := trace_headers():
             messages = [replace(message, headers=[*message.headers, *trace]) for message in messages]

@@ -68,7 +68,7 @@ class _RequestForm(OAuth2Client):  # type: ignore[misc]  # Authlib has no types
 
 
 class _DocumentRefused(Unavailable):
-    """Discovery document of another issuer, or without TLS. It also invalidates the cached one."""
+    """Discovery document of another issuer, or without TLS. It also invalidates the cached document."""
 
 
 class OpenIdProvider:
@@ -85,7 +85,7 @@ class OpenIdProvider:
         self._failed_at: float | None = None
         self._fetching = asyncio.Lock()
         self.refreshing: asyncio.Task[None] | None = None
-        """Fetch of a document that replaces the cached one; None before the first."""
+        """Task that fetches a replacement for the cached document; None before the first fetch."""
 
     async def authorization_url(self, secrets: SignInSecrets) -> str:
         """Return the URL at which the person signs in."""
@@ -99,7 +99,7 @@ class OpenIdProvider:
         return str(url)
 
     async def is_issuer(self, named: str | None) -> bool:
-        """Return True if an authorization response may be this provider's, by its parameter `iss` (RFC 9207)."""
+        """Return True if an authorization response with the parameter `iss` may be this provider's (RFC 9207)."""
         if named is None:
             return not (await self._document()).authorization_response_iss_parameter_supported
         return named == self._settings.issuer
@@ -145,12 +145,12 @@ class OpenIdProvider:
             case {"error": "invalid_grant"}:
                 return None
             case {"error": str(reason)} if _ERROR.fullmatch(reason):
-                raise self._unavailable("token_refused", reason)  # invalid_client: the operator has to act
+                raise self._unavailable("token_refused", reason)  # invalid_client: the operator must act
         raise self._unavailable("token_refused", str(answer.status))
 
     def _form(self, document: ProviderDocument) -> Any:
         settings = self._settings
-        # Providers differ in decoding a secret with special characters in the header, but not in the body.
+        # Providers disagree on the encoding of special characters in the header, but not in the body.
         in_body = "client_secret_post" in document.token_endpoint_auth_methods_supported
         return _RequestForm(
             None,
@@ -185,7 +185,7 @@ class OpenIdProvider:
         return self._known
 
     def _is_due(self) -> bool:
-        """Return True if the cached document is old, and no fetch is under way or has failed a moment ago."""
+        """Return True if the cached document is old, no fetch is running, and none has just failed."""
         if self._clock.monotonic() - self._known_at < KEEP_SECONDS or self._is_paused():
             return False
         return self.refreshing is None or self.refreshing.done()

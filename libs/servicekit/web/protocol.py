@@ -23,9 +23,9 @@ from servicekit.web.refusals import RETRY_SECONDS
 HEAD_LIMIT: Final = 64 * 1024
 """Limit of consecutive request bytes outside a body: the head with its path, chunk headers, trailers."""
 DISCARD_LIMIT: Final = 16 * 1024 * 1024
-"""Limit of body bytes that are discarded after the response to their request."""
+"""Maximum number of body bytes that are discarded after the response to their request."""
 PIECE: Final = 2 * 1024
-"""Maximum bytes that are parsed at once, which limits the pipelined requests in memory."""
+"""Maximum number of bytes that are parsed at once, which limits the pipelined requests in memory."""
 HEALTH: Final = ("/health/live", "/health/ready")
 _FULL: Final = "Too many connections are open; send this again later."
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
@@ -80,7 +80,7 @@ class HttpConnection(HttpToolsProtocol):
     # Callbacks of the transport.
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
-        transport.set_write_buffer_limits(high=0)  # so that writing is paused as long as anything is unsent
+        transport.set_write_buffer_limits(high=0)  # writing is paused as long as anything is unsent
         super().connection_made(JoinedWrites(transport, self._end))  # type: ignore[arg-type]
         self.flow = _Flow(self.transport)  # type: ignore[arg-type]
         self._reserved = not self._connections.opened(self)
@@ -142,7 +142,7 @@ class HttpConnection(HttpToolsProtocol):
             case "1.1":
                 pass
             case "1.0":
-                self.expect_100_continue = False  # such a client knows no interim response
+                self.expect_100_continue = False  # an HTTP/1.0 client knows no interim response
             case _:
                 raise ValueError("another version")
         super().on_headers_complete()

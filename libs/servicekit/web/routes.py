@@ -25,10 +25,10 @@ _IN_PATH: Final = re.compile(r"\{(\w+)")
 class Routes(APIRouter):
     """Routes under one `tag` of the reference. A handler declares `caller: Caller` and the names in its path by type.
 
-    The reference describes these names as in `contracts/path_names.py`.
-    `refuses` has the meaning of each status that any of the routes may refuse with. `direct` routes are dispatched
-    without FastAPI (`direct.py`). `token` is False if the routes need none. `hidden` routes are not in the reference.
-    `provider` is the name of the identity provider with which the routes sign people in, if there is one.
+    The reference describes these names as in `contracts/path_names.py`. `refuses` has the meaning of each status with
+    which a route may refuse. `direct` routes are dispatched without FastAPI (`direct.py`). `token` is False if the
+    routes need none. `hidden` routes are not in the reference. `provider` is the name of the identity provider with
+    which the routes sign people in, if there is one.
     """
 
     provider: str = ""

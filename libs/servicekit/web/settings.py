@@ -11,9 +11,10 @@ from servicekit.settings import Settings
 class HttpSettings(Settings):
     """Limits of the HTTP server.
 
-    `request_seconds` limits the time until a response begins. `header_seconds` limits the time of a request's head, and
-    of discarding the rest of a body. `response_seconds` limits the time without progress in reading a response.
-    `connections` is the maximum number of open connections (at most half of the process's file descriptors).
+    `request_seconds` limits the time until a response begins. `header_seconds` limits the time to receive a request's
+    head, and the time to discard the rest of a body. `response_seconds` limits the time in which a client makes no
+    progress in reading a response. `connections` is the maximum number of open connections (at most half of the
+    process's file descriptors).
     """
 
     model_config = SettingsConfigDict(env_prefix="HTTP_")

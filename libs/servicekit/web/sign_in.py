@@ -86,7 +86,7 @@ async def refused_page(request: Request, status: int, why: str) -> Response:
 
 
 def is_sign_in(request: Request) -> bool:
-    """Return True if the request is for `/` with a token, the URL that the program prints at its start."""
+    """Return True if the request is for `/` with a token, which is the URL that the program prints at its start."""
     return request.url.path == "/" and "token" in request.query_params
 
 
@@ -151,7 +151,7 @@ def own_path(target: str) -> str:
 
 
 def to_sign_in() -> RedirectResponse:
-    """Redirect to the sign-in form, which is at every page without a session."""
+    """Redirect to `/`: every page shows the sign-in form if there is no session."""
     return RedirectResponse("/", 303, PRIVATE)
 
 
@@ -164,7 +164,7 @@ def signed_out(answer: R) -> R:
 def sign_in_page(
     request: Request, target: str, *, wrong: bool = False, status: int = 401, why: str = ""
 ) -> HTMLResponse:
-    """Return the sign-in forms. `wrong` says that the token does not work, `why` another reason."""
+    """Return the sign-in forms. `wrong` shows that the token does not work; `why` shows another reason."""
     safe = escape(target)
     said = _WRONG if wrong else f'<p role="alert">{escape(why)}</p>' if why else ""
     label: str = getattr(request.state, "provider", "")

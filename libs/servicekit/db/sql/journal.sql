@@ -12,7 +12,8 @@ from unnest(:event_id::text[], :at::text[], :tenant::text[], :project::text[], :
 where j.event_id = s.event_id and j.at = s.at and j.tenant = s.tenant and j.project = s.project
 
 -- name: find_outcomes
--- A record that comes again after a lost commit has a further row. If that row says `unchanged`, an earlier one says more.
+-- A record that is read again after a lost commit gets another row. If that row says `unchanged`, an earlier row has
+-- the result.
 select event_id, at, coalesce(cause, at) as cause, conversation_id, message_id, feedback_id, outcome, reason, detail,
     (extract(epoch from noted_at) * 1000000)::bigint as noted_at
 from (
