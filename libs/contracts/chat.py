@@ -47,12 +47,16 @@ ThreadId = Annotated[
     OptionalId,
     Field(
         description="The thread inside the conversation, if the chat has threads: the id of the thread's first "
-        "message, which may omit the field. Messages without it are outside the conversation's threads."
+        "message. The first message itself may omit the field. Other messages without the field are outside of "
+        "threads."
     ),
 ]
 Written = Annotated[
     MessageContent,
-    Field(description="The message's text, at most 200,000 characters; empty for a picture or a sticker."),
+    Field(
+        description="The message's text, at most 200,000 characters; empty if the message is only a picture or a "
+        "sticker."
+    ),
 ]
 SenderId = Annotated[ProducerId, Field(description="The id of the person or agent that wrote the message.")]
 WrittenBy = Annotated[SenderType, Field(description="`human` if a person wrote the message, or `agent`.")]

@@ -13,7 +13,7 @@ Facts = Mapping[str, Mapping[str, Any]]
 _UPPER = ("maxLength", "maximum", "maxItems", "maxProperties")
 _LOWER = ("minLength", "minimum", "minItems", "minProperties")
 _OF_NUMBERS = ("maximum", "minimum")
-"""Limits that do not restrict a property that accepted no numbers before."""
+"""Limits of numbers. They do not restrict a property that accepted no numbers before."""
 _WIDER = {
     r"^[^\x00]*[^\x00\s][^\x00]*$": r"^[^\x00]*$",
     r"^[^\x00-\x1f\x7f-\x9f]+$": r"^[^\x00-\x1f\x7f-\x9f]*$",

@@ -34,7 +34,7 @@ class TurnReaction(NamedTuple):
 
     @property
     def competes_in(self) -> Hashable:
-        """Key shared by the records of which only one counts: one person's records on a turn, or a turn's reviews.
+        """Key of competing records, of which only one counts: one person's records on a turn, or a turn's reviews.
 
         The key of a machine's record is unique, so the record always counts unless it is cleared.
         """
@@ -58,7 +58,7 @@ class TurnReaction(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, int, UUID]:
-        """Sort key of competing records. The record with the greatest key counts: the newest candidate, if any."""
+        """Sort key of competing records: the record with the greatest key counts. The key of a candidate is greater."""
         return self.is_candidate, *self.place
 
 

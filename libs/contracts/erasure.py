@@ -53,7 +53,7 @@ class Erasure:
 
 
 def erasure_of(event: FeedbackErasureRequested, log_time: int) -> Erasure:
-    """Return the ledger entry for a request, erased at the log time or the request's own time, whichever is later."""
+    """Return the ledger entry for a request, erased at the later of the log time and the request's own time."""
     return Erasure(Person(event.tenant, event.user_id), event.request_id, max(log_time, event.occurred_at))
 
 
@@ -80,7 +80,7 @@ def is_erased(occurred_at: int, erased_at: int | None, log_time: int | None = No
 
 
 def author_of(event: Envelope | None) -> Person | None:
-    """Return the person who wrote an event's message, reply, reaction or feedback; None for an agent's message."""
+    """Return the author of an event's message, reply, reaction or feedback; None for an agent's message."""
     author = _AUTHORS.get(type(event))
     return None if author is None else author(event)
 

@@ -82,7 +82,7 @@ class FeedbackReactionReceived(AboutAgent):
 
 
 class FeedbackExplicitReceived(ExchangeFields, ProvenanceFields, Event):
-    """A person judged a turn, or retracted the judgement."""
+    """A person judged the answer of a turn, or retracted the judgement."""
 
     conversation_id: ConversationId
     turn_id: TurnId
@@ -102,9 +102,11 @@ class FeedbackExplicitReceived(ExchangeFields, ProvenanceFields, Event):
     worst_rating: WorstRating = None
     best_rating: BestRating = None
     timed_by_log: bool = False
-    """True if the log time counts instead of `occurredAt`, which is then a time of the producer's clock."""
+    """True if the log time counts instead of `occurredAt`, because `occurredAt` is only the time of the producer's
+    clock."""
     given_at: Instant | None = None
-    """The time stated in the request, if any. With `timedByLog` it counts unless it is after the log time."""
+    """The time stated in the request, if any. With `timedByLog` this time counts instead of the log time, unless it
+    is later."""
 
     @model_validator(mode="after")
     def _is_on_its_scale(self) -> Self:
@@ -121,7 +123,7 @@ class InferenceTarget(Model):
 
     message_id: AgentMessageId
     score: float
-    """0.85 * similarity + 0.15 * recency."""
+    """The score of the target: 0.85 * similarity + 0.15 * recency."""
     similarity: float
     """Similarity of that turn to the person's message, 0 to 1."""
     recency: float
@@ -129,9 +131,9 @@ class InferenceTarget(Model):
     turns_back: Annotated[int, Field(ge=1)]
     """Number of turns from that turn to the person's message; 1 is the last answer."""
     rule: Literal["named", "thread", "own_latest", "older_named"] | None = None
-    """The rule that found the target. `named`: the message is a reply to it. `thread`, `own_latest`: the latest answer
-    to the message's writer in the thread or in the channel. `older_named`: the message has words that only this older
-    answer has."""
+    """The rule that found the target. `named`: the message is a reply to it. `thread`, `own_latest`: the latest
+    answer to the writer of the message, in the thread or in the channel. `older_named`: the message contains words
+    that occur only in this older answer."""
 
 
 class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
@@ -149,7 +151,7 @@ class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
     verdict: Literal["rejected", "accepted"] | None
     """The verdict on the answer; null retracts an earlier verdict from this message."""
     reaction: Reaction | None
-    """The verdict as a reaction: `not_ok` for rejected, `ok` for accepted, null for null."""
+    """The verdict as a reaction: `not_ok` if it is rejected, `ok` if it is accepted, null if it is null."""
     correction_type: CorrectionTypeField = None
     confidence: Confidence
     """The detector's own estimate, 0 to 1, that its verdict is right; docs/evaluation.md has the measured shares."""
@@ -217,7 +219,7 @@ class FeedbackSessionCreated(Envelope):
     recorded_at: Instant
     """The time at which the rating was recorded."""
     label: Literal["positive", "negative", "skip"]
-    """The rating."""
+    """The rating; `skip` if the person gave none."""
     turn_count_at_end: Annotated[int, Field(ge=0)]
     """The number of turns of the session at its end."""
     source: Literal["cli_end", "cli_exit", "api_end"]
@@ -239,7 +241,7 @@ class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
     change: Literal["created", "updated", "cleared"]
     """The change that this revision made. A cleared record does not count."""
     revision: Sequence64
-    """A number that grows with every change of the record. Keep the record with the highest one."""
+    """A number that grows with every change of the record. Keep the record with the highest revision."""
     recorded_at: Instant
     """The time at which the feedback service stored this revision, by the log's clock."""
     conversation_id: ConversationId
@@ -305,9 +307,9 @@ class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
 class FeedbackAggregated(Event):
     """The verdicts on an agent's answers in a turn were summed up.
 
-    Of one `aggregate_id`, the highest `revision` counts. The verdicts that count are those of `feedback.created`: of
-    one person on a turn the newest, of its reviews the newest, and the machine's unless a review replaces them.
-    Replies are not verdicts.
+    Of one `aggregate_id`, the highest `revision` counts. The verdicts are those of `feedback.created`: each person's
+    newest on the turn, the newest review, and the machine's verdicts unless a review replaces them. Replies are not
+    verdicts.
     """
 
     aggregate_id: UUID
@@ -315,9 +317,10 @@ class FeedbackAggregated(Event):
     change: Literal["created", "updated", "cleared"]
     """The change that this revision made. A cleared aggregate has no verdicts any more."""
     revision: Sequence64
-    """A number that grows with every announced change of the aggregate. Keep the aggregate with the highest one."""
+    """A number that grows with every announced change of the aggregate. Keep the aggregate with the highest
+    revision."""
     recorded_at: Instant
-    """The time of the verdict that this revision includes last, by the log's clock."""
+    """The time of the latest verdict in this revision, by the log's clock."""
     conversation_id: ConversationId
     turn_id: TurnId
     agent_id: AgentId
@@ -339,7 +342,7 @@ class ResolvedTurn(Model):
 
 
 class FeedbackResolved(Event):
-    """An issue was resolved, and this person had said that answers on its topic were wrong.
+    """An issue was resolved. The person had rejected answers on its topic.
 
     `occurred_at` is the time of the resolution. The event contains no text. A later regression does not retract it.
     """
@@ -348,7 +351,7 @@ class FeedbackResolved(Event):
     issue_id: Annotated[int, Field(ge=1)]
     """The issue."""
     resolution: Annotated[int, Field(ge=1)]
-    """How many times the issue has been resolved. A person gets one event for each resolution of an issue."""
+    """The number of times that the issue has been resolved. A person gets one event for each resolution."""
     resolved_in: Label | None
     """The agent's version that resolved the issue; null if none was named."""
     agent_id: AgentId

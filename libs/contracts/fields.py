@@ -17,7 +17,7 @@ TurnId = Annotated[
 AgentId = Annotated[Id, Field(description="The agent that gave the answer.")]
 AgentMessageId = Annotated[Id, Field(description="The agent's message that the feedback is about.")]
 QuestionMessageId = Annotated[
-    Id | None, Field(description="The person's message that the answer answers; null if that is not known.")
+    Id | None, Field(description="The person's message that was answered; null if it is not known.")
 ]
 AnswerThreadId = Annotated[
     Id | None,
@@ -57,8 +57,8 @@ ScaleName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,31}$")
 Scale = Annotated[
     ScaleName | None,
     Field(
-        description="For a rating on one of the project's own scales: its name. Such a rating is not a verdict on the "
-        "answer. Null for a rating of the answer itself, which is one, and for other feedback."
+        description="For a rating on one of the project's own scales: the scale's name. Such a rating is not a verdict "
+        "on the answer. Null for other feedback, and for a rating of the answer itself, which is a verdict."
     ),
 ]
 TAGS_LIMIT = 20
@@ -84,8 +84,8 @@ Epoch = Annotated[
     Sequence64,
     Field(
         description="The epoch of the verdict. An operator raises the epoch to have messages judged again. Of two "
-        "verdicts on one message, the one with the later epoch counts, then the one of the later detector, then the "
-        "one with the higher evaluation."
+        "verdicts on one message, the one with the later epoch counts. Ties are decided by the later detector, then "
+        "by the higher evaluation."
     ),
 ]
 CorrectionTypeField = Annotated[

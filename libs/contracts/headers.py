@@ -14,10 +14,10 @@ TRACEPARENT: Final = "traceparent"
 """Header with the W3C trace context."""
 _TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 LOG_TIME: Final = "agent-feedback-log-time"
-"""Header of a replayed dead letter and of records derived from it: the log time of its first record, in
+"""Header of a replayed dead letter and of records derived from it: the log time of the original record, in
 microseconds."""
 REVISION: Final = "revision"
-"""Header of a tombstone: the last revision that it deletes."""
+"""Header of a tombstone: the last revision that the tombstone deletes."""
 _REVISION_DIGITS: Final = 18
 """Maximum number of digits of a revision: milliseconds have 13, and 18 digits still fit into 64 bits."""
 

@@ -14,5 +14,5 @@ _NAMES: Final = (
     *("track_id", "bundle_id", "trace_id", "agent_version", "model", "reviews"),
 )
 IDENTIFIERS: Final = frozenset((*_NAMES, *map(to_camel, _NAMES)))
-"""Identifier names on the wire and in request bodies. Events are related by equal identifiers, so masked identifiers
-would relate unrelated events."""
+"""Identifier names on the wire and in request bodies. Events with equal identifiers are related, so masked
+identifiers would relate unrelated events."""

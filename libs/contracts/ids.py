@@ -13,7 +13,7 @@ NAMESPACE = UUID("6f0c1a52-3f43-5d0e-9a38-9d6b1f1f7c55")
 """Namespace of all uuid5 ids that are derived from a JSON array."""
 _FREE = (1 << 128) - 1 & ~(0xF << 76) & ~(0x3 << 62)
 _VERSION_5 = 0x5 << 76 | 0x2 << 62
-"""Version and variant bits of a UUID of version 5 (RFC 9562); all other bits are from the hash."""
+"""Version and variant bits of a UUID of version 5 (RFC 9562); all other bits come from the hash."""
 
 
 def canonical(*parts: str | int) -> str:
@@ -22,7 +22,7 @@ def canonical(*parts: str | int) -> str:
 
 
 def uuid5(namespace: UUID, name: str) -> UUID:
-    """Return the same UUID as the function `uuid.uuid5`, in two thirds of the time."""
+    """Return the same UUID as `uuid.uuid5`, in two thirds of its time."""
     digest = sha1(namespace.bytes + name.encode(), usedforsecurity=False).digest()
     return UUID(int=int.from_bytes(digest[:16]) & _FREE | _VERSION_5)
 

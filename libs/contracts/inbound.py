@@ -62,7 +62,7 @@ def _nothing(_: str) -> None:
 class _Or:
     """Validator for alternative spellings of a field, used only if the field's own type rejects the value.
 
-    So the usual spelling is validated by pydantic's compiled code only.
+    The usual spelling therefore costs only pydantic's compiled code.
     """
 
     others: tuple[CoreSchema, ...]

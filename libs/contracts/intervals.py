@@ -54,7 +54,7 @@ def mean_reward(rewards: Sequence[float]) -> tuple[float, Interval]:
     """Return the mean of one or more rewards of -1 to 1, and its 95 % confidence interval.
 
     Rewards scaled to 0..1 with mean p have a variance of at most p(1-p) (Bhatia and Davis, 2000). Wilson's interval
-    assumes this maximum, so it is not too narrow even if all rewards are equal.
+    assumes this maximum variance, so it is wide enough even if all rewards are equal.
     """
     total, count = fsum(rewards), len(rewards)
     low, high = wilson((total + count) / 2, count)

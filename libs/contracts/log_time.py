@@ -14,9 +14,9 @@ from contracts.instants import MINUTE
 
 E = TypeVar("E", bound=Envelope)
 _SAME_MOMENT: Final = 1_000
-"""Microseconds per millisecond, the log's resolution: offsets order the records of one millisecond."""
+"""Resolution of the log time, in microseconds. Within one millisecond, offsets order the records."""
 FUTURE_LIMIT: Final = 5 * MINUTE
-"""Maximum microseconds by which a record's occurredAt may be ahead of the log's time."""
+"""Maximum time by which a record's occurredAt may be ahead of the log time, in microseconds."""
 _FUTURE: Final = ("future", "occurredAt is more than five minutes ahead of the log")
 
 

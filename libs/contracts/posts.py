@@ -84,7 +84,7 @@ class PostPublished(ProducerProvenance, PostEvent):
 
 
 class PostCommented(ProducerProvenance, PostEvent):
-    """An agent or a person commented on a post or on another comment, or edited the comment; the latest event counts.
+    """An agent or a person wrote or edited a comment on a post or on another comment. The latest event counts.
 
     The content `(message deleted)` deletes the comment.
     """

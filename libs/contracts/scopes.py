@@ -1,4 +1,4 @@
-"""Scopes of a token. The holder of a token without scopes can only give, read and clear their own feedback."""
+"""Scopes of a token. Without scopes, a token's holder can only give, read and clear their own feedback."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ POST: Final = "post"
 RATING: Final = "rating"
 """Source of ratings on a project's own scales, which are not verdicts."""
 REVIEW: Final = "review"
-"""Source of reviews: explicit feedback of the origin `reviewer`, which replaces the machine's verdicts on its turn."""
+"""Source of reviews: explicit feedback with the origin `reviewer`. A review replaces the machine's verdicts on its
+turn."""
 
 POST_PREFIX: Final = "post:"
 """Prefix of a post's message id, and of the conversation id that the post shares with its comments.

@@ -37,7 +37,7 @@ Consumer = Literal[
 ]
 """Name of a consumer group: the service, and for a service with several groups, the group's purpose."""
 OPTIONAL: frozenset[Consumer] = frozenset({"feedback_aggregates", "webhooks"})
-"""Groups without members unless a setting enables them."""
+"""Groups that have members only if a setting enables them."""
 
 DAY_MS = 86_400_000
 FOREVER = -1
@@ -245,7 +245,7 @@ TOPICS: tuple[Topic, ...] = (
 BY_NAME = MappingProxyType({topic.name: topic for topic in TOPICS})
 CHAT_TOPICS = (CHAT_MESSAGE, CHAT_REPLY, CHAT_REACTION)
 IN_LOG_ORDER = MappingProxyType({topic.name: rank for rank, topic in enumerate(CHAT_TOPICS)})
-"""Rank by topic, for topics whose events refer to each other: an event refers to events of the same or a lower rank.
+"""Rank of each topic whose events refer to each other: an event refers only to events of the same or a lower rank.
 
 A group reads equally numbered partitions of these topics in log time order (`servicekit/log/ordered_fetch.py`).
 """

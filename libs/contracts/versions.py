@@ -21,7 +21,7 @@ COPY: Final = b"\x00"
 """Version of a message that is known only from a copy; every event's version is greater."""
 _REPLY, _MESSAGE = b"\x01", b"\x02"
 FROM_MESSAGES: Final = _MESSAGE
-"""Bound between versions: less than those from message events, and greater than those from reply events."""
+"""Bound between versions: versions from message events are greater, versions from reply events are less."""
 _ENVELOPE: Final = frozenset({"event_id", "occurred_at", "sequence", "tenant", "project", "version"})
 _SAID: Final = tuple(name for name in ChatMessageIngested.model_fields if name not in _ENVELOPE)
 _VALUES: Final = attrgetter(*_SAID)
@@ -31,7 +31,7 @@ _OPENED: Final = tuple(f"({name!r}, " for name in _SAID)
 def message_in(event: MessageEvent) -> ChatMessageIngested:
     """Return the message that `event` contains.
 
-    A message from a reply event has no turn and no user type; the agent id of an agent's reply is its sender id.
+    A message from a reply event has no turn and no user type. If an agent sent it, its agent id is the sender id.
     """
     if isinstance(event, ChatMessageIngested):
         return event

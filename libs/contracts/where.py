@@ -16,15 +16,15 @@ class CountedIn(BaseModel):
     """The report figures that count a feedback record."""
 
     figures: list[str] = Field(
-        description="`summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if"
-        " it is a machine's verdict, overruled or not, or a verdict on a turn that the machine judged, too. Of a reply"
-        " `summary`, as `replies`.",
+        description="`summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if "
+        "it is a machine's verdict, overruled or not, or a person's verdict on a turn that the machine has judged. A "
+        "reply counts only in `summary`, as `replies`.",
         examples=[["summary", "agents", "calibration"]],
     )
-    hour: str = Field(description="Start of the hour that it belongs to, RFC 3339.")
+    hour: str = Field(description="Start of the hour in which it is counted, RFC 3339.")
     rolled_up: bool = Field(
-        description="True if the counts of that hour are current; otherwise the figures read the record itself until"
-        " the hour is counted again. Replies have no such counts."
+        description="True if the stored counts of that hour are current; otherwise the figures read the records "
+        "themselves until the hour is recounted. Replies have no stored counts."
     )
 
 
@@ -43,7 +43,7 @@ class FeedbackState(BaseModel):
         default=None, description="The `eventId` of that revision on `feedback.created`; null in reporting."
     )
     counted_in: CountedIn | None = Field(
-        default=None, description="Of reporting: the figures that count it; null if none does."
+        default=None, description="In reporting: the figures that count the record; null if none does."
     )
 
 
@@ -59,29 +59,32 @@ class JudgedMessage(BaseModel):
     decided_by: str | None = Field(default=None, description="`rules`, `learned` or `llm`.")
     detector: str | None = Field(default=None, description="The detector's version; null for release 0.1.0.")
     epoch: int | None = Field(default=None, description="The epoch of the judgement.")
-    announced: bool = Field(default=False, description="The verdict is announced on `feedback.inferred.received`.")
+    announced: bool = Field(
+        default=False, description="True if the verdict is announced on `feedback.inferred.received`."
+    )
     held_back: str | None = Field(
         default=None,
-        description="Why it is not: `machine_text` (a client program wrote the message), `language` (the detector does"
-        " not read it), `no_feedback` (it judges no answer), `no_answer` (no answer is found that it is about),"
-        " `topic_change` or `follow_up` (it accepts the answer silently), `below_threshold` (its confidence is below"
-        " 0.70), `below_target` (verdicts of its kind are right less often than `INFERENCE_TARGET_PRECISION`).",
+        description="Reason why the verdict is not announced: `machine_text` (a client program wrote the message), "
+        "`language` (the detector does not read its language), `no_feedback` (it judges no answer), `no_answer` (the "
+        "answer that it is about was not found), `topic_change` or `follow_up` (it accepts the answer silently), "
+        "`below_threshold` (the confidence is below 0.70), `below_target` (verdicts of its kind are right less often "
+        "than `INFERENCE_TARGET_PRECISION`).",
     )
-    noted_at: str = Field(description="Time of the verdict, RFC 3339; of the message if there is none.")
+    noted_at: str = Field(description="Time of the verdict, RFC 3339; without a verdict, time of the message.")
 
 
 class JournalRecord(BaseModel):
     """The outcome of one record of the log."""
 
-    at: str = Field(description="Its coordinates.", examples=["chat.message.ingested:3:17"])
-    cause: str = Field(description="Those of the chat record that it derives from; its own for a chat record.")
-    event_id: str = Field(description="Its `eventId`; empty if it could not be read.")
+    at: str = Field(description="Coordinates of the record.", examples=["chat.message.ingested:3:17"])
+    cause: str = Field(description="Coordinates of the chat record that it derives from; for a chat record, its own.")
+    event_id: str = Field(description="`eventId` of the record; empty if it could not be read.")
     conversation_id: str | None = Field(description="Its conversation.")
-    message_id: str | None = Field(description="The message that it is or is about.")
-    feedback_id: str | None = Field(description="The feedback record that it changes, if any.")
+    message_id: str | None = Field(description="The message that the record contains or is about.")
+    feedback_id: str | None = Field(description="The feedback record that the record changes, if any.")
     outcome: str = Field(description="`stored`, `unchanged`, `ignored`, `parked` or `dead_lettered`.")
     reason: str = Field(description="The rule by which it was ignored, parked or dead-lettered; else empty.")
-    detail: str = Field(description="Of a dead letter: the field and what is wrong with it, without its value.")
+    detail: str = Field(description="For a dead letter: the invalid field and the violated rule, without the value.")
     noted_at: str = Field(description="Time of the outcome, RFC 3339.")
 
 
@@ -90,6 +93,6 @@ class WhereFound(BaseModel):
 
     records: list[JournalRecord] = Field(description=f"The latest first, at most {FOUND_LIMIT}.")
     feedbacks: list[FeedbackState] = Field(
-        description="The feedback records asked for, and those that the records change."
+        description="The requested feedback records, and those that the found records change."
     )
-    judged: list[JudgedMessage] = Field(default=[], description="Of inference: the messages asked for.")
+    judged: list[JudgedMessage] = Field(default=[], description="In inference: the requested messages.")

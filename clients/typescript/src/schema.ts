@@ -224,11 +224,11 @@ export interface CallerFacts {
   subject: string;
   /** The tenant; null for all tenants. */
   tenant: string | null;
-  /** The projects; null for all of the tenant's. */
+  /** The projects; null for all projects of the tenant. */
   projects: string[] | null;
   /** The scopes. */
   scopes: string[];
-  /** False for accounts and keys, which give no feedback of their own. */
+  /** True if the holder is a person who gives feedback; false for accounts and keys. */
   is_person: boolean;
 }
 
@@ -325,11 +325,11 @@ export interface CorrectedRates {
 
 /** The report figures that count a feedback record. */
 export interface CountedIn {
-  /** `summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if it is a machine's verdict, overruled or not, or a verdict on a turn that the machine judged, too. Of a reply `summary`, as `replies`. */
+  /** `summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if it is a machine's verdict, overruled or not, or a person's verdict on a turn that the machine has judged. A reply counts only in `summary`, as `replies`. */
   figures: string[];
-  /** Start of the hour that it belongs to, RFC 3339. */
+  /** Start of the hour in which it is counted, RFC 3339. */
   hour: string;
-  /** True if the counts of that hour are current; otherwise the figures read the record itself until the hour is counted again. Replies have no such counts. */
+  /** True if the stored counts of that hour are current; otherwise the figures read the records themselves until the hour is recounted. Replies have no stored counts. */
   rolled_up: boolean;
 }
 
@@ -471,7 +471,7 @@ export interface FeedbackState {
   state: string;
   /** The `eventId` of that revision on `feedback.created`; null in reporting. */
   announced_as?: string | null;
-  /** Of reporting: the figures that count it; null if none does. */
+  /** In reporting: the figures that count the record; null if none does. */
   counted_in?: CountedIn | null;
 }
 
@@ -565,7 +565,7 @@ export interface FoundFeedback {
   decided_by: "rules" | "learned" | "llm" | null;
   /** The rating as the person gave it; null for other feedback. */
   rating: number | null;
-  /** For a rating on one of the project's own scales: its name. Such a rating is not a verdict on the answer. Null for a rating of the answer itself, which is one, and for other feedback. */
+  /** For a rating on one of the project's own scales: the scale's name. Such a rating is not a verdict on the answer. Null for other feedback, and for a rating of the answer itself, which is a verdict. */
   scale: string | null;
   /** For a rating: the worst one of its scale. */
   worst_rating: number | null;
@@ -741,23 +741,23 @@ export interface IssueTurnItem {
 
 /** The outcome of one record of the log. */
 export interface JournalRecord {
-  /** Its coordinates. */
+  /** Coordinates of the record. */
   at: string;
-  /** Those of the chat record that it derives from; its own for a chat record. */
+  /** Coordinates of the chat record that it derives from; for a chat record, its own. */
   cause: string;
-  /** Its `eventId`; empty if it could not be read. */
+  /** `eventId` of the record; empty if it could not be read. */
   event_id: string;
   /** Its conversation. */
   conversation_id: string | null;
-  /** The message that it is or is about. */
+  /** The message that the record contains or is about. */
   message_id: string | null;
-  /** The feedback record that it changes, if any. */
+  /** The feedback record that the record changes, if any. */
   feedback_id: string | null;
   /** `stored`, `unchanged`, `ignored`, `parked` or `dead_lettered`. */
   outcome: string;
   /** The rule by which it was ignored, parked or dead-lettered; else empty. */
   reason: string;
-  /** Of a dead letter: the field and what is wrong with it, without its value. */
+  /** For a dead letter: the invalid field and the violated rule, without the value. */
   detail: string;
   /** Time of the outcome, RFC 3339. */
   noted_at: string;
@@ -783,11 +783,11 @@ export interface JudgedMessage {
   detector?: string | null;
   /** The epoch of the judgement. */
   epoch?: number | null;
-  /** The verdict is announced on `feedback.inferred.received`. */
+  /** True if the verdict is announced on `feedback.inferred.received`. */
   announced?: boolean;
-  /** Why it is not: `machine_text` (a client program wrote the message), `language` (the detector does not read it), `no_feedback` (it judges no answer), `no_answer` (no answer is found that it is about), `topic_change` or `follow_up` (it accepts the answer silently), `below_threshold` (its confidence is below 0.70), `below_target` (verdicts of its kind are right less often than `INFERENCE_TARGET_PRECISION`). */
+  /** Reason why the verdict is not announced: `machine_text` (a client program wrote the message), `language` (the detector does not read its language), `no_feedback` (it judges no answer), `no_answer` (the answer that it is about was not found), `topic_change` or `follow_up` (it accepts the answer silently), `below_threshold` (the confidence is below 0.70), `below_target` (verdicts of its kind are right less often than `INFERENCE_TARGET_PRECISION`). */
   held_back?: string | null;
-  /** Time of the verdict, RFC 3339; of the message if there is none. */
+  /** Time of the verdict, RFC 3339; without a verdict, time of the message. */
   noted_at: string;
 }
 
@@ -902,13 +902,13 @@ export interface NewIssue {
   name: string;
   /** Names of the channels that get its alerts. */
   channels?: string[];
-  /** The only agent whose issues are tested; null: all agents. */
+  /** The only agent whose issues are tested; null for all agents. */
   agent?: string | null;
   /** Kind of the rule. */
   kind: "new_issue";
-  /** People affected, at least. */
+  /** Minimum number of people affected. */
   people?: number;
-  /** Days within which its first rejection was. */
+  /** Maximum age of the issue's first rejection, in days. */
   days?: number;
 }
 
@@ -1267,7 +1267,7 @@ export interface RegressedIssue {
   name: string;
   /** Names of the channels that get its alerts. */
   channels?: string[];
-  /** The only agent whose issues are tested; null: all agents. */
+  /** The only agent whose issues are tested; null for all agents. */
   agent?: string | null;
   /** Kind of the rule. */
   kind: "regressed_issue";
@@ -1313,13 +1313,13 @@ export interface SatisfactionBelow {
   name: string;
   /** Names of the channels that get its alerts. */
   channels?: string[];
-  /** The only agent to test; null: each of them. */
+  /** The only agent to test; null for every agent. */
   agent?: string | null;
   /** Test each agent, or each version of each agent. */
   per?: "agent" | "version";
   /** Whose verdicts count: people's or the machine's. */
   verdicts?: "people" | "machine";
-  /** Days of which each begins a test, and after which a test ends. */
+  /** Number of days to test: one test covers the verdicts since each of the last days (UTC). */
   days?: number;
   /** Kind of the rule. */
   kind: "satisfaction_below";
@@ -1351,13 +1351,13 @@ export interface SatisfactionDropped {
   name: string;
   /** Names of the channels that get its alerts. */
   channels?: string[];
-  /** The only agent to test; null: each of them. */
+  /** The only agent to test; null for every agent. */
   agent?: string | null;
   /** Test each agent, or each version of each agent. */
   per?: "agent" | "version";
   /** Whose verdicts count: people's or the machine's. */
   verdicts?: "people" | "machine";
-  /** Days of which each begins a test, and after which a test ends. */
+  /** Number of days to test: one test covers the verdicts since each of the last days (UTC). */
   days?: number;
   /** Kind of the rule. */
   kind: "satisfaction_dropped";
@@ -1365,7 +1365,7 @@ export interface SatisfactionDropped {
 
 /** Number and mean of the ratings on one scale; `scale` is null for ratings of the answer itself. */
 export interface ScaleFigures {
-  /** For a rating on one of the project's own scales: its name. Such a rating is not a verdict on the answer. Null for a rating of the answer itself, which is one, and for other feedback. */
+  /** For a rating on one of the project's own scales: the scale's name. Such a rating is not a verdict on the answer. Null for other feedback, and for a rating of the answer itself, which is a verdict. */
   scale: string | null;
   /** The worst rating of the scale. */
   worst_rating: number;
@@ -1472,11 +1472,11 @@ export interface Silence {
   channels?: string[];
   /** Kind of the rule. */
   kind: "silence";
-  /** The only agent to test; null: the whole project. */
+  /** The only agent to test; null for the whole project. */
   agent?: string | null;
-  /** Hours without any verdict. */
+  /** Length of the time without any verdict, in hours. */
   hours?: number;
-  /** Verdicts in the same hours of the week before, at least. */
+  /** Minimum number of verdicts in the same hours of the week before. */
   least?: number;
 }
 
@@ -1775,9 +1775,9 @@ export interface WellReceivedItem {
 export interface WhereFound {
   /** The latest first, at most 200. */
   records: JournalRecord[];
-  /** The feedback records asked for, and those that the records change. */
+  /** The requested feedback records, and those that the found records change. */
   feedbacks: FeedbackState[];
-  /** Of inference: the messages asked for. */
+  /** In inference: the requested messages. */
   judged?: JudgedMessage[];
 }
 

@@ -1,7 +1,7 @@
 """Decisions of alert rules: evidence in, findings out. Pure.
 
-A rule about satisfaction tests the verdicts since each of the last days, so that older verdicts do not
-dilute a change. Each test is always valid, however often it is repeated (decision 132).
+A rule about satisfaction tests the verdicts since each of the last days, so that older verdicts do not dilute a change.
+The tests remain valid however often they are repeated (decision 132).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from reporting.alerts.sequential import ShareTest, below_before, below_level
 from reporting.queries.votes import Votes
 
 BEFORE_DAYS: Final = 28
-"""Length of the earlier period for a drop, in days: whole weeks, so that it has each weekday equally often."""
+"""Length in days of the period with which a drop is compared: whole weeks, so that each weekday is equally frequent."""
 LEAST_VOTES: Final = 20
 """Minimum number of verdicts that a test of a share needs."""
 _WEEK: Final = 7
@@ -36,7 +36,7 @@ _NO_VOTES: Final = Votes()
 
 
 class Subject(NamedTuple):
-    """Agent, one version of it or one of its issues that an alert is about; all None for a project or the platform."""
+    """Agent, version or issue that an alert is about; all None for a project or the platform."""
 
     agent: str | None = None
     version: str | None = None
@@ -84,8 +84,8 @@ class AlertFinding:
     """Fact that an alert reports, about the verdicts from `since` to `until` (microseconds).
 
     `share` is satisfaction, `reference` the value that it is compared with, both 0 to 1. `bound` is the upper
-    always-valid confidence bound of `share`. `number` counts verdicts; for issues people, for the platform dead letters
-    or records. `rejected` counts the verdicts that reject, or an issue's turns.
+    always-valid confidence bound of `share`. `number` counts verdicts; for an issue it counts people, for the platform
+    dead letters or records. `rejected` counts rejecting verdicts, or an issue's turns.
     """
 
     subject: Subject
@@ -128,7 +128,7 @@ def find_low_shares(rule: ShareRule, evidence: AlertEvidence, states: AlertState
 def _low(
     rule: ShareRule, subject: Subject, daily: Daily, evidence: AlertEvidence, state: AlertState
 ) -> AlertFinding | None:
-    """Return the strongest finding of a subject, or that of its open alert if it continues; None if there is none."""
+    """Return the strongest finding of a subject, or the finding of its open alert if the alert continues; else None."""
     today = evidence.now // DAY
     before = evidence.daily.get((rule.verdicts, Subject(subject.agent)), {})
     # A test that begins before the end of the last alert would report the same drop again.
@@ -136,7 +136,7 @@ def _low(
     open_ = state.open
     if open_ is not None:
         first = max(first, open_.since // DAY)
-    # From the newest day back: the verdicts of a test are those of the test before, and one day's more.
+    # From the newest day back: each test has the verdicts of the previous test, and one more day's.
     tested = list(_tests(rule, daily, before, range(today, first - 1, -1)))
     if open_ is None:
         found = [one for one in tested if one.votes.total >= LEAST_VOTES and one.test.is_below]
@@ -202,7 +202,7 @@ def find_silence(rule: Silence, evidence: AlertEvidence, states: AlertStates) ->
 
 
 def find_issues(rule: IssueRule, evidence: AlertEvidence, states: AlertStates) -> Iterator[AlertFinding]:
-    """Yield a finding for each issue that the rule is about: once for a new one, and at each regression."""
+    """Yield a finding for each issue that the rule is about: once for a new issue, and again at each regression."""
     for one in evidence.issues:
         subject = Subject(one.agent_id, issue=one.id)
         state = states.get(subject, _NEVER)

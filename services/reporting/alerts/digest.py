@@ -20,7 +20,7 @@ _ENOUGH: Final = 10
 
 
 def period_end(every: Every, now: int) -> int:
-    """Return the end of the last period whose digest is due, in microseconds: 00:00 UTC, on Mondays for weeks."""
+    """Return the end of the last period with a due digest, in microseconds: 00:00 UTC, for weeks on Monday."""
     length, shift = DAYS[every] * DAY, SHIFTS[every]
     return (now - _READY - shift) // length * length + shift
 

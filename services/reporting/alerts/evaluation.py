@@ -23,7 +23,7 @@ from reporting.sql import SQL
 from servicekit import Clock, Database
 
 BEHIND: Final = 1_000
-"""Records waiting in the log above which the reports are too old for decisions."""
+"""Number of records waiting in the log above which the reports are too old to evaluate rules."""
 _HEALTH_SECONDS: Final = 5.0
 _LETTER_MINUTES: Final = 60
 _NEVER: Final = AlertState()
@@ -52,7 +52,7 @@ class AlertEvaluator:
         self._health = health
         self._waiting = waiting
         self._letters: deque[int] = deque([0], maxlen=_LETTER_MINUTES + 1)
-        """Dead letters since the start, at each evaluation of the last hour."""
+        """Number of dead letters since the start, noted at each evaluation of the last hour."""
         self._lagging_since: dict[str, int] = {}
 
     async def evaluate(self) -> None:
@@ -69,7 +69,7 @@ class AlertEvaluator:
             await self._digest(at, digest, now)
 
     async def _project_rules(self) -> Mapping[Project, Sequence[ProjectRule]]:
-        """Return the rules of each project with rules or open alerts. Those of the file take precedence."""
+        """Return the rules of each project with rules or open alerts. Rules of the file take precedence."""
         found: dict[Project, dict[str, Any]] = {
             Project(row["tenant"], row["project"]): {}
             for row in await self._pool.fetch(*SQL.list_alert_places())
@@ -160,7 +160,7 @@ class AlertEvaluator:
             return await query(connection, *given)
 
     async def _channels(self, at: Project | None, named: Sequence[str]) -> list[str]:
-        """Return the named channels that the project may use. They may have changed since the rule was set."""
+        """Return the named channels that the project may use. Channels may have changed since the rule was set."""
         known = {one.settings.name for one in self._settings.channels_of(at)}
         if at is not None and not known.issuperset(named):
             rows = await self._pool.fetch(*SQL.list_alert_channels(tenant=at.tenant, project=at.project))

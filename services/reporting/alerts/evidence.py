@@ -45,7 +45,7 @@ async def counts_by_day(pool: Any, at: Project, days: int, now: int) -> Counts:
 
 async def _silent(pool: Any, at: Project, rule: Silence, now: int) -> tuple[int, int]:
     """Count verdicts in the rule's hours, and in the same hours a week before."""
-    here = TimeSpan(now - rule.hours * HOUR, now + 10 * MINUTE)  # times of feedback may be ahead of this clock
+    here = TimeSpan(now - rule.hours * HOUR, now + 10 * MINUTE)  # feedback may have times ahead of this clock
     before = TimeSpan(now - rule.hours * HOUR - _WEEK, now - _WEEK)
     return await _count(pool, at, rule, here), await _count(pool, at, rule, before)
 

@@ -94,7 +94,7 @@ def text_of(rule: AlertRule, found: AlertFinding) -> str:
 
 
 def path_of(rule: AlertRule, at: Project | None, found: AlertFinding) -> str:
-    """Return the path of the page that lists the turns of a finding: for satisfaction, the rejected turns."""
+    """Return the path of the page with the turns of a finding; for satisfaction, with the rejected turns."""
     if at is None:
         return "/"
     query: dict[str, str] = {"at": f"{at.tenant}/{at.project}"}

@@ -1,6 +1,6 @@
 """Message formats of announcements, by channel type. Pure.
 
-Ids of agents come from outside, so each body escapes what its receiver would read as markup.
+Agent ids are untrusted, so each body escapes text that its receiver would read as markup.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def pagerduty(channel: OpenChannel, id_: str, one: Announcement, now: int) -> Ht
 
 
 def webhook(channel: OpenChannel, id_: str, one: Announcement, now: int) -> HttpRequest:
-    """Return the signed request of Standard Webhooks, with the type `alert.fired`, `alert.over` and so on."""
+    """Return the signed request of Standard Webhooks, with a type such as `alert.fired` or `alert.over`."""
     assert isinstance(channel.settings, WebhookChannel)
     data = {**asdict(one), "at": format_instant(one.at)}
     content = {"type": f"alert.{one.state}", "timestamp": format_instant(one.at), "data": data}
@@ -122,7 +122,8 @@ NOTIFIERS: Final[Mapping[type[Any], Notifier]] = {
     EmailChannel: email,
     WebhookChannel: webhook,
 }
-"""Function that makes an announcement of each type of channel, from its id and the time in microseconds."""
+"""Function that builds an announcement's request by channel type, from the message's id and the time in
+microseconds."""
 
 
 def _escaped(text: str, signs: Mapping[str, str]) -> str:

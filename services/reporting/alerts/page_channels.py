@@ -29,7 +29,7 @@ class ChannelLocked(Exception):
 
 
 class PageChannels:
-    """Channels of projects in the database. `secret_key` has keys of Fernet, separated by commas: the first encrypts.
+    """Channels of projects in the database. `secret_key` has Fernet keys, separated by commas; the first one encrypts.
 
     Without a key no channel can be set or used. `private` allows administrators of all tenants to set URLs with http,
     or outside of the public Internet. Raises StartError for an invalid key.
@@ -88,14 +88,14 @@ class PageChannels:
             url = self._keys.decrypt(row["url"]).decode()
         except InvalidToken:
             raise ChannelLocked from None
-        private = row["private"] and self._private  # switching the setting off withdraws the permission
+        private = row["private"] and self._private  # The permission ends when the setting is switched off.
         settings = PageSlackChannel(
             name=row["name"], tenant=at.tenant, project=at.project, private=private, address=row["address"]
         )
         return OpenChannel(settings, url)
 
     async def _is_private(self, url: str) -> bool:
-        """Return True if a URL needs permission. Raises RequestRefused if it is invalid, or its name has no address."""
+        """Return True if a URL needs permission. Raises RequestRefused for an invalid URL or an unknown host."""
         try:
             parts = urlsplit(url)
             port = parts.port or (443 if parts.scheme == "https" else 80)

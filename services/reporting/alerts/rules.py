@@ -27,13 +27,18 @@ class RuleSettings(BaseModel):
 class ShareRuleSettings(RuleSettings):
     """Settings of a rule about satisfaction, tested for each agent or each version of an agent."""
 
-    agent: Annotated[Id | None, Field(description="The only agent to test; null: each of them.")] = None
+    agent: Annotated[Id | None, Field(description="The only agent to test; null for every agent.")] = None
     per: Annotated[
         Literal["agent", "version"], Field(description="Test each agent, or each version of each agent.")
     ] = "agent"
     verdicts: Annotated[JudgedBy, Field(description="Whose verdicts count: people's or the machine's.")] = "people"
     days: Annotated[
-        int, Field(ge=1, le=28, description="Days of which each begins a test, and after which a test ends.")
+        int,
+        Field(
+            ge=1,
+            le=28,
+            description="Number of days to test: one test covers the verdicts since each of the last days (UTC).",
+        ),
     ] = 7
 
 
@@ -54,25 +59,27 @@ class Silence(RuleSettings):
     """There is no feedback, although there was some at the same time a week before."""
 
     kind: Annotated[Literal["silence"], Field(description="Kind of the rule.")]
-    agent: Annotated[Id | None, Field(description="The only agent to test; null: the whole project.")] = None
-    hours: Annotated[int, Field(ge=1, le=168, description="Hours without any verdict.")] = 24
+    agent: Annotated[Id | None, Field(description="The only agent to test; null for the whole project.")] = None
+    hours: Annotated[int, Field(ge=1, le=168, description="Length of the time without any verdict, in hours.")] = 24
     least: Annotated[
-        int, Field(ge=5, le=1_000_000, description="Verdicts in the same hours of the week before, at least.")
+        int, Field(ge=5, le=1_000_000, description="Minimum number of verdicts in the same hours of the week before.")
     ] = 10
 
 
 class IssueRuleSettings(RuleSettings):
     """Settings of a rule about issues, tested for each issue."""
 
-    agent: Annotated[Id | None, Field(description="The only agent whose issues are tested; null: all agents.")] = None
+    agent: Annotated[Id | None, Field(description="The only agent whose issues are tested; null for all agents.")] = (
+        None
+    )
 
 
 class NewIssue(IssueRuleSettings):
     """An open issue with a recent first rejection affects many people. The alert is over once it is not open."""
 
     kind: Annotated[Literal["new_issue"], Field(description="Kind of the rule.")]
-    people: Annotated[int, Field(ge=1, le=1_000_000, description="People affected, at least.")] = 5
-    days: Annotated[int, Field(ge=1, le=90, description="Days within which its first rejection was.")] = 7
+    people: Annotated[int, Field(ge=1, le=1_000_000, description="Minimum number of people affected.")] = 5
+    days: Annotated[int, Field(ge=1, le=90, description="Maximum age of the issue's first rejection, in days.")] = 7
 
 
 class RegressedIssue(IssueRuleSettings):
@@ -85,15 +92,21 @@ class DeadLetters(RuleSettings):
     """Records became dead letters in the last hour."""
 
     kind: Annotated[Literal["dead_letters"], Field(description="Kind of the rule.")]
-    more_than: Annotated[int, Field(ge=0, description="Letters of an hour above which it fires.")] = 0
+    more_than: Annotated[
+        int, Field(ge=0, description="Number of dead letters in an hour above which the rule raises an alert.")
+    ] = 0
 
 
 class Lag(RuleSettings):
     """Records have been waiting in the log for some time."""
 
     kind: Annotated[Literal["lag"], Field(description="Kind of the rule.")]
-    more_than: Annotated[int, Field(ge=0, description="Records above which it fires.")] = 10_000
-    minutes: Annotated[int, Field(ge=0, le=1_440, description="Minutes for which there must be so many.")] = 5
+    more_than: Annotated[
+        int, Field(ge=0, description="Number of waiting records above which the rule raises an alert.")
+    ] = 10_000
+    minutes: Annotated[
+        int, Field(ge=0, le=1_440, description="Minutes for which more records than that must have been waiting.")
+    ] = 5
 
 
 ShareRule = SatisfactionBelow | SatisfactionDropped

@@ -33,7 +33,7 @@ from servicekit import Clock
 AT_ONCE: Final = 2
 """Maximum number of concurrent attempts for a channel of a project."""
 RECEIVERS_AT_ONCE: Final = 4
-"""Maximum number of channels of a tenant to which messages are sent at the same time."""
+"""Maximum number of a tenant's channels that are sent to at the same time."""
 NO_CHANNEL: Final = AttemptResult("no_channel", gone=True)
 """Outcome for a channel that was removed."""
 LOCKED: Final = "wrong_secret_key"
@@ -44,9 +44,10 @@ log = structlog.get_logger(part="alerts")
 
 
 class AlertCourier:
-    """Sender of messages that wait for their channels. Errors of receivers do not raise, and show no secret.
+    """Sender of messages that wait for their channels.
 
-    Each channel of a project has a task of its own, so a slow one delays no other tenant's messages.
+    Errors of receivers are recorded without secrets and not raised. Each channel of a project has a task of its own, so
+    a slow channel does not delay the messages of other tenants.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class AlertCourier:
         await self._http.close()
 
     async def deliver(self) -> None:
-        """Start to send all due messages. A failed one is retried like a webhook's; a crash may send one twice.
+        """Start to send all due messages. Failed messages are retried like webhooks; a crash may send one twice.
 
         Raises the error that ended a task since the last call, such as that of a lost database.
         """
@@ -90,7 +91,7 @@ class AlertCourier:
             raise failure
 
     async def sent(self) -> None:
-        """Wait until nothing that `deliver` started is under way."""
+        """Wait until all work that `deliver` started has ended."""
         if self._tasks:
             await asyncio.wait([*self._tasks.values()])
 
@@ -121,7 +122,7 @@ class AlertCourier:
         """Make one attempt to send an announcement."""
         now = self._clock.now()
         if isinstance(channel.settings, PageSlackChannel) and one.link.startswith("/"):
-            one = replace(one, link=channel.settings.address + one.link)  # without a file there is no other address
+            one = replace(one, link=channel.settings.address + one.link)  # Without a file there is no other address.
         made = NOTIFIERS[type(channel.settings)](channel, id_, one, now)
         if isinstance(made, EmailMessage):
             assert isinstance(channel.settings, EmailChannel)
@@ -141,7 +142,7 @@ class AlertCourier:
         try:
             channel = await self._channel(one)
         except ChannelLocked:
-            # No attempt was made, so none counts: the message waits for the key instead of becoming dead.
+            # No attempt was made, so do not count one: the message waits for the key and does not become dead.
             await self._messages.postponed(one, self._clock.now() + LOCKED_SECONDS * SECOND, LOCKED)
             log.error("alert_channel_locked", why="REPORTING_SECRET_KEY does not decrypt a channel set on the page")
             return

@@ -17,13 +17,14 @@ from typing import Final
 from reporting.queries.votes import Votes
 
 ALPHA: Final = 0.02
-"""Probability that a test ever raises a false alarm. One test begins each day: at most 0.6 false alarms a month."""
+"""Probability that a test ever raises a false alarm. One test begins each day, so at most 0.6 false alarms a month
+are expected."""
 _TUNED: Final = 30.0
 """Parameter of the mixture, in verdicts: the boundary is narrowest at about eight times this number."""
 _PLAIN: Final = 1.959964
-"""The z-score of a 95 % confidence interval at a single look."""
+"""The z-score of a 95 % confidence interval for a single test."""
 _ENOUGH: Final = 4.29
-"""Distance in standard errors at which a single look finds a difference with 99 % probability."""
+"""Difference in standard errors that a single test detects with 99 % probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def below_level(votes: Votes, level: float) -> ShareTest:
 
 
 def below_before(now: Mapping[int, Votes], before: Mapping[int, Votes]) -> ShareTest:
-    """Compare satisfaction with that of an earlier period, by stratum. A stratum counts if both periods have it."""
+    """Compare satisfaction with that of an earlier period, by stratum. Both periods need verdicts in a stratum."""
     information = gained = 0.0
     pooled = Votes()
     for stratum, votes in now.items():

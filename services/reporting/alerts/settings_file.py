@@ -27,7 +27,7 @@ class _AlertsPart(BaseModel):
 
 
 class AlertChannel(_AlertsPart):
-    """Destination of alerts. Only rules of its `tenant` and `project` may name it; None stands for any.
+    """Destination of alerts. Only rules of its `tenant` and `project` may name it; None allows all.
 
     A setting that ends in `_from` names the environment variable of a secret; the variable NAME_FILE may name a file
     with it instead. `private` allows http, and addresses outside of the public Internet.
@@ -43,7 +43,7 @@ class AlertChannel(_AlertsPart):
         return [value for name, value in self if name.endswith("_from") and value]
 
     def serves(self, at: Project | None) -> bool:
-        """Return True if rules of the project may name the channel; None stands for rules of the platform."""
+        """Return True if rules of the project may name the channel; None means rules of the platform."""
         if at is None:
             return self.tenant is None
         return self.tenant in (None, at.tenant) and self.project in (None, at.project)

@@ -39,7 +39,7 @@ class AlertRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WaitingMessage:
-    """Announcement that waits for a channel."""
+    """Announcement that waits to be sent to a channel."""
 
     id: UUID
     channel: str
@@ -49,7 +49,7 @@ class WaitingMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChannelCount:
-    """Numbers of a channel's waiting and dead messages. `last_answer` is a status or an error's name."""
+    """Numbers of a channel's waiting and dead messages. `last_answer` is an HTTP status or an error's name."""
 
     waiting: int = 0
     dead: int = 0
@@ -110,7 +110,7 @@ class AlertTransaction:
             "rule": rule.name,
             "kind": rule.kind,
             "channels": list(rule.channels),
-            # Programs of the release before read two parts of the subject.
+            # The previous release reads a subject of two parts.
             "finding": json.dumps(asdict(found) | {"subject": found.subject[:2]}),
         }
         statement = SQL.open_alert(
