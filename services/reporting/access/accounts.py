@@ -47,7 +47,7 @@ class OperatorAccount:
 class Accounts:
     """Administration of accounts. `within` limits each operation to accounts whose projects it covers.
 
-    Operations raise RequestRefused; the refusal of an unknown account is the same as that of another tenant's.
+    Operations raise RequestRefused; the error is the same for an unknown account and for an account of another tenant.
     """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock) -> None:

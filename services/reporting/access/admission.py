@@ -75,7 +75,7 @@ class Admission:
         values = {"name": person.name, **places, **known, "now": self._clock.now(), "by": BY}
         if await connection.fetchval(*SQL.add_provider_account(**values)) is not None:
             return person.name
-        row = await connection.fetchrow(*SQL.lock_account_of_subject(**known))  # of another sign-in at the same time
+        row = await connection.fetchrow(*SQL.lock_account_of_subject(**known))  # a concurrent sign-in added it
         if row is None:
             raise RequestRefused(403, _TAKEN)
         return str(row["name"])

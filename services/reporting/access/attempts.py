@@ -33,7 +33,7 @@ class SignInAttempts:
     async def wait_for_provider(self, address: str, now: int) -> int:
         """Count an attempt with the identity provider. Return 0 if it is allowed, otherwise the seconds to wait.
 
-        It has a count of its own, so attempts that fail with the provider do not block sign-in with a password.
+        These attempts are counted separately, so that failures with the provider do not block sign-in with a password.
         """
         return await self._wait(digest(f"provider {address}"), MOST_BY_ADDRESS, now)
 
@@ -58,6 +58,6 @@ class SignInAttempts:
 
 
 async def seconds_to_wait(pool: asyncpg.Pool, subject: bytes, most: int, window: int, now: int) -> int:
-    """Count an attempt. Return 0 for the first `most` within `window`, otherwise the seconds until it ends."""
+    """Count an attempt. Return 0 for the first `most` in a window, otherwise the seconds until the window ends."""
     [row] = await pool.fetch(*SQL.count_attempt(subject=subject, now=now, oldest=now - window))
     return 0 if row["failures"] <= most else max(1, (row["since"] + window - now) // 1_000_000 + 1)

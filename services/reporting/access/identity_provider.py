@@ -49,7 +49,7 @@ class GroupAccess(_ProviderPart):
 
 
 class IdentityProviderFile(_ProviderPart):
-    """Content of the file. `address` is the base URL of the pages, `claim` the one whose values give access.
+    """Content of the file. `address` is the base URL of the pages, `claim` the claim that gives access.
 
     `name_claim` names the account. `secret_from` is the environment variable of the client secret. A session ends
     after `session_hours`.
@@ -152,10 +152,10 @@ def person_of(claims: Mapping[str, Any], file: IdentityProviderFile) -> Provider
 
 
 def access_of(claims: Mapping[str, Any], file: IdentityProviderFile) -> tuple[Role, ProjectSet] | None:
-    """Return the role and projects of verified claims; of several groups the first one in the file counts.
+    """Return the role and projects of verified claims; the first matching group in the file counts.
 
-    None if no group fits. Roles and projects of several groups are never joined: a reader in one project who is an
-    administrator in another one would become an administrator of both.
+    None if no group matches. Roles and projects of several groups are never combined: otherwise a reader in one project
+    and administrator in another one would be an administrator of both.
     """
     said = claims.get(file.claim)
     values = said if isinstance(said, list) else [said]

@@ -47,7 +47,7 @@ class AccessLog:
         about: str,
         connection: Connection | None = None,
     ) -> None:
-        """Add an entry, unless it repeats a reading of the same conversation within the hour.
+        """Add an entry, unless it repeats a read of the same conversation within an hour.
 
         With a `connection`, the entry is part of its transaction.
         """
@@ -55,7 +55,7 @@ class AccessLog:
         await (connection or self._pool).execute(*SQL.note_access(**values, now=self._clock.now()))
 
     async def note_erasure(self, request: FeedbackErasureRequested) -> None:
-        """Add a request for an erasure, once, without the person."""
+        """Add an erasure request without naming the person. A repeated request is added once."""
         actor, about = request.requested_by or "unknown", request.request_id
         values = {"actor": actor, "tenant": request.tenant, "project": None, "action": "erased", "about": about}
         await self._pool.execute(*SQL.note_access(**values, now=request.occurred_at))

@@ -12,9 +12,9 @@ from servicekit import RequestRefused
 
 SHORTEST: Final = 8
 LONGEST: Final = 1024
-"""Bounds of a password, in bytes of UTF-8 (the upper one) and characters (the lower one)."""
+"""Limits of a password's length: the minimum in characters, the maximum in bytes of UTF-8."""
 _AT_ONCE: Final = 2
-"""Maximum number of concurrent hashes: each takes 64 MiB."""
+"""Maximum number of concurrent hashes: each needs 64 MiB of memory."""
 
 
 class Passwords:

@@ -87,7 +87,7 @@ class ProjectSet:
 
 
 def may_give_access(caller: Caller) -> bool:
-    """Return True if the caller has all scopes of an administrator, because nobody may grant access that they lack."""
+    """Return True if the caller has all scopes of an administrator: nobody may grant access that they lack."""
     return SCOPES["admin"] <= caller.scopes
 
 

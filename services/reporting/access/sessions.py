@@ -18,7 +18,8 @@ from reporting.sql import SQL
 from servicekit import Caller, Clock, RequestRefused
 
 SUBJECT: Final = "account:"
-"""Prefix of an account's name as the subject of a caller: an account is never the person of that name in a chat."""
+"""Prefix of an account's name as the subject of a caller: an account is never the same as a chat's person of that
+name."""
 REMEMBERED_SECONDS: Final = 2.0
 """Time for which a process caches a looked-up session, in seconds."""
 _MOST_REMEMBERED: Final = 5_000
@@ -27,7 +28,7 @@ _NO_LINK: Final = "This link has expired or was used. Ask for a new one: `agent-
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """Outcome of a sign-in: the session's secret, or None, and the seconds to wait if there were too many attempts."""
+    """Outcome of a sign-in: the session's secret, or None and the seconds to wait after too many attempts."""
 
     session: str | None
     wait: int = 0
@@ -47,7 +48,7 @@ class AdmissionPort(Protocol):
 
 
 class AccountSessions:
-    """Sessions of accounts. A session ends with its account, its password, or after `days`.
+    """Sessions of accounts. A session ends after `days`, or when its account is disabled or its password changed.
 
     A session that began with the identity provider ends at its own time. `admission` is None without a provider.
     """

@@ -17,7 +17,7 @@ from reporting.sql import SQL
 from servicekit import Clock, Database
 
 MOST_AGENTS: Final = 100
-"""Maximum number of agents with metrics; the agents with most verdicts are chosen."""
+"""Maximum number of agents with metrics; those with the most verdicts."""
 _AHEAD: Final = 10 * MINUTE
 _GAUGES: Final = (metrics.SATISFACTION, metrics.VERDICTS, metrics.REJECTION_RATE)
 
@@ -31,7 +31,7 @@ class AgentLabels(NamedTuple):
 
 
 class FeedbackMetrics:
-    """Gauges of the last 24 hours, for the agents with most verdicts."""
+    """Gauges with the figures of the last 24 hours, for the agents with the most verdicts."""
 
     def __init__(self, pool: Database, clock: Clock) -> None:
         self._pool = pool
@@ -56,7 +56,7 @@ class FeedbackMetrics:
         return [(row["agent_id"], row["origin"], Votes(row["ok"], row["neutral"], row["not_ok"])) for row in rows]
 
     def _publish(self, found: Mapping[AgentLabels, Mapping[Origin, Votes]]) -> None:
-        """Set the gauges, and remove those of agents that are no longer among the first."""
+        """Set the gauges, and remove those of agents that are no longer among the first MOST_AGENTS."""
         ranked = sorted(found, key=lambda one: (-sum(votes.total for votes in found[one].values()), one))
         shown: set[tuple[str, ...]] = set()
         for labels in ranked[:MOST_AGENTS]:

@@ -10,7 +10,7 @@ WEBHOOKS = Counter(
     ("endpoint", "outcome"),
 )
 OTHER_CHANNELS = "(not in the file)"
-"""Label of all channels that were set on the page or removed, because anybody who may set one chooses its name."""
+"""One label for all channels that were set on the page or removed, because their names are chosen by users."""
 ALERT_MESSAGES = Counter(
     "agent_feedback_alert_messages_total",
     "Attempts to announce an alert in a channel: delivered, failed, or failed for the last time (dead). Channels that "

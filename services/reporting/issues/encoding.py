@@ -1,4 +1,4 @@
-"""Encoder with a cache: people repeat questions, and an answer's text is encoded with each of its rejections."""
+"""Encoder with a cache: questions repeat, and each rejection of an answer needs the answer's vector."""
 
 from __future__ import annotations
 

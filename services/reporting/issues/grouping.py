@@ -23,14 +23,14 @@ _NEIGHBOURS: Final = 2
 _SPREAD: Final = 2
 _CLOSEST: Final = 0.8
 _SAME: Final = 0.85
-"""Minimum similarity at which clustering treats two turns as one."""
+"""Minimum cosine similarity at which clustering treats two turns as one."""
 _ANSWER: Final = 0.2
 """Weight of the answer's vector, relative to the question's vector."""
 
 
 @dataclass(frozen=True, slots=True)
 class Centre:
-    """Centre of a group: its mean vector, of length 1, and the minimum similarity of a turn that belongs to it."""
+    """Centre of a group: its mean vector, of length 1, and the minimum similarity of its members."""
 
     vector: Vectors
     radius: float
@@ -38,7 +38,7 @@ class Centre:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Decision on turns without an issue: `joined` has the known issue of a turn, `new` the turns of each new issue.
+    """Decision on turns without an issue. `joined` maps a turn to its issue; `new` lists the turns of each new issue.
 
     Turns are row numbers.
     """
@@ -50,8 +50,9 @@ class Groups:
 def turn_vectors(questions: Vectors, answers: Vectors, complaints: Vectors) -> Vectors:
     """Return one vector of length 1 for each turn, from the vectors of its three texts, each of shape (turns, width).
 
-    The weight of a complaint is its similarity to the question, so that "that's wrong" does not gather turns of all
-    topics. If the question is unknown, only the complaint counts. A turn without any text gets a zero vector.
+    The weight of a complaint is its similarity to the question, so that turns of different topics are not similar just
+    because all say "that's wrong". If the question is unknown, only the complaint counts. A turn without any text gets
+    a zero vector.
     """
     alike = np.clip((questions * complaints).sum(axis=1, keepdims=True), 0, 1)
     asked = np.linalg.norm(questions, axis=1, keepdims=True) > 0
@@ -61,8 +62,8 @@ def turn_vectors(questions: Vectors, answers: Vectors, complaints: Vectors) -> V
 def centre_of(vectors: Vectors) -> Centre:
     """Return the centre of a group of at least one turn.
 
-    Its radius is two standard deviations below the mean similarity of the turns, at most 0.8. The limit lets
-    paraphrases join a group whose turns are almost equal.
+    Its radius is two standard deviations below the mean similarity of the turns, at most 0.8. The limit of 0.8 lets
+    paraphrases join a group of almost equal turns.
     """
     mean = unit_rows(vectors.mean(axis=0, keepdims=True))[0]
     near = vectors @ mean
@@ -70,7 +71,7 @@ def centre_of(vectors: Vectors) -> Centre:
 
 
 def nearest(vectors: Vectors, centres: Sequence[Centre]) -> list[int | None]:
-    """Return for each turn the index of the most similar centre that has the turn in its radius, or None."""
+    """Return the index of the most similar centre for each turn; None if no centre has the turn in its radius."""
     if not centres or not len(vectors):
         return [None] * len(vectors)
     near = vectors @ np.stack([one.vector for one in centres]).T
@@ -82,9 +83,9 @@ def nearest(vectors: Vectors, centres: Sequence[Centre]) -> list[int | None]:
 def grouped(vectors: Vectors, issues: Sequence[int | None]) -> Groups:
     """Cluster all turns of an agent, at most MOST, and decide on those without an issue.
 
-    `issues` has the issue of each turn. A turn never leaves its issue, so what people merged or split stays. If at
-    least half of a cluster have an issue, its other turns join the most frequent one; else they become a new issue.
-    Turns outside of all clusters join a new issue if they are within its radius; otherwise they wait.
+    `issues` has the issue of each turn. A turn never leaves its issue, so merges and splits by people stay. If at least
+    half of a cluster's turns have an issue, the other turns join the most frequent issue. Otherwise they become a new
+    issue. A turn outside of all clusters joins a new issue that has the turn in its radius; otherwise it waits.
     """
     joined: dict[int, int] = {}
     new: list[list[int]] = []
@@ -109,8 +110,8 @@ def grouped(vectors: Vectors, issues: Sequence[int | None]) -> Groups:
 def _labels(vectors: Vectors) -> npt.NDArray[np.intp]:
     """Return the cluster of each turn, -1 for none.
 
-    Almost equal turns are clustered as one, otherwise each popular question would be a dense cluster of its own. As
-    many of them as an issue needs are a cluster, if no other turns are near.
+    Almost equal turns count as one point; otherwise each popular question would be a dense cluster. SMALLEST or more
+    almost equal turns that are in no cluster become a cluster.
     """
     alike = _alike(vectors)
     labels = _density_labels(vectors[np.unique(alike)])[np.unique(alike, return_inverse=True)[1]]
@@ -122,7 +123,7 @@ def _labels(vectors: Vectors) -> npt.NDArray[np.intp]:
 
 
 def _alike(vectors: Vectors) -> npt.NDArray[np.intp]:
-    """Return for each turn the row of the first turn that is almost equal to it, which may be its own row."""
+    """Return the row of the first almost equal turn for each turn, which may be the turn's own row."""
     first = np.full(len(vectors), -1, dtype=np.intp)
     for row in range(len(vectors)):
         if first[row] < 0:

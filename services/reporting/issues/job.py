@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _ENOUGH: Final = 20
 """Number of turns without an issue at which an agent's turns are grouped before the next day."""
 _FEW: Final = 5
-"""The same threshold for an agent with few turns, such as an agent with its first feedback."""
+"""The lower threshold, for an agent with few turns, such as an agent with its first feedback."""
 _SHARE: Final = 10
-"""Between the two thresholds, grouping is due if one in this many turns has no issue."""
+"""Between the two thresholds, grouping is due if at least one in ten turns has no issue."""
 _PACKAGES: Final = ("numpy", "sklearn", "wordllama")
 log = structlog.get_logger(part="reporting")
 
@@ -31,7 +31,8 @@ log = structlog.get_logger(part="reporting")
 class IssueJob:
     """Periodic work on the issues of all projects: call `catch_up` repeatedly.
 
-    `load` returns the sentence encoder. It is called, and the packages of the extra are imported, at the first work.
+    `load` returns the sentence encoder. It is first called, and the packages of the extra `issues` are first imported,
+    when there is work.
     """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, load: Callable[[], Embedder]) -> None:
@@ -58,7 +59,7 @@ class IssueJob:
         """Do the work of `catch_up`; the caller holds the lock."""
         await self._pool.execute(*SQL.drop_unfounded_sentences())
         if not is_available():
-            # They are found again once the extra is installed.
+            # The changes are found again once the extra is installed.
             await self._pool.execute(*SQL.drop_rejection_changes())
             return 0
         if not self._seeded:
@@ -92,7 +93,7 @@ def is_due(waiting: int, left_waiting: int, placed: int, grouped_at: int | None,
     """Return True if an agent's turns are due for grouping: on a new UTC day, or if many new turns have no issue.
 
     `left_waiting` is the number of turns that the last grouping left without an issue, and `placed` the number of turns
-    with one. Few turns are grouped soon, since that is cheap. Times are in microseconds.
+    with one. An agent with few turns is grouped sooner, because that is cheap. Times are in microseconds.
     """
     enough = min(_ENOUGH, max(_FEW, (waiting + placed) // _SHARE))
     if waiting >= max(enough, 2 * left_waiting):

@@ -1,4 +1,4 @@
-"""Notices of resolved issues: tells everyone who rejected answers of an issue, as `feedback.resolved`."""
+"""Notices of resolved issues: one `feedback.resolved` event for each person who rejected an answer of the issue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AT_ONCE: Final = 500
 
 
 class ResolutionNotice(NamedTuple):
-    """Row of the table `resolution_notices`, without its mark. Times are in microseconds."""
+    """Row of the table `resolution_notices`, without the mark of a published notice. Times are in microseconds."""
 
     issue_id: int
     resolution: int
@@ -62,8 +62,8 @@ def announcement(one: ResolutionNotice) -> Message:
 class ResolutionAnnouncer:
     """Publishes one event per person and resolution, then marks it: at least once, always the same event.
 
-    People are told `minutes` after a resolution that still stands then. Rejections that arrive late are told until
-    `days` after it.
+    The event is published `minutes` after the resolution, unless the resolution was undone by then. People whose
+    rejections arrive late are notified until `days` after the resolution.
     """
 
     def __init__(self, pool: asyncpg.Pool, producer: Producer, clock: Clock, *, minutes: float, days: float) -> None:
@@ -76,7 +76,8 @@ class ResolutionAnnouncer:
     async def sweep(self) -> int:
         """Publish all due notices. Return the number of people notified. Raises errors of the database and the log.
 
-        An erasure that begins meanwhile waits until the events are acknowledged. An earlier one keeps them back.
+        An erasure that begins meanwhile waits until the events are acknowledged. People who are already erased are not
+        notified.
         """
         now = self._clock.now()
         async with writing(self._pool) as connection:

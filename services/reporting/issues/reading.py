@@ -22,7 +22,7 @@ MOST_TURNS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Issue of an agent. Times are in microseconds; `topic` counts the answered turns on its topic."""
+    """Issue of an agent. Times are in microseconds; `topic` is the number of answered turns on the issue's topic."""
 
     id: int
     agent_id: str
@@ -48,7 +48,7 @@ class Issue:
 
     @property
     def title(self) -> str:
-        """Return the sentence, or else the distinctive words, most distinctive first."""
+        """Return the sentence; without one, the distinctive words, most distinctive first."""
         return self.sentence or ", ".join(self.words) or f"Issue {self.id}"
 
 

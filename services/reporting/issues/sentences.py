@@ -1,4 +1,4 @@
-"""Title of an issue by a language model: the request, the rules for its answer, and the end of its validity. Pure."""
+"""Title of an issue by a language model: the request, the check of its response, and when it is outdated. Pure."""
 
 from __future__ import annotations
 
@@ -80,5 +80,5 @@ def _is_hidden(character: str) -> bool:
 
 
 def is_outdated(words_then: Sequence[str], words: Sequence[str]) -> bool:
-    """Return True if less than half of the words for which a sentence was made are still distinctive."""
+    """Return True if less than half of the words on which a sentence is based are still distinctive."""
     return 2 * len(set(words_then) & set(words)) < len(words_then)

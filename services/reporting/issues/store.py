@@ -133,7 +133,7 @@ async def change(pool: asyncpg.Pool, at: Project, issue: int, wanted: IssueChang
 
 
 async def merge(pool: asyncpg.Pool, at: Project, issue: int, into: int, now: int) -> bool:
-    """Move all turns of an issue to another one of the same agent. Return False if either does not exist."""
+    """Move all turns of an issue to another one of the same agent. Return False if one of them does not exist."""
     of = at._asdict()
     async with pool.acquire() as connection, connection.transaction():
         if not await connection.fetchval(*SQL.may_merge(**of, id=issue, into=into)):
@@ -146,7 +146,7 @@ async def merge(pool: asyncpg.Pool, at: Project, issue: int, into: int, now: int
 
 
 async def split(pool: asyncpg.Pool, at: Project, issue: int, turns: Collection[Turn], now: int) -> int | None:
-    """Move turns of an issue to an issue of their own, and return its id; None if it has none of these turns."""
+    """Move turns to a new issue, and return its id; None if `issue` has none of these turns."""
     of = at._asdict()
     async with pool.acquire() as connection, connection.transaction():
         if not await connection.fetchval(*SQL.holds_turns.bulk(sorted(set(turns)), **of, id=issue)):

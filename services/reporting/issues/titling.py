@@ -23,7 +23,7 @@ PAUSE: Final = 15 * MINUTE
 QUESTIONS: Final = 10
 """Maximum number of questions in a run."""
 SECONDS: Final = 30.0
-"""Deadline of a question."""
+"""Deadline of a question, in seconds."""
 log = structlog.get_logger(part="reporting")
 
 
@@ -90,7 +90,8 @@ class IssueTitler:
     async def _typical(self, at: Project, issue: int) -> Sequence[Rejection]:
         """Return the turns with texts that are nearest to the issue's centre.
 
-        Without turns whose texts are of other people than the stored ones, by whom an erasure finds the sentence.
+        A turn is left out if its people are no longer those in its row: an erasure finds the sentence by the people in
+        the rows.
         """
         typical = SQL.typical_turns(**at._asdict(), issue_id=issue, limit=MOST_EXAMPLES)
         rows = await self._pool.fetch(*typical)

@@ -31,7 +31,8 @@ _ANSWERS: Final = 2_000
 _COUNTED_DAYS: Final = 90
 _PLACED_AT_ONCE: Final = 5_000
 _WELL_RECEIVED: Final = 12
-"""Maximum number of accepted turns that are noted for an issue: some may be rejected before the next count."""
+"""Maximum number of accepted turns stored for an issue; spare ones, because some may be rejected before the next
+count."""
 _TEXT: Final = 1_000
 """Maximum length of an encoded text in characters: the beginning of a message, the end of an answer."""
 log = structlog.get_logger(part="reporting")
@@ -209,7 +210,7 @@ class IssueWorker:
         near: Sequence[int | None],
         known: Sequence[asyncpg.Record],
     ) -> list[tuple[int, int, str, str]]:
-        """Return the rows of `note_well_received`: the accepted turns nearest to each topic."""
+        """Return the rows of `note_well_received`: for each issue, the accepted turns nearest to its topic."""
         turns = [(row["conversation_id"], row["turn_id"]) for row in answers]
         asked = [turn for turn, number in zip(turns, near, strict=True) if number is not None]
         rows = await self._pool.fetch(*SQL.accepted_among.bulk(asked, **agent.at._asdict())) if asked else []

@@ -1,1 +1,1 @@
-"""Suspect verdicts: probable spam, or more than a person's limit. Figures leave them out; reviewers decide on them."""
+"""Suspect verdicts: probable spam, or verdicts above a person's limit. Figures leave them out; reviewers decide."""

@@ -13,7 +13,7 @@ from reporting.sql import SQL
 async def decide(
     pool: asyncpg.Pool, at: Project, feedback_id: UUID, by: str, now: int, *, suspect: bool, whole_person: bool
 ) -> int | None:
-    """Decide whether a person's verdict is suspect. Return the number of verdicts decided; None if it is unknown.
+    """Decide whether a person's verdict is suspect. Return the number of verdicts decided; None for an unknown verdict.
 
     With `whole_person`, a decision that it is not suspect covers all of the person's marked verdicts in the project.
     `now` is in microseconds.

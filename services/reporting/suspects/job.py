@@ -12,7 +12,7 @@ from reporting.sql import SQL
 from reporting.suspects.rules import AROUND, MinuteSpan, VerdictWindow, bursts, spans
 
 _AT_ONCE: Final = 2_000
-"""Maximum number of changed minutes processed together."""
+"""Maximum number of changed minutes (a person's verdicts in one minute) processed together."""
 
 
 class Giver(NamedTuple):
@@ -26,8 +26,8 @@ class Giver(NamedTuple):
 class SuspectJob:
     """Marks the verdicts of everyone whose verdicts have changed: call `catch_up` repeatedly.
 
-    `limit` is the number of emoji that count in a person's minute, and `burst` the minimum number of
-    turns of a burst; 0 switches a rule off. The verdicts of `shared` users are never marked by a rule.
+    `limit` is the maximum number of a person's emoji that count per minute, and `burst` the minimum number of turns of
+    a burst; 0 switches a rule off. The verdicts of `shared` users are never marked by a rule.
     """
 
     def __init__(self, pool: asyncpg.Pool, *, limit: int, burst: int, shared: Collection[str] = ()) -> None:

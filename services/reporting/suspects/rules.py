@@ -12,22 +12,24 @@ from typing import Final, NamedTuple
 from contracts.instants import MINUTE, SECOND
 
 WINDOW: Final = 10 * SECOND
-"""Width of the windows in which verdicts are counted, in microseconds since the epoch."""
+"""Width of the windows in which verdicts are counted, in microseconds. Windows are aligned to the epoch."""
 BURST_TURNS: Final = 20
 """Minimum number of turns in a burst, unless `REPORTING_BURST_TURNS` names another."""
 CONVERSATIONS: Final = 5
 """Minimum number of conversations in a burst: an angry person may reject all of one conversation."""
 INSTANTS: Final = 3
-"""Minimum number of different times in a burst: a file with dates only has one, which says nothing about speed."""
+"""Minimum number of different times in a burst: an imported file with dates only has one time per day, which says
+nothing about speed."""
 CONTEXT: Final = 5 * MINUTE
-"""A different verdict of the person within this time of a window means that its verdicts are not all alike."""
+"""A window is not suspect if the person gave a different verdict within this time of it, in microseconds."""
 _CONTEXT_WINDOWS: Final = CONTEXT // WINDOW
 
 
 class VerdictWindow(NamedTuple):
     """A person's verdicts in a window of 10 s. `number` is its start divided by WINDOW.
 
-    `first` and `last` are the smallest and the greatest digest of a verdict's content: equal if all verdicts are.
+    `first` and `last` are the smallest and the greatest digest of a verdict's content: they are equal if all verdicts
+    are equal.
     """
 
     number: int

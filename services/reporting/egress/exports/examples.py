@@ -63,7 +63,10 @@ def kto(case: FeedbackCase) -> Iterator[dict[str, Any]]:
 
 
 def dpo(case: FeedbackCase) -> Iterator[dict[str, Any]]:
-    """Yield `{prompt, chosen, rejected}` for a rejected answer: one for its correction, one for a better answer."""
+    """Yield `{prompt, chosen, rejected}` for a rejected answer: one with its correction, one with a better answer.
+
+    `chosen` is the correction or the later, better answer. A missing one yields nothing.
+    """
     if not case.complete or case.row["reaction"] != "not_ok":
         return
     for source, chosen in (("correction", case.row["correction"]), ("later_answer", case.better)):
@@ -104,7 +107,7 @@ def events(case: FeedbackCase) -> Iterator[dict[str, Any]]:
 
 
 def detector(case: FeedbackCase) -> Iterator[dict[str, Any]]:
-    """Yield a machine verdict with people's verdict on the same turn, to train or measure a detector."""
+    """Yield a machine verdict with the human verdict on the same turn, to train or measure a detector."""
     row = case.row
     if case.complete and row["origin"] == "machine" and case.people is not None and row["text"]:
         yield {

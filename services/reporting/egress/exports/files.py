@@ -73,7 +73,7 @@ async def as_parquet(rows: AsyncIterator[dict[str, Any]], wanted: Format) -> Asy
 
 
 class _Pieces(io.RawIOBase):
-    """Write-only file in memory whose content is taken in chunks; `tell` counts all bytes ever written."""
+    """Write-only file in memory that hands out its content in chunks; `tell` counts all bytes ever written."""
 
     def __init__(self) -> None:
         self._held: list[bytes] = []

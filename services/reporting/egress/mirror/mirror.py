@@ -26,7 +26,7 @@ from reporting.sql import SQL
 from servicekit import Clock, Unavailable
 
 DELETE_AGAIN_AFTER: Final = 15 * MINUTE
-"""Time in microseconds after which a deleted object is deleted again: a write that timed out may arrive late."""
+"""Time after which a deleted object is deleted again, in microseconds: a write that timed out may take effect late."""
 _WRITE_SECONDS: Final = 120.0
 """Time limit for the writes of one step, in seconds; well below DELETE_AGAIN_AFTER."""
 _MARKS_AT_ONCE: Final = 200
@@ -87,8 +87,8 @@ class ArtifactReplicator:
         # Delete first: while the store is down and deletions wait, no further objects are recorded for writing.
         await self._delete(connection)
         if held := await self._receipts.held():
-            # An erasure marks the turns that it changes before its receipt is held, so process all marks before sending
-            # the receipt. Turns with logs that are no longer replicated have no marks; `mark_more` covers them.
+            # An erasure marks its turns as stale before its receipt is held. So process all marks before sending the
+            # receipt. Turns with logs that are no longer replicated have no marks; `mark_more` marks them.
             hosted = SQL.stale_hosted_turns(limit=_MARKS_AT_ONCE)
             while await self._mirror(connection, hosted) or await mark_more(connection):
                 pass

@@ -46,7 +46,10 @@ async def _adopt(connection: Connection, url: str | None, turn_logs: bool) -> No
 
 
 async def mark_more(connection: Connection) -> bool:
-    """Mark the turns of the next conversations that are older than the store. Return False once all are marked."""
+    """Mark more of the turns that were stored before the store was set. Return False once all are marked.
+
+    One call marks the turns of a limited number of conversations.
+    """
     async with connection.transaction():
         place = await connection.fetchrow(*SQL.place_of_marks())
         if place is None:

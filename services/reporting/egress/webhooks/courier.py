@@ -67,7 +67,7 @@ class Courier:
         """Send all due events. After five consecutive failures, make only one attempt every half minute."""
         while self._breaker.lets_through(self._clock.monotonic()):
             now = self._clock.now()
-            # The claim outlasts the attempt: after a crash, another courier takes the events over.
+            # The claim outlasts the attempt. After a crash, another courier claims the events once it has expired.
             until = now + int(2 * self._seconds * SECOND)
             limit = 1 if self._breaker.open else AT_ONCE
             due = await self._deliveries.claim(self.endpoint.name, now, until, limit)
@@ -92,7 +92,7 @@ class Courier:
         log.warning(f"webhook_{outcome}", endpoint=self.endpoint.name, attempt=one.attempts + 1, answer=answer.what)
 
     async def _attempt(self, one: WebhookDelivery) -> AttemptResult:
-        """Make one attempt, with a span of its own if its trace is sampled."""
+        """Make one attempt, in a child span if its trace is sampled."""
         attributes = {"agent_feedback.endpoint": self.endpoint.name, "messaging.destination.name": one.topic}
         span = self._begin_span("webhook", one.traceparent, attributes)
         answer = await self._sender.send(one, self._clock.now(), span.traceparent if span else one.traceparent)

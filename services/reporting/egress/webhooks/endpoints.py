@@ -29,8 +29,8 @@ class EndpointSettings(_EndpointPart):
 
     `secrets` names the environment variables that contain the signing keys (or, as NAME_FILE, the files with them).
     Every request is signed with each key, so that keys can be rotated. Without `project` the endpoint gets the events
-    of all projects. Session ratings, which have no project, need that. `private` allows `http` and addresses that are
-    not on the public Internet.
+    of all projects, and session ratings, which have no project. `private` allows `http` and addresses that are not on
+    the public Internet.
     """
 
     name: Name

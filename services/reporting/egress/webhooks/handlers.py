@@ -16,7 +16,7 @@ UNWANTED = Outcome.ignored("no_webhook")
 
 
 class WebhookHandler(Handler, tombstones=True):
-    """Handler of the consumer group `webhooks`, inside an ErasingHandler: writes delivery rows, calls no receiver."""
+    """Handler of the consumer group `webhooks`, inside an ErasingHandler. It writes rows and calls no receiver."""
 
     def __init__(self, endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> None:
         self._endpoints = endpoints
@@ -41,7 +41,7 @@ class WebhookHandler(Handler, tombstones=True):
 
 
 class ErasureRequestHandler(Handler, tombstones=True):
-    """Handler that adds deliveries of erasure requests to `inner`, because receivers have the person's text too."""
+    """Handler that adds deliveries of erasure requests to `inner`, because receivers also store the person's text."""
 
     def __init__(self, inner: Handler, events: WebhookHandler) -> None:
         self._inner = inner
@@ -69,7 +69,7 @@ def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint])
             subject, revision = f"resolved/{event.event_id}", 0
             project, user = event.project, event.user_id
         case FeedbackErasureRequested():
-            # No user id in the row: otherwise the erasure would delete the delivery of its own request.
+            # The row has no user id: otherwise the erasure would delete the delivery of its own request.
             subject, revision = f"erasure/{event.request_id}", 0
         case _:
             return

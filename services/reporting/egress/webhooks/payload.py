@@ -20,9 +20,9 @@ _MEDIA_TYPES: Final = {"standard": "application/json", "cloudevents": "applicati
 class WebhookDelivery:
     """Event to deliver to an endpoint.
 
-    `subject` is a feedback id, a rating id, a notice or an erasure; its highest `revision` replaces the others.
-    `event` is the event's JSON as in the log. `user_id` is the person whose text `event` may contain, None for none.
-    `traceparent` is the event's W3C trace context. Times are in microseconds.
+    `subject` identifies a feedback record, a rating, a notice or an erasure. A higher `revision` of a subject replaces
+    a lower one. `event` is the event's JSON as in the log. `user_id` is the person whose text `event` may contain, if
+    any. `traceparent` is the event's W3C trace context. Times are in microseconds.
     """
 
     endpoint: str

@@ -9,7 +9,7 @@ from contracts.instants import SECOND
 RETRY_DELAYS: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 """Delays in seconds before the second attempt, the third, and so on: about three days in total."""
 LONGEST_ASKED: Final = 3_600
-"""Maximum Retry-After that is respected, in seconds."""
+"""Upper limit of a receiver's Retry-After, in seconds."""
 
 
 def next_attempt(attempts: int, now: int, asked: int, jitter: float) -> int | None:

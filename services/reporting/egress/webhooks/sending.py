@@ -34,7 +34,7 @@ class CheckedHttp:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        # Callers limit concurrency by receiver: a limit for all would let slow receivers delay the others.
+        # Callers limit concurrency by receiver: with one limit for all, slow receivers would delay the others.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
         self._http = httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=seconds, limits=limits)
 
@@ -42,7 +42,7 @@ class CheckedHttp:
         await self._http.aclose()
 
     async def post(self, address: str, body: bytes, headers: Mapping[str, str], *, private: bool) -> AttemptResult:
-        """Make one attempt. `private` allows addresses that are not public. Errors of receivers do not raise."""
+        """Make one attempt. `private` allows addresses that are not public. Does not raise errors of receivers."""
         try:
             url = httpx.URL(address)
             host = url.raw_host.decode("ascii")
@@ -78,7 +78,7 @@ class Sender:
     async def send(self, delivery: WebhookDelivery, now: int, traceparent: str | None = None) -> AttemptResult:
         """Make one attempt, signed at `now` (microseconds), in the trace of `traceparent`.
 
-        Errors of the receiver or the network do not raise.
+        Does not raise errors of the receiver or the network.
         """
         settings = self._endpoint.settings
         body = body_of(delivery, settings.format)
