@@ -27,18 +27,21 @@ class RefusedChatEvent(BaseModel):
     topic: str = Field(description="The event's topic; empty if it named none.", examples=["chat.message.ingested"])
     event_id: str = Field(description="The event's `eventId`; empty if it cannot be read.", examples=["e-7"])
     field: str = Field(
-        description="The field that violates the rule; empty if the rule is not about a field.", examples=["content"]
+        description="The field that violates the rule; empty if the rule is not about a single field.",
+        examples=["content"],
     )
     rule: str = Field(description="The violated rule, in words or as a short name.", examples=["field required"])
-    times: int = Field(description="Number of times that the event was rejected for this.", examples=[1])
-    refused_at: str = Field(description="Time of the last one, RFC 3339.", examples=["2026-11-20T09:29:00.000000Z"])
+    times: int = Field(description="Number of times that the event was rejected by this rule.", examples=[1])
+    refused_at: str = Field(
+        description="Time of the last rejection, RFC 3339.", examples=["2026-11-20T09:29:00.000000Z"]
+    )
 
 
 class RefusedChatEvents(BaseModel):
     """A project's rejected events."""
 
     items: list[RefusedChatEvent] = Field(description=f"At most {SHOWN} events, the latest first.")
-    truncated: bool = Field(description="True if there may be older ones.")
+    truncated: bool = Field(description="True if there may be older rejected events, which the list omits.")
 
 
 def refused_router(refused: RefusedEvents) -> Routes:
@@ -49,7 +52,13 @@ def refused_router(refused: RefusedEvents) -> Routes:
     async def list_refused(
         tenant: Name,
         project: Name,
-        since: Annotated[str | None, Query(description="RFC 3339 with an offset; default: all stored events.")] = None,
+        since: Annotated[
+            str | None,
+            Query(
+                description="Earliest time of the rejections, RFC 3339 with an offset; by "
+                "default all stored rejections are listed."
+            ),
+        ] = None,
     ) -> RefusedChatEvents:
         """List the project's recently rejected events: event id, field and rule, never content."""
         try:

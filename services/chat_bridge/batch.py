@@ -126,7 +126,7 @@ class Batch:
         return list(first.values())
 
     def parked_under(self, holders: Mapping[ParkedKey, str]) -> None:
-        """Set the outcomes of parked events. An event whose key was already parked by another record is a duplicate."""
+        """Set the outcomes of parked events. If another record has parked the key, the event is a duplicate."""
         for event in self.events:
             if (parked := event.parked) is not None:
                 event.outcome = PARKED if holders.get(parked.key) == parked.cause else Outcome.UNCHANGED

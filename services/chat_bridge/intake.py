@@ -15,7 +15,7 @@ from servicekit import Clock, Producer
 class Intake:
     """Writer to the log. `judge_at` (microseconds) replaces the log's time in the check for future events.
 
-    `clock` replaces it for a log without times, whose consumers run in the same process.
+    For a log without times, `clock` replaces the log's time; its consumers run in the same process.
     """
 
     log: Producer

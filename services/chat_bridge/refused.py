@@ -67,7 +67,7 @@ def _event_id(event: dict[str, object]) -> str:
     value = event.get("eventId")
     try:
         text = str(value) if type(value) is int else value
-    except ValueError:  # an integer of thousands of digits
+    except ValueError:  # the value is an integer of thousands of digits
         return ""
     return text if isinstance(text, str) and len(text) <= 256 and _ID.fullmatch(text) else ""
 

@@ -12,7 +12,8 @@ class MessageStore(Protocol):
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         """Store messages, at most one per key; the greater version replaces the other. Committed on return.
 
-        Returns the keys of messages that were added or changed, or whose own event arrived after a reply or a copy.
+        Returns the keys of messages that were added or changed, and of messages whose own event arrived after a reply
+        or a copy.
         """
         ...
 

@@ -21,7 +21,7 @@ class AcceptedErasure(BaseModel):
     """The request is in the log: every service will carry it out."""
 
     request_id: str = Field(
-        description="The request's id, for its status.", examples=["8d0f0d0e-1f5f-4b8a-9f1d-2f6d1f0a7f11"]
+        description="The request's id, for requesting its status.", examples=["8d0f0d0e-1f5f-4b8a-9f1d-2f6d1f0a7f11"]
     )
     user_id: str = Field(description="The person to be erased.", examples=["user-42"])
     status_url: str = Field(description="The path of the status.", examples=["/tenants/acme/erasures/8d0f0d0e"])
@@ -32,7 +32,7 @@ class ErasureReceipt(BaseModel):
 
     service: FeedbackKeeper = Field(description="The service.", examples=["reporting"])
     confirmed_at: str = Field(description="Time of the confirmation, in UTC.", examples=["2026-11-20T09:30:00.000000Z"])
-    removed: int = Field(description="Number of rows that it changed or deleted.", examples=[12])
+    removed: int = Field(description="Number of rows that the service changed or deleted.", examples=[12])
 
 
 class ErasureProgress(BaseModel):

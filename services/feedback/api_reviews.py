@@ -33,11 +33,12 @@ class GivenReview(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     verdict: UUID | None = Field(
-        default=None, description="The `feedback_id` of the machine's verdict, if the machine has judged the turn."
+        default=None,
+        description="The `feedback_id` of the machine's verdict; null if the machine has not judged the turn.",
     )
     reaction: Reaction | None = Field(
-        description="The correct verdict: ok, not_ok or neutral, even if the machine gave the same; null retracts the "
-        "review, and the machine's verdict counts again."
+        description="The correct verdict: ok, not_ok or neutral, even if it equals the machine's verdict; null "
+        "retracts the review, so that the machine's verdict counts again."
     )
     text: Text | None = Field(default=None, description="The reason, in the reviewer's own words.")
     correction: Text | None = Field(default=None, description="What the agent's answer should have been.")
@@ -124,7 +125,7 @@ def _json(body: bytes) -> tuple[GivenReview, None]:
 
 
 def _form(body: bytes) -> tuple[GivenReview, str]:
-    """Parse a form to a review, blank fields as null, and the page to redirect to."""
+    """Return the review in a form and the page to redirect to. Blank fields become null."""
     try:
         said = {name: one[-1] for name, one in parse_qs(body.decode(), max_num_fields=10).items()}
     except ValueError:

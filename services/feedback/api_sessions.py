@@ -26,37 +26,50 @@ class GivenEnd(BaseModel):
         extra="forbid", frozen=True, strict=True, json_schema_extra={"examples": [{"feedback": "positive"}]}
     )
 
-    feedback: Label | None = Field(default=None, description="positive, negative or skip; null records nothing.")
-    user_id: Id | None = Field(default=None, description="Whose session, if not the caller's; scope on_behalf.")
+    feedback: Label | None = Field(
+        default=None, description="`positive`, `negative` or `skip`; null records no rating."
+    )
+    user_id: Id | None = Field(
+        default=None, description="The person of the session, if not the caller; needs the scope on_behalf."
+    )
     tenant: Name | None = Field(
         default=None,
-        description="For tokens of all tenants, if several have turns of the thread; else the token's, or that one.",
+        description="The tenant, for a token of all tenants if several tenants have turns of the thread. By default, "
+        "the only tenant with such turns, or the token's tenant.",
     )
     source: Literal["cli_end", "cli_exit", "api_end"] = Field(
-        default="api_end", description="Where the rating was given: at a chat's `/end` or `/exit`, or elsewhere."
+        default="api_end",
+        description="The interface in which the rating was given: a chat's `/end` (`cli_end`) or "
+        "`/exit` (`cli_exit`), or another one.",
     )
-    project: Name | None = Field(default=None, description="Where the thread's turns are counted; else everywhere.")
+    project: Name | None = Field(
+        default=None, description="The project whose turns of the thread are counted; by default all projects."
+    )
     memory_mode: Literal["local", "synced", "incognito"] = Field(
-        default="local", description="Incognito: kept without the user, only in the process's memory, never announced."
+        default="local",
+        description="`incognito`: the rating is stored without the user, only in the process's "
+        "memory, and never announced.",
     )
     idempotency_key: Id | None = Field(
         default=None,
-        description="With the scope on_behalf, each key of a person and thread stores one rating. Otherwise, and "
-        "without a key, a person rates a thread once.",
+        description="With the scope on_behalf, one rating is stored for each key of a person and thread. Without the "
+        "scope or without a key, a person can rate a thread once.",
     )
 
 
 class EndedSession(BaseModel):
     """The session has ended, even if its rating could not be stored."""
 
-    status: Literal["ended"] = Field(default="ended", description="Always `ended`.")
+    status: Literal["ended"] = Field(default="ended", description="The status; always `ended`.")
 
 
 class MemoryStatus(BaseModel):
     """Number of stored ratings of a thread."""
 
     thread_id: str = Field(description="The session's thread, which is the conversation's id.", examples=["c-42"])
-    session_feedback_count: int = Field(description="Ratings of this thread that the caller may count.", examples=[1])
+    session_feedback_count: int = Field(
+        description="Number of the thread's ratings that the caller may count.", examples=[1]
+    )
 
 
 ENDS = {
@@ -93,7 +106,7 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
     ) -> EndedSession | Response:
         """End a session, with or without a rating. The response is the same if the rating could not be stored.
 
-        Without the scope on_behalf, a rating of a thread in which only other people asked is not stored.
+        If only other people asked in the thread, the rating is stored only with the scope on_behalf.
         """
         given = await read_body(request, {JSON: _given}) if await request.body() else GivenEnd()
         tenant = await tenant_of(given.tenant or caller.tenant, thread_id)
@@ -123,7 +136,9 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
             Id, Query(description="The session's thread, which is the conversation's id.", examples=["c-42"])
         ],
         caller: Caller,
-        tenant: Annotated[Name | None, Query(description="For tokens of all tenants; default: the token's.")] = None,
+        tenant: Annotated[
+            Name | None, Query(description="The tenant, for a token of all tenants; by default the token's tenant.")
+        ] = None,
     ) -> MemoryStatus:
         """Return the number of a thread's ratings: the caller's own, or all with the scope `read` for all projects."""
         if tenant is not None and caller.tenant not in (None, tenant):

@@ -63,8 +63,8 @@ class ErasureStatuses(Protocol):
 class ErasureStatusHandler(Handler):
     """Handler of the group `feedback_erasures`. A receipt may arrive before its request.
 
-    A request's status may be complete as soon as it is stored. The request is therefore carried out in the turn
-    registry and in the ratings before it is stored.
+    A request may be complete as soon as it is stored. It is therefore stored only after it has been carried out in the
+    turn registry and in the ratings.
     """
 
     def __init__(self, statuses: ErasureStatuses, turns: TurnErasures) -> None:

@@ -54,7 +54,7 @@ class FeedbackHandler(Handler):
         return [outcomes[index] for index in range(len(batch))]
 
     async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
-        """Announce the stored state again, because our stale announcement may follow another process's newer one."""
+        """Announce the stored state again: our announcement may be stale and follow another process's newer one."""
         erasures, updates, _ = self._sorted(batch)
         await self._erase(erasures)
         await self._writer().announce_until_current(updates)

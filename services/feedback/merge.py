@@ -21,8 +21,7 @@ UNMAPPED = Outcome.ignored("unmapped_emoji")
 def applies(record: Record | None, change: Change) -> bool:
     """Return False for the removal of an emoji that has no reward and is not in the record, otherwise True.
 
-    An emoji that has lost its reward can still be retracted. An emoji that never had a reward would only fill the
-    record.
+    An emoji whose reward was removed can still be retracted. An emoji that never had a reward is not stored.
     """
     if change.feedback_type != "reaction" or change.entry.payload.value is not None:
         return True
@@ -42,8 +41,8 @@ def merge(record: Record | None, change: Change) -> Record:
 def revise(record: Record, log_time: int) -> Record:
     """Return the record with its next revision, which is at least `log_time` in milliseconds.
 
-    The revision therefore also increases after a restore. A stub has no first version: the next change creates the
-    record again.
+    The revision therefore increases even after the store was restored from a backup. A stub has no first version: the
+    next change creates the record again.
     """
     revision = max(record.revision + 1, log_time // 1_000)
     created = 0 if record.forgotten else record.created_revision or revision
@@ -62,5 +61,5 @@ def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
 
 
 def _says(entry: Entry) -> tuple[bool, tuple[Any, ...]]:
-    """Return the fields in which two equal entries agree. The fields that identify the event are excluded."""
+    """Return the visible fields of an entry, without the fields that identify the event."""
     return entry.present, _values_of(entry.payload)

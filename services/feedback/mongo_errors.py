@@ -82,7 +82,7 @@ def waiting_helps(error: PyMongoError) -> bool:
 
 
 def _bulk_may_wait(details: Mapping[str, Any]) -> bool:
-    """Return True if retrying the bulk write may succeed. Duplicate keys are lost races and are ignored."""
+    """Return True if retrying the bulk write may succeed. Duplicate keys mean a lost race and are ignored."""
     failed: Sequence[Mapping[str, Any]] = details.get("writeErrors", ())
     codes = {one["code"] for one in failed} - {DUPLICATE_KEY}
     return codes <= _WAITING_HELPS and bool(codes or details.get("writeConcernErrors"))

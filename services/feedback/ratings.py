@@ -11,7 +11,7 @@ from contracts.base import Reaction
 from contracts.fields import MOST_POINTS, ScaleName
 
 ABSTAINS_BELOW: Final = 0.25
-"""Rewards closer to 0 come from ratings near the middle, which are neutral: a wrong reward is worse than none."""
+"""A rating whose reward is closer to 0 is near the middle and counts as neutral: a wrong reward is worse than none."""
 
 
 class RatingScale(BaseModel):

@@ -118,7 +118,7 @@ class Registry(Protocol):
         ...
 
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
-        """Return True if all known turns of a conversation were asked by known people other than `user_id`.
+        """Return True if every known turn of a conversation was asked by a known person other than `user_id`.
 
         Return False if the conversation has no known turns.
         """

@@ -98,7 +98,7 @@ def _(event: FeedbackReactionReceived, rewards: Mapping[str, float] = DEFAULT_RE
     emoji = normalise(event.emoji)
     value = reward_of(event.emoji, rewards)
     added = event.action == "added"
-    if value is None and added:  # a removal needs no reward: see `applies`
+    if value is None and added:  # The removal of an emoji needs no reward, see `applies`.
         return UNMAPPED
     reaction = None if value is None else "ok" if value > 0 else "not_ok" if value < 0 else "neutral"
     payload = _payload(event, user_type=event.reaction_user_type, reaction=reaction, value=value, emoji=emoji)

@@ -49,16 +49,17 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         Every("session_retention", 3600, lambda parts: parts.sessions.purge),
     ],
     keeps=[
-        # Feedback records have no limit, because the ledger is complete. The erasure ledger never expires: it prevents
-        # a replay from restoring an erased person's words.
+        # Feedback records have no limit, because the ledger is complete. The erasure ledger never expires, because it
+        # prevents a replay from restoring an erased person's words.
         Keeps("turns", "turn_days", "stored_at"),
         Keeps("people", "turn_days", "stored_at"),
         Keeps("journal", "journal_days", "noted_at"),
         Keeps("session_feedback", "session_days", "recorded_at"),
         Keeps("erasure_receipts", "erasure_status_days", "confirmed_at", "microseconds"),
         Keeps("erasure_requests", "erasure_status_days", "requested_at", "microseconds"),
-        # A stub, the ids that an erasure leaves, prevents its revision from decreasing. Once the topics have deleted
-        # the records up to the erasure, a record created again has a greater revision without the stub.
+        # A stub is the ids that an erasure leaves. It prevents the revision from decreasing if the record is created
+        # again. Once the topics have deleted the records up to the erasure, the revision is greater without the stub,
+        # too.
         Keeps(
             *("feedback", "stub_days", "revision", "milliseconds"),
             only="r.slots is null",

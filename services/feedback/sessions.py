@@ -90,7 +90,7 @@ class SessionAnnouncer:
 class Sessions:
     """Session ends of a process.
 
-    New ratings are written to `ratings`; `kept` reads those that the caller may see. `announce` triggers the
+    New ratings are written to `ratings`; `kept` reads the ratings that the caller may see. `announce` triggers the
     announcement of stored ratings. Ratings of incognito sessions stay in this process's memory and are never announced.
     """
 

@@ -32,9 +32,8 @@ class FeedbackSettings(ReadSettings):
     """Settings of the feedback service. The scheme of `store_url` selects the store: postgresql, mongodb or memory.
 
     `emoji_rewards` changes the default table for all projects, `emoji_rewards_of` for single projects, named as
-    `tenant/project`; null removes an emoji's reward.
-    `scales` are the custom rating scales of all projects, `scales_of` their changes in single projects; null removes a
-    scale.
+    `tenant/project`; null removes an emoji's reward. `scales` are the custom rating scales of all projects. `scales_of`
+    changes them for single projects; null removes a scale.
 
     `database_url` is the database of the turn registry. `log_seconds` is the timeout for a request's write to the log.
     A request for an unknown turn waits at most `turn_seconds` for the registry to read the log. `session_seconds`

@@ -100,19 +100,18 @@ class Store(Protocol):
     ) -> Changes:
         """Return the records whose stored revision differs from the `known` one (0: not stored), including stubs.
 
-        The result also has the ledger entries of `people`, read after the records, and the reviews of `turns`, without
-        stubs.
+        The result also has the ledger entries of `people`, which are read after the records, and the reviews of `turns`
+        except stubs.
         """
         ...
 
     async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
         """Write all records whose stored revision equals the loaded one, in one bulk write.
 
-        One save per record at most.
-        The other records lost a race and must be loaded and merged again. A record that was written and immediately
-        overwritten may count as lost. `ledger` has the erasures of `people` at the time of the merge. If the stored
-        erasures differ, a store may write nothing. An erasure that the result does not contain is committed later, and
-        then finds the written records.
+        There is at most one save per record. The other records lost a race and must be loaded and merged again. A
+        record that was written and immediately overwritten may count as not written. `ledger` has the erasures of
+        `people` at the time of the merge. If the stored erasures differ, a store may write nothing. An erasure that the
+        result does not contain is committed later, and then finds the written records.
         """
         ...
 

@@ -79,7 +79,7 @@ class MongoStore:
 
     async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
         written = await self._save(saves)
-        # An erasure that this does not find writes its entry later, and finds the written records.
+        # An erasure that this read does not find writes its entry later, and then finds the written records.
         return Saved(written, unknown_erasures(await self.erased_at(people), ledger) if people else NOBODY)
 
     async def _save(self, saves: Sequence[Save]) -> set[UUID]:
@@ -90,8 +90,8 @@ class MongoStore:
         with transient_as_unavailable():
             if await self._write([_operation(save, mark) for save in ordered]) == len(saves):
                 return {save.record.feedback_id for save in saves}
-            # The counts do not tell which writes lost, and another writer may have written the same revision. The mark
-            # is unique to this call.
+            # The counts do not tell which writes lost the race, and another writer may have written the same revision.
+            # The mark is unique to this call.
             ids = [save.record.feedback_id for save in ordered]
             ours = self._feedback.find({"_id": {"$in": ids}, "written_by": mark}, {"_id": 1})
             return {document["_id"] async for document in ours}

@@ -84,7 +84,7 @@ class TurnProgress(Protocol):
     async def look_until_read(
         self, seconds: float, look: Callable[[], Awaitable[KnownAnswer | None]]
     ) -> tuple[KnownAnswer | None, bool]:
-        """Return the result of `look`, and True if the group had read the log before the last call of `look`.
+        """Return the last result of `look`, and True if the group had read the log before that call.
 
         Gives up after `seconds`. Raises Unavailable.
         """
@@ -94,8 +94,8 @@ class TurnProgress(Protocol):
 class ExplicitIntake:
     """Intake of judgements. Waits up to `wait_seconds` for an unknown turn while the registry lags behind the log.
 
-    `judge_at` (microseconds) replaces the current time. The consumers, which reject later times, must use the same
-    value.
+    `judge_at` (microseconds) replaces the current time. The consumers must use the same value, because they reject
+    events with later times.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class ExplicitIntake:
         """Publish the judgement and wait for the acknowledgement.
 
         Raises UnknownTurn, RegistryBehind, TooManyJudgements, Unavailable if the log or the database does not respond,
-        and LogFull. Reviewers have no rate limit. `limited` is False for a back end that judges on behalf of people
+        and LogFull. Reviewers have no rate limit. `limited` is False for a back end that sends judgements for people
         without naming them.
         """
         answer, question, role = await self._answer(key, judgement.user_id)

@@ -22,15 +22,16 @@ class GivenFeedback(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     reaction: Reaction | None = Field(
-        default=None, description="ok, not_ok or neutral; null retracts the judgement. Not together with `rating`."
+        default=None,
+        description="ok, not_ok or neutral; null retracts the judgement. Must not be given together with `rating`.",
     )
     rating: Annotated[int, Field(ge=0, le=MOST_POINTS)] | None = Field(
         default=None, description="A rating on `scale`, instead of `reaction`; null retracts it."
     )
     scale: Annotated[int, Field(ge=2, le=MOST_POINTS)] | ScaleName | None = Field(
         default=None,
-        description="The number of points, for a rating of the answer from 1 to that number; or the name of one of the "
-        "project's own scales (`FEEDBACK_SCALES`).",
+        description="The scale of `rating`: a number of points, for a rating of the answer from 1 to that number, or "
+        "the name of one of the project's own scales (`FEEDBACK_SCALES`).",
     )
     text: Text | None = Field(default=None, description="The reason, in the person's own words.")
     ts: Instant | None = Field(default=None, description="The time, RFC 3339 with an offset; default: now.")

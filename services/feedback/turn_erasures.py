@@ -19,8 +19,7 @@ _AT_ONCE: Final = 2_000
 class TurnErasures:
     """Erasures in the turn registry's database.
 
-    Call `erase` after an entry was written to the database's ledger, and after a write that was concurrent with an
-    entry.
+    Call `erase` after each ledger entry, and after a write that may have been concurrent with a ledger entry.
     """
 
     def __init__(self, pool: Database, pseudonym_of: Callable[[Person], str]) -> None:
@@ -49,7 +48,7 @@ class TurnErasures:
                     pass
 
     async def erase_since(self, people: Collection[Person], before: ErasedAt) -> None:
-        """Erase those of `people` whose ledger entry was added or changed since it was read as `before`."""
+        """Erase those of `people` whose ledger entry was added or changed since `before` was read."""
         after = await self.ledger.erased_at(people)
         await self.erase({person: at for person, at in after.items() if before.get(person) != at})
 

@@ -25,7 +25,7 @@ class MessageFacts(NamedTuple):
 class TurnHandler(Handler):
     """Handler of the group `feedback_turns`. Merges each message's facts with the stored facts.
 
-    An erased person's turns are registered under the replacement name, without a role. Writes are guarded
+    An erased person's turns are registered under the name that replaces their id, without a role. Writes are guarded
     (`ErasureLedger.guard`). If a write finds an erased person, the ledger is read before and after the batch. If a
     batch and an erasure race, at least one of them therefore sees the other.
     """

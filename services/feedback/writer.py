@@ -60,9 +60,9 @@ class WrittenRecord:
 class AnnouncedRecords(NamedTuple):
     """Result of an announcement: written records by id, True if any record changed, and the overtaken updates.
 
-    Another process has changed the record of an overtaken update, so our announcement may follow its newer one. Two
-    processes write the same record if its events are on two partitions, because of foreign producers or added
-    partitions.
+    An update is overtaken if another process has changed its record meanwhile. Our announcement may then follow the
+    newer one in the log. Two processes write the same record only if its events are on two partitions, because of
+    foreign producers or added partitions.
     """
 
     written: Mapping[UUID, WrittenRecord]
@@ -73,7 +73,7 @@ class AnnouncedRecords(NamedTuple):
 class FeedbackWriter:
     """Writes pending updates, and announces the stored state of each record, even if it is unchanged.
 
-    A repetition publishes the announcement again with the same event id, so a crash at any point is harmless.
+    After a crash, the announcement is published again with the same event id, so a crash at any point is harmless.
 
     An erasure is written to the ledger before its records are read. Every write checks the ledger, and every writer
     reads it again after each announcement. If an erasure and a batch race, at least one of them therefore sees the

@@ -30,8 +30,8 @@ def announcement(
 ) -> FeedbackInferredReceived | None:
     """Return the event for a verdict on a human message; None if there is nothing to announce or to retract.
 
-    `answer` has the provenance of the judged answer, `question_message_id` the question behind it, `thread_id` its
-    thread, and `version` the detector's version.
+    `answer` has the provenance of the judged answer. `question_message_id` and `thread_id` are the answer's question
+    and thread. `version` is the detector's version.
 
     A retraction does not contain the message's text, which may have been edited into something else. The event id
     depends only on the feedback, the epoch, the detector and the evaluation, so a repeated judgement gives the same

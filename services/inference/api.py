@@ -71,8 +71,9 @@ def inference_router(
     """Return the routes. None of them publishes or stores anything, except answers of the language model.
 
     `index_read_up` waits until the index contains everything that was in the log at the call, for at most the given
-    seconds (None: the service's limit). It returns True if the index does. It is None if no log fills the index.
-    `redact` redacts a body of a project, `tenant/project`, so that a message is judged as it will be stored.
+    seconds (None: the service's limit). It returns True if the index contains it. If no log fills the index,
+    `index_read_up` is None. `redact` redacts a body of a project, `tenant/project`, so that a message is judged as it
+    will be stored.
     """
     router = Routes("inference")
 
@@ -96,7 +97,7 @@ def inference_router(
         openapi_extra=taking(StrategySearch),
     )
     async def search(request: Request, tenant: Name, project: Name) -> FoundStrategies:
-        """Return turns to learn from, without rejected ones: accepted ones first, then by quality."""
+        """Return turns to learn from, without rejected turns: accepted turns first, then by quality."""
         body = await read_body(request, {JSON: StrategySearch.model_validate_json})
         wanted = StrategyFilter(tenant, project, body.intent, body.user_id, body.text, body.agent_id)
         found = await turns.search(wanted, body.limit)

@@ -30,7 +30,7 @@ class FoundTarget(BaseModel):
     agent_id: str
     """The agent."""
     score: float
-    """0.85 * similarity + 0.15 * recency."""
+    """The score of the target: 0.85 * similarity + 0.15 * recency."""
     similarity: float
     """Similarity of that turn to the message, 0 to 1."""
     recency: float
@@ -38,13 +38,13 @@ class FoundTarget(BaseModel):
     turns_back: int
     """Distance in turns; 1 is the latest answer."""
     rule: TargetRule
-    """The rule that selected the message: it is the one replied to, or the latest answer to the writer in the thread or
-    in the channel, or only an older answer contains the message's words.
-    """
+    """The rule that selected the agent message. The person's message replies to it (`named`), it is the latest
+    answer to the writer in the thread (`thread`) or in the channel (`own_latest`), or it is an older answer and the
+    only one with the message's words (`older_named`)."""
 
 
 class FoundCandidate(FoundTarget):
-    """A turn of the person that the message may be about. Its score has the same formula as a target's."""
+    """A turn of the person that the message may be about. Its score is computed like a target's."""
 
     conversation_id: str
     """The conversation, also called thread."""
@@ -82,7 +82,7 @@ class FeedbackResult(BaseModel):
     scores: dict[str, float]
     """Numbers behind the verdict, such as the learned layer's probabilities, by name."""
     new_topic: bool
-    """True if the message starts a new topic. A new topic sets the turn's status and is never announced."""
+    """True if the message starts a new topic. A new topic changes the turn's status, but is never announced."""
     would_be_announced: bool
     """True if this verdict will be announced when the chat publishes the message."""
 
@@ -167,9 +167,10 @@ class Detected(BaseModel):
     rejections_in_a_row: int
     """Number of consecutive rejected answers, counted back from the latest answer."""
     planner_markdown: str | None
-    """A section for the planner's prompt; null if the last answer has no feedback and no strategy is listed."""
+    """A section for the planner's prompt; null if the last answer has no feedback and there are no strategies."""
     answer_not_seen: bool
-    """True if the latest messages may be missing: indexing was not complete in time, and `previous` was not given."""
+    """True if the latest messages may be missing, because they were not indexed in time and `previous` was not
+    given."""
     strategies: list[FoundStrategy]
     """Strategies that worked for similar questions, best first; empty unless requested."""
 
@@ -243,7 +244,7 @@ class TurnMetadata(KnownTurn):
     timestamp: str | None
     """The same as `ts`."""
     user_feedback: UserFeedback
-    """The feedback on the answer, and its origin."""
+    """The feedback on the answer, and the origin of the feedback."""
 
     @classmethod
     def of(cls, turn: Turn) -> TurnMetadata:

@@ -19,12 +19,12 @@ class Body(BaseModel):
 class GivenAnswer(Body):
     """The agent's last answer; see `last_answer.LastAnswer`."""
 
-    message_id: Id = Field(description="Its id in the chat.")
-    content: Text = Field(description="What was answered.")
-    turn_id: Id | None = Field(default=None, description="Its turn; else the message's id.")
-    agent_id: Id | None = Field(default=None, description="Who answered.")
-    strategy: Label | None = Field(default=None, description="How the answer was reached.")
-    question: Text | None = Field(default=None, description="What it answers.")
+    message_id: Id = Field(description="The answer's message id in the chat.")
+    content: Text = Field(description="The text of the answer.")
+    turn_id: Id | None = Field(default=None, description="The answer's turn; by default the message's id.")
+    agent_id: Id | None = Field(default=None, description="The agent that gave the answer.")
+    strategy: Label | None = Field(default=None, description="The agent's strategy for the answer.")
+    question: Text | None = Field(default=None, description="The question that was answered.")
 
     @property
     def answer(self) -> LastAnswer:
@@ -34,43 +34,50 @@ class GivenAnswer(Body):
 class NewMessage(Body):
     """A person's message that the agent is about to answer."""
 
-    text: Text = Field(description=f"What was written, at most {TEXT_LIMIT} characters.")
-    ts: Instant | None = Field(default=None, description="When, RFC 3339 with an offset; else now.")
-    message_id: Id | None = Field(default=None, description="Its id, where the chat has one already.")
-    turn_id: Id | None = Field(default=None, description="The turn it opens; else the message's id.")
+    text: Text = Field(description=f"The text of the message, at most {TEXT_LIMIT} characters.")
+    ts: Instant | None = Field(
+        default=None, description="The time of the message, RFC 3339 with an offset; by default now."
+    )
+    message_id: Id | None = Field(default=None, description="The message's id, if the chat has already assigned one.")
+    turn_id: Id | None = Field(
+        default=None, description="The turn that the message opens; by default the message's id."
+    )
     look_back: LookBack = Field(
-        default="conversation", description="`user`: candidates among all of the person's turns."
+        default="conversation",
+        description="`user`: search all of the person's turns for candidates. `conversation`: only the conversation.",
     )
     user_id: Id | None = Field(
         default=None,
-        description="Who wrote it; else the caller, or the last person who wrote there if the caller never did.",
+        description="The person who wrote the message. By default the caller, if the caller has written in the "
+        "conversation, otherwise the last person who did.",
     )
-    reply_to_message_id: Id | None = Field(default=None, description="The message that it replies to.")
-    thread_id: Id | None = Field(default=None, description="The thread that it stands in, inside the conversation.")
+    reply_to_message_id: Id | None = Field(default=None, description="The id of the message that it replies to.")
+    thread_id: Id | None = Field(default=None, description="The thread that contains the message, if any.")
     previous: GivenAnswer | None = Field(
-        default=None, description="The last answer, so that nothing waits for it to be indexed."
+        default=None,
+        description="The agent's last answer, so that the request need not wait until the answer is indexed.",
     )
     wait_seconds: Annotated[float, Field(ge=0, le=60, strict=True)] | None = Field(
         default=None,
-        description="How long to wait at most until the last answer is indexed, in seconds; else, and at most,"
-        " `INFERENCE_INDEX_SECONDS`.",
+        description="The maximum time to wait until the last answer is indexed, in seconds; by default and at most "
+        "`INFERENCE_INDEX_SECONDS`.",
     )
     strategies: Annotated[int, Field(ge=0, le=20)] = Field(
-        default=0, description="How many strategies to list that somebody said worked for such questions."
+        default=0, description="The maximum number of strategies to list that worked for similar questions."
     )
-    intent: Label | None = Field(default=None, description="List only strategies of questions taken for this.")
+    intent: Label | None = Field(default=None, description="List only strategies of questions with this intent.")
     agent_id: Id | None = Field(
-        default=None, description="Whose strategies to list; else those of the agent that answered last."
+        default=None, description="The agent whose strategies are listed; by default the agent of the last answer."
     )
 
 
 class StrategySearch(Body):
     """Search for strategies by intent, person, agent, questions similar to `text`, or any combination."""
 
-    intent: Label | None = Field(default=None, description="Only turns whose question was taken for this.")
-    user_id: Id | None = Field(default=None, description="Only this person's turns.")
+    intent: Label | None = Field(default=None, description="Only turns whose question has this intent.")
+    user_id: Id | None = Field(default=None, description="Only turns of this person.")
     text: Annotated[Text, Field(min_length=1)] | None = Field(
-        default=None, description="Turns whose question is like this one come first."
+        default=None, description="A text; turns with similar questions come first."
     )
     agent_id: Id | None = Field(default=None, description="Only turns that this agent answered.")
-    limit: Annotated[int, Field(ge=1, le=100, description="How many at most.")] = 10
+    limit: Annotated[int, Field(ge=1, le=100, description="The maximum number of turns.")] = 10

@@ -31,9 +31,9 @@ LookBack = Literal["conversation", "user"]
 class Detection:
     """Result of `detect`.
 
-    `advice` is about the judged turn, otherwise about the latest turn; None if there is no answer. `candidates` are the
-    person's turns, in any conversation, that the message may be about, best first. They are empty if the message is not
-    feedback, or if only its conversation was searched.
+    `advice` is about the judged turn or, if there is none, about the latest turn; None without an answer. `candidates`
+    are the person's turns, in any conversation, that the message may be about, best first. They are empty if the
+    message is not feedback, or if only its conversation was searched.
     """
 
     verdict: Verdict
@@ -54,7 +54,7 @@ async def detect(
     *,
     names_writer: bool = True,
 ) -> Detection:
-    """Return the verdict on a message as if it stood in its conversation at its time. Later messages are ignored.
+    """Return the verdict on a message, judged at its time in its conversation. Later messages are ignored.
 
     The verdict depends only on the conversation, so it equals the verdict that would be announced. `look_back="user"`
     also searches all of the person's turns for candidates. If the conversation has no answer, the best candidate serves
@@ -105,7 +105,7 @@ def _by_a_participant(message: Message, before: Sequence[Message]) -> Message:
 async def _answered_elsewhere(
     turns: TurnSearch, detector: Detector, where: ConversationKey, message: Message
 ) -> Detection:
-    """Judge the message on the best candidate. There is no target, because the answer is in another conversation."""
+    """Judge the message as a reaction to the best candidate. The answer is elsewhere, so there is no target."""
     found = await _among_all_turns(turns, where, message)
     best = found[0] if found and found[0].target.similarity >= UNRELATED else None
     about = await turns.find(TurnKey(*best.conversation, best.target.turn_id)) if best else None

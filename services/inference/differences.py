@@ -18,7 +18,7 @@ SHOWN: Final = 20
 
 
 class AnnouncedVerdict(NamedTuple):
-    """An announced verdict: `rejected` or `accepted`, and the id of the judged turn."""
+    """Announced verdict: `rejected` or `accepted`, and the id of the judged turn."""
 
     feedback: str
     turn_id: str

@@ -42,7 +42,7 @@ class JudgedMessages(NamedTuple):
     questions: Sequence[Facts]
     messages: Mapping[MessageKey, IndexedMessage]
     asked: Mapping[tuple[MessageKey, str], str]
-    """Message id of the question answered by each announced verdict's target, by judged message and target."""
+    """Message id of the question of each announced verdict's target, by judged message and target."""
 
     def answer_to(self, placed: Placed, verdict: Verdict) -> IndexedMessage | None:
         """Return the answer that a verdict is about; None if there is none, or if it was not read from the index."""
@@ -59,7 +59,7 @@ class Judging:
     """Judge with one detector, and with a language model if `gate` is given.
 
     Announcements are noted before the verdicts are stored, and the notes are read afterwards. If two processes judge
-    one message, the later process therefore sees the other's verdict or note.
+    one message, the later process therefore sees the verdict or the note of the other.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Judging:
     async def judge(self, read: ReadRanges) -> JudgedMessages:
         """Judge the dependent human messages in the ranges that `read` returns, and note the planned announcements.
 
-        If a message arrives meanwhile, both steps are repeated.
+        If a message arrives meanwhile, reading and judging are repeated.
         """
         while True:
             ranges = await read()
@@ -169,7 +169,7 @@ def _emission(placed: Placed, target: Target) -> Emission:
 def _questions_behind(
     ranges: Sequence[MessageRange], targets: Mapping[MessageKey, str]
 ) -> dict[tuple[MessageKey, str], str]:
-    """Return the id of the question behind each target, by message and target, as the detector saw it."""
+    """Return the id of each target's question, by message and target, as the detector saw it."""
     found: dict[tuple[MessageKey, str], str] = {}
     judged = (pair for span in ranges for pair in to_judge(span)) if targets else ()
     for placed, neighbourhood in judged:

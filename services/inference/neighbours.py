@@ -19,7 +19,7 @@ REACH: Final = NEIGHBOURHOOD + SAME_INSTANT
 class Earlier(NamedTuple):
     """The messages before a message, sorted by (at, message_id).
 
-    `is_certain` is False if the order of the message and an agent's message of the same time is unknown.
+    `is_certain` is False if an agent's message has the same time, so that their order is unknown.
     """
 
     rows: Sequence[Placed]
@@ -27,7 +27,7 @@ class Earlier(NamedTuple):
 
     @property
     def judged_from(self) -> tuple[Message, ...]:
-        """The messages that a verdict may depend on: none if the order is unknown, because it might hit any answer."""
+        """The messages that a verdict may depend on: none if the order is unknown, as any answer might be meant."""
         return tuple(one.indexed.message for one in self.rows) if self.is_certain else ()
 
 
@@ -78,7 +78,7 @@ def _range(rows: Sequence[Placed], scope: Scope, asked: Iterable[tuple[int, str]
         stands = first < len(order) and order[first] == place
         dependent.update(range(first, min(len(order), first + NEIGHBOURHOOD + stands)))
         dependent.update(n for n in range(max(0, first - SAME_INSTANT), first) if order[n][0] == place[0])
-    # The root message of a thread depends on the channel.
+    # The root message of a thread is in the channel, so it depends on the channel.
     dependent = {number for number in dependent if rows[number].indexed.thread == scope.thread}
     return MessageRange(rows, sorted(dependent))
 

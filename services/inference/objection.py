@@ -13,7 +13,7 @@ _CLAUSE_END: Final = re.compile(r"(?<=[.!?:;,…])\s+|\s+[-–—]\s+|\n+|(?<=[�
 
 
 def objection(said: str) -> str:
-    """Return `said` on one line, starting at the first clause that names something.
+    """Return `said` on one line, without the clauses before the first one that names something.
 
     "No, that's wrong: I meant the museum." gives "I meant the museum." If no clause names anything, all of `said` is
     returned.

@@ -20,7 +20,7 @@ RECENT: Final = 5
 CAREFUL_FROM: Final = 2
 """Minimum number of consecutive rejections for the instruction to be more careful."""
 ACCEPTED_FROM: Final = 0.6
-"""Minimum confidence at which a turn counts as accepted. A new topic has the confidence 0.5."""
+"""Minimum confidence at which a turn counts as accepted. A new topic has the confidence 0.5, which is lower."""
 _OUTCOMES: Final[Mapping[str, str]] = {
     "REVISE": "the validation asked for a revision",
     "RETRY": "the validation asked for another try",
@@ -45,8 +45,8 @@ _PLAIN: Final = re.compile(r"[\w.:/@-]{1,100}", re.ASCII)
 class Advice:
     """Input of the planner's section.
 
-    `rejections` is the number of consecutive rejected turns up to the latest; `recent` has the conversation's latest
-    turns, newest first.
+    `rejections` is the number of consecutive rejected turns up to the latest turn. `recent` has the conversation's
+    latest turns, newest first.
     """
 
     turn: Turn

@@ -48,7 +48,7 @@ async def rejudge(
         stored_at = {one.key: one.stored_at for one in page}
 
         def headers(message: IndexedMessage, stored_at: dict[MessageKey, int] = stored_at) -> Headers:
-            # The texts count as said when they were stored, so that a later erasure covers them.
+            # Set the time of the texts to the time when they were stored, so that a later erasure covers them.
             return derived_headers(log_time=stored_at[message.key])
 
         judged = await judging.judge(lambda page=page: _ranges(judging, page))  # type: ignore[misc]

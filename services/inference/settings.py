@@ -15,13 +15,12 @@ from servicekit import ReadSettings
 class InferenceSettings(ReadSettings):
     """Settings of inference. `broker` is host:port[,host:port], `database_url` a PostgreSQL URL.
 
-    `sentence_encoder`: see `encoders.sentence_encoder`. All processes of a group need the same one.
-    `target_precision` is the required precision of announced verdicts. Kinds of verdicts that are clearly below it are
-    held back.
-    `gate_url` is the base URL of an OpenAI-compatible endpoint (up to /v1) with the model `gate_model`; empty: no gate.
-    It is asked about messages that no rule decides. `gate_seconds` is a question's deadline. `gate_batch_seconds` is a
-    batch's deadline; its default is below the time that a rebalance waits for a batch.
-    `index_seconds` is the maximum time that `detect` waits for the index.
+    `sentence_encoder`: see `encoders.sentence_encoder`. All processes of a group need the same encoder.
+    `target_precision` is the required precision of announced verdicts. Kinds of verdicts whose precision is clearly
+    lower are not announced. `gate_url` is the base URL of an OpenAI-compatible endpoint (up to /v1) with the model
+    `gate_model`; empty: no gate. The gate is asked about messages that no rule decides. `gate_seconds` is the deadline
+    of a question. `gate_batch_seconds` is a batch's deadline; its default is below the time that a rebalance waits for
+    a batch. `index_seconds` is the maximum time that `detect` waits for the index.
 
     Retention periods are in days; 0 means no limit. After the conversation's last message was stored,
     `conversation_days` applies to texts, `turn_days` to turns and verdicts. `gate_answer_days` applies to the language

@@ -57,14 +57,14 @@ class IndexedMessage:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """The fields that affect a verdict or its announcement."""
+        """Values of the fields that affect a verdict or its announcement."""
         return self.message, self.provenance, self.user_type
 
     def merged(self, other: IndexedMessage) -> IndexedMessage:
         """Return the merge of this version with another version; the same object if nothing changes.
 
-        Events may omit reply and thread, so a value from any version is kept. If two versions differ, the greater value
-        wins.
+        Events may omit the replied-to message and the thread, so a value from any version is kept. If two versions have
+        different values, the greater value wins.
         """
         at = min(self.message.at, other.message.at)
         thread = max(self.thread, other.thread)

@@ -2,7 +2,7 @@
 
 /** The request is in the log: every service will carry it out. */
 export interface AcceptedErasure {
-  /** The request's id, for its status. */
+  /** The request's id, for requesting its status. */
   request_id: string;
   /** The person to be erased. */
   user_id: string;
@@ -366,9 +366,9 @@ export interface Detected {
   candidates: FoundCandidate[];
   /** Number of consecutive rejected answers, counted back from the latest answer. */
   rejections_in_a_row: number;
-  /** A section for the planner's prompt; null if the last answer has no feedback and no strategy is listed. */
+  /** A section for the planner's prompt; null if the last answer has no feedback and there are no strategies. */
   planner_markdown: string | null;
-  /** True if the latest messages may be missing: indexing was not complete in time, and `previous` was not given. */
+  /** True if the latest messages may be missing, because they were not indexed in time and `previous` was not given. */
   answer_not_seen: boolean;
   /** Strategies that worked for similar questions, best first; empty unless requested. */
   strategies: FoundStrategy[];
@@ -383,7 +383,7 @@ export interface Drawn {
 
 /** The session has ended, even if its rating could not be stored. */
 export interface EndedSession {
-  /** Always `ended`. */
+  /** The status; always `ended`. */
   status?: "ended";
 }
 
@@ -409,7 +409,7 @@ export interface ErasureReceipt {
   service: "chat_bridge" | "feedback" | "inference" | "reporting";
   /** Time of the confirmation, in UTC. */
   confirmed_at: string;
-  /** Number of rows that it changed or deleted. */
+  /** Number of rows that the service changed or deleted. */
   removed: number;
 }
 
@@ -455,7 +455,7 @@ export interface FeedbackResult {
   encoder: string | null;
   /** Numbers behind the verdict, such as the learned layer's probabilities, by name. */
   scores: Record<string, number>;
-  /** True if the message starts a new topic. A new topic sets the turn's status and is never announced. */
+  /** True if the message starts a new topic. A new topic changes the turn's status, but is never announced. */
   new_topic: boolean;
   /** True if this verdict will be announced when the chat publishes the message. */
   would_be_announced: boolean;
@@ -495,7 +495,7 @@ export interface Figures {
   satisfaction: number | null;
 }
 
-/** A turn of the person that the message may be about. Its score has the same formula as a target's. */
+/** A turn of the person that the message may be about. Its score is computed like a target's. */
 export interface FoundCandidate {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -503,7 +503,7 @@ export interface FoundCandidate {
   message_id: string;
   /** The agent. */
   agent_id: string;
-  /** 0.85 * similarity + 0.15 * recency. */
+  /** The score of the target: 0.85 * similarity + 0.15 * recency. */
   score: number;
   /** Similarity of that turn to the message, 0 to 1. */
   similarity: number;
@@ -511,7 +511,7 @@ export interface FoundCandidate {
   recency: number;
   /** Distance in turns; 1 is the latest answer. */
   turns_back: number;
-  /** The rule that selected the message: it is the one replied to, or the latest answer to the writer in the thread or in the channel, or only an older answer contains the message's words. */
+  /** The rule that selected the agent message. The person's message replies to it (`named`), it is the latest answer to the writer in the thread (`thread`) or in the channel (`own_latest`), or it is an older answer and the only one with the message's words (`older_named`). */
   rule: "named" | "thread" | "own_latest" | "older_named";
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -630,7 +630,7 @@ export interface FoundTarget {
   message_id: string;
   /** The agent. */
   agent_id: string;
-  /** 0.85 * similarity + 0.15 * recency. */
+  /** The score of the target: 0.85 * similarity + 0.15 * recency. */
   score: number;
   /** Similarity of that turn to the message, 0 to 1. */
   similarity: number;
@@ -638,7 +638,7 @@ export interface FoundTarget {
   recency: number;
   /** Distance in turns; 1 is the latest answer. */
   turns_back: number;
-  /** The rule that selected the message: it is the one replied to, or the latest answer to the writer in the thread or in the channel, or only an older answer contains the message's words. */
+  /** The rule that selected the agent message. The person's message replies to it (`named`), it is the latest answer to the writer in the thread (`thread`) or in the channel (`own_latest`), or it is an older answer and the only one with the message's words (`older_named`). */
   rule: "named" | "thread" | "own_latest" | "older_named";
 }
 
@@ -863,7 +863,7 @@ export interface LatestItem {
 export interface MemoryStatus {
   /** The session's thread, which is the conversation's id. */
   thread_id: string;
-  /** Ratings of this thread that the caller may count. */
+  /** Number of the thread's ratings that the caller may count. */
   session_feedback_count: number;
 }
 
@@ -1233,13 +1233,13 @@ export interface RefusedChatEvent {
   topic: string;
   /** The event's `eventId`; empty if it cannot be read. */
   event_id: string;
-  /** The field that violates the rule; empty if the rule is not about a field. */
+  /** The field that violates the rule; empty if the rule is not about a single field. */
   field: string;
   /** The violated rule, in words or as a short name. */
   rule: string;
-  /** Number of times that the event was rejected for this. */
+  /** Number of times that the event was rejected by this rule. */
   times: number;
-  /** Time of the last one, RFC 3339. */
+  /** Time of the last rejection, RFC 3339. */
   refused_at: string;
 }
 
@@ -1247,7 +1247,7 @@ export interface RefusedChatEvent {
 export interface RefusedChatEvents {
   /** At most 1000 events, the latest first. */
   items: RefusedChatEvent[];
-  /** True if there may be older ones. */
+  /** True if there may be older rejected events, which the list omits. */
   truncated: boolean;
 }
 
@@ -1620,7 +1620,7 @@ export interface TurnMetadata {
   session_id: string;
   /** The same as `ts`. */
   timestamp: string | null;
-  /** The feedback on the answer, and its origin. */
+  /** The feedback on the answer, and the origin of the feedback. */
   user_feedback: UserFeedback;
 }
 
@@ -1822,7 +1822,7 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/refused": {
     query: {
-      /** RFC 3339 with an offset; default: all stored events. */
+      /** Earliest time of the rejections, RFC 3339 with an offset; by default all stored rejections are listed. */
       since?: string | null;
     };
     body: undefined;
@@ -1831,11 +1831,11 @@ export interface Operations {
   "POST /conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/feedback": {
     query: Record<string, unknown>;
     body: {
-      /** ok, not_ok or neutral; null retracts the judgement. Not together with `rating`. */
+      /** ok, not_ok or neutral; null retracts the judgement. Must not be given together with `rating`. */
       reaction?: "ok" | "not_ok" | "neutral" | null;
       /** A rating on `scale`, instead of `reaction`; null retracts it. */
       rating?: number | null;
-      /** The number of points, for a rating of the answer from 1 to that number; or the name of one of the project's own scales (`FEEDBACK_SCALES`). */
+      /** The scale of `rating`: a number of points, for a rating of the answer from 1 to that number, or the name of one of the project's own scales (`FEEDBACK_SCALES`). */
       scale?: number | string | null;
       /** The reason, in the person's own words. */
       text?: string | null;
@@ -1861,9 +1861,9 @@ export interface Operations {
   "POST /conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/reviews": {
     query: Record<string, unknown>;
     body: {
-      /** The `feedback_id` of the machine's verdict, if the machine has judged the turn. */
+      /** The `feedback_id` of the machine's verdict; null if the machine has not judged the turn. */
       verdict?: string | null;
-      /** The correct verdict: ok, not_ok or neutral, even if the machine gave the same; null retracts the review, and the machine's verdict counts again. */
+      /** The correct verdict: ok, not_ok or neutral, even if it equals the machine's verdict; null retracts the review, so that the machine's verdict counts again. */
       reaction: "ok" | "not_ok" | "neutral" | null;
       /** The reason, in the reviewer's own words. */
       text?: string | null;
@@ -1875,19 +1875,19 @@ export interface Operations {
   "POST /api/threads/{thread_id}/end": {
     query: Record<string, unknown>;
     body: {
-      /** positive, negative or skip; null records nothing. */
+      /** `positive`, `negative` or `skip`; null records no rating. */
       feedback?: "positive" | "negative" | "skip" | null;
-      /** Whose session, if not the caller's; scope on_behalf. */
+      /** The person of the session, if not the caller; needs the scope on_behalf. */
       user_id?: string | null;
-      /** For tokens of all tenants, if several have turns of the thread; else the token's, or that one. */
+      /** The tenant, for a token of all tenants if several tenants have turns of the thread. By default, the only tenant with such turns, or the token's tenant. */
       tenant?: string | null;
-      /** Where the rating was given: at a chat's `/end` or `/exit`, or elsewhere. */
+      /** The interface in which the rating was given: a chat's `/end` (`cli_end`) or `/exit` (`cli_exit`), or another one. */
       source?: "cli_end" | "cli_exit" | "api_end";
-      /** Where the thread's turns are counted; else everywhere. */
+      /** The project whose turns of the thread are counted; by default all projects. */
       project?: string | null;
-      /** Incognito: kept without the user, only in the process's memory, never announced. */
+      /** `incognito`: the rating is stored without the user, only in the process's memory, and never announced. */
       memory_mode?: "local" | "synced" | "incognito";
-      /** With the scope on_behalf, each key of a person and thread stores one rating. Otherwise, and without a key, a person rates a thread once. */
+      /** With the scope on_behalf, one rating is stored for each key of a person and thread. Without the scope or without a key, a person can rate a thread once. */
       idempotency_key?: string | null;
     };
     answer: EndedSession;
@@ -1896,7 +1896,7 @@ export interface Operations {
     query: {
       /** The session's thread, which is the conversation's id. */
       thread_id: string;
-      /** For tokens of all tenants; default: the token's. */
+      /** The tenant, for a token of all tenants; by default the token's tenant. */
       tenant?: string | null;
     };
     body: undefined;
@@ -2333,15 +2333,15 @@ export interface Operations {
   "POST /conversations/{tenant}/{project}/strategies/search": {
     query: Record<string, unknown>;
     body: {
-      /** Only turns whose question was taken for this. */
+      /** Only turns whose question has this intent. */
       intent?: string | null;
-      /** Only this person's turns. */
+      /** Only turns of this person. */
       user_id?: string | null;
-      /** Turns whose question is like this one come first. */
+      /** A text; turns with similar questions come first. */
       text?: string | null;
       /** Only turns that this agent answered. */
       agent_id?: string | null;
-      /** How many at most. */
+      /** The maximum number of turns. */
       limit?: number;
     };
     answer: FoundStrategies;
@@ -2349,44 +2349,44 @@ export interface Operations {
   "POST /conversations/{tenant}/{project}/{conversation_id}/detect": {
     query: Record<string, unknown>;
     body: {
-      /** What was written, at most 10000 characters. */
+      /** The text of the message, at most 10000 characters. */
       text: string;
-      /** When, RFC 3339 with an offset; else now. */
+      /** The time of the message, RFC 3339 with an offset; by default now. */
       ts?: string | null;
-      /** Its id, where the chat has one already. */
+      /** The message's id, if the chat has already assigned one. */
       message_id?: string | null;
-      /** The turn it opens; else the message's id. */
+      /** The turn that the message opens; by default the message's id. */
       turn_id?: string | null;
-      /** `user`: candidates among all of the person's turns. */
+      /** `user`: search all of the person's turns for candidates. `conversation`: only the conversation. */
       look_back?: "conversation" | "user";
-      /** Who wrote it; else the caller, or the last person who wrote there if the caller never did. */
+      /** The person who wrote the message. By default the caller, if the caller has written in the conversation, otherwise the last person who did. */
       user_id?: string | null;
-      /** The message that it replies to. */
+      /** The id of the message that it replies to. */
       reply_to_message_id?: string | null;
-      /** The thread that it stands in, inside the conversation. */
+      /** The thread that contains the message, if any. */
       thread_id?: string | null;
-      /** The last answer, so that nothing waits for it to be indexed. */
+      /** The agent's last answer, so that the request need not wait until the answer is indexed. */
       previous?: {
-        /** Its id in the chat. */
+        /** The answer's message id in the chat. */
         message_id: string;
-        /** What was answered. */
+        /** The text of the answer. */
         content: string;
-        /** Its turn; else the message's id. */
+        /** The answer's turn; by default the message's id. */
         turn_id?: string | null;
-        /** Who answered. */
+        /** The agent that gave the answer. */
         agent_id?: string | null;
-        /** How the answer was reached. */
+        /** The agent's strategy for the answer. */
         strategy?: string | null;
-        /** What it answers. */
+        /** The question that was answered. */
         question?: string | null;
       } | null;
-      /** How long to wait at most until the last answer is indexed, in seconds; else, and at most, `INFERENCE_INDEX_SECONDS`. */
+      /** The maximum time to wait until the last answer is indexed, in seconds; by default and at most `INFERENCE_INDEX_SECONDS`. */
       wait_seconds?: number | null;
-      /** How many strategies to list that somebody said worked for such questions. */
+      /** The maximum number of strategies to list that worked for similar questions. */
       strategies?: number;
-      /** List only strategies of questions taken for this. */
+      /** List only strategies of questions with this intent. */
       intent?: string | null;
-      /** Whose strategies to list; else those of the agent that answered last. */
+      /** The agent whose strategies are listed; by default the agent of the last answer. */
       agent_id?: string | null;
     };
     answer: Detected;

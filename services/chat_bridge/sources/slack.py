@@ -23,7 +23,7 @@ from contracts.ids import derived_id
 from contracts.instants import format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 
-_WRITTEN: Final = (None, "bot_message", "file_share", "me_message", "thread_broadcast")  # a sent value may not hash
+_WRITTEN: Final = (None, "bot_message", "file_share", "me_message", "thread_broadcast")  # values may be unhashable
 _TOMBSTONE: Final = "tombstone"
 """Slack's subtype for a deleted message whose thread remains, and its mode for a deleted file."""
 _TS: Final = re.compile(r"(\d{1,11})\.(\d{6})", re.ASCII)

@@ -184,7 +184,7 @@ class _Found:
             raise NotUnderstood(f"{name} is missing")
         try:
             return str(value)
-        except ValueError:  # an integer of thousands of digits
+        except ValueError:  # the value is an integer of thousands of digits
             raise NotUnderstood(f"{name} is not an id") from None
 
     def _value(self, name: str) -> Any:

@@ -47,7 +47,10 @@ A leading `@` is the current item of the rule's list.
 Wanted = Annotated[list[str | int | bool], BeforeValidator(_as_list), Field(min_length=1)]
 When = Annotated[
     dict[str, Wanted],
-    Field(description='The expected value at each path, or a list of accepted values; `"*"` accepts any but null.'),
+    Field(
+        description='The expected value at each path, or a list of accepted values; `"*"` accepts any value except '
+        "null."
+    ),
 ]
 Header = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{1,100}$"), AfterValidator(str.lower)]
 
@@ -81,7 +84,8 @@ class Signature(_Part):
         description="The header with the time of the request, as Unix seconds or RFC 3339; must be signed.",
     )
     window_seconds: Annotated[int, Field(ge=1, le=3600)] = Field(
-        default=300, description="The maximum difference between that time and ours; other requests are rejected."
+        default=300,
+        description="The maximum difference, in seconds, between that time and our clock; other requests are rejected.",
     )
 
     @model_validator(mode="after")
@@ -113,7 +117,7 @@ class Rule(_Part):
     """One chat event in a payload. Every matching rule produces its event, up to the first matching `ignore`."""
 
     kind: Literal["message", "deletion", "reaction", "ignore"] = Field(
-        description="The event; `ignore` ends the search. A deletion sends the message again, without its text."
+        description="The kind of event; `ignore` ends the search. A deletion is the same message without its text."
     )
     when: When = Field(default_factory=dict)
     each: Where | None = Field(
@@ -123,15 +127,15 @@ class Rule(_Part):
         default=None, description="The path of a second list, whose items are left out of `each`."
     )
     writers: Literal["anyone", "agents"] = Field(
-        default="anyone", description="`agents` ignores authors that are not in `[agents]`, such as the staff."
+        default="anyone", description="`agents`: ignore authors that are not in `[agents]`, such as staff."
     )
     conversation: Annotated[list[Where], BeforeValidator(_as_list)] = Field(
         default_factory=list, description="One path or several: parts of the conversation's id after the map's name."
     )
     message: Where | None = Field(default=None, description="The message's id; for a reaction, the message reacted to.")
     author: Where | None = Field(default=None, description="The id of the author, or of the person who reacted.")
-    at: Where | None = Field(default=None, description="The time.")
-    time: TimeKind | None = Field(default=None, description="The kind of that time, if not the map's.")
+    at: Where | None = Field(default=None, description="The time of the event.")
+    time: TimeKind | None = Field(default=None, description="The kind of that time; by default the map's.")
     sequence: Where | None = Field(
         default=None, description="A number, at least 0, that orders events of the same time."
     )
@@ -166,8 +170,10 @@ class MapAnswer(_Part):
     """A response that the platform expects once the events are in the log. The first matching response is sent."""
 
     when: When = Field(default_factory=dict)
-    status: Annotated[int, Field(ge=200, le=299)] = Field(default=200, description="The status.")
-    body: dict[str, Any] | None = Field(default=None, description="The JSON object; default: no body.")
+    status: Annotated[int, Field(ge=200, le=299)] = Field(default=200, description="The HTTP status.")
+    body: dict[str, Any] | None = Field(
+        default=None, description="The JSON object to send as the body; by default no body."
+    )
 
     @model_validator(mode="after")
     def _may_have_its_body(self) -> Self:

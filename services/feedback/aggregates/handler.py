@@ -18,7 +18,7 @@ class VerdictStore(Protocol):
 
 
 class VerdictHandler(Handler, tombstones=True):
-    """Handler of the group `feedback_aggregates`. Verdicts may arrive repeatedly and in any order."""
+    """Handler of the group `feedback_aggregates`. Verdicts may arrive repeatedly, and in any order."""
 
     def __init__(self, store: VerdictStore) -> None:
         self._store = store

@@ -32,7 +32,7 @@ class PostgresAggregates:
             ids = [one.feedback_id for one in verdicts]
             held = await connection.fetch(*SQL.lock_aggregated_verdicts(feedback_ids=ids))
             written = {row[0] for row in await connection.fetch(*SQL.upsert_aggregated_verdicts.bulk(verdicts))}
-            # A new verdict of the machine may be about another turn, which the old one leaves.
+            # A new verdict of the machine may be about another turn; then the old turn changes as well.
             turns = {(row["feedback_id"], TurnKey(*row[1:])) for row in held}
             turns |= {(one.feedback_id, TurnKey(*one[2:6])) for one in verdicts}  # type: ignore[arg-type]
             changes = Counter(turn for id_, turn in turns if id_ in written and turn.tenant is not None)
@@ -73,8 +73,8 @@ class PostgresAggregates:
     async def mark(self, aggregates: Iterable[Aggregate]) -> None:
         """Mark aggregates as announced.
 
-        If the revision of an aggregate has changed, it is marked as not announced. Compaction may keep the older
-        record, because that was written last.
+        If the revision of an aggregate has changed meanwhile, the aggregate is marked as not announced: compaction
+        would keep the older record if it was written last.
         """
         rows = [(one.aggregate_id, one.revision) for one in aggregates]
         await self._pool.execute(*SQL.mark_aggregates_announced.bulk(rows))

@@ -125,7 +125,7 @@ def questions_of(span: MessageRange) -> list[Facts]:
 
 
 def joined(facts: Iterable[Facts]) -> list[Facts]:
-    """Merge the facts of each turn. Returns them sorted by key."""
+    """Merge the facts of each turn. Returns the merged facts, sorted by key."""
     known: dict[TurnKey, Facts] = {}
     for one in facts:
         held = known.get(one.key)
@@ -134,7 +134,7 @@ def joined(facts: Iterable[Facts]) -> list[Facts]:
 
 
 def looked_at(evaluation: int) -> bytes:
-    """Return the version of a question that was searched for an answer.
+    """Return the version of a question that the search for an answer's question found.
 
     Later judgements have greater versions. All of them are below every message's version.
     """

@@ -37,7 +37,7 @@ class TurnKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MachineStatus:
-    """Verdict that a later message gives on a turn. `user_said` is that message's text, `at` its time."""
+    """Verdict that a later message gives on a turn. `user_said` is the text of that message, `at` its time."""
 
     status: Feedback
     confidence: float
@@ -111,7 +111,7 @@ class Turn:
 
     @property
     def user_said(self) -> str | None:
-        """Text behind the visible status: the person's own, otherwise the machine's if the statuses agree."""
+        """Text that led to the visible status: the person's own, otherwise the machine's if both statuses agree."""
         if self.user is not None:
             same = self.machine is not None and self.machine.status == self.user.status
             return self.user.said or (self.machine.user_said if self.machine and same else None)
@@ -153,7 +153,7 @@ def metadata_name(kind: CorrectionType | None) -> str | None:
 def satisfaction(outcome: str | None, status: Feedback) -> float:
     """Return the satisfaction, in [-1, 1]: -1 for a rejected turn, otherwise the outcome's value (0 if unknown).
 
-    An accepted turn receives 0.5 more.
+    For an accepted turn, 0.5 is added.
     """
     if status == "rejected":
         return -1.0

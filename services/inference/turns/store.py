@@ -22,9 +22,9 @@ SIMILARITY_THRESHOLD: Final = 0.35
 class UserReaction:
     """A person's explicit feedback or emoji on a turn, or a reviewer's review of it; the highest revision wins.
 
-    If `status` is None, the reaction was retracted. A person's newest reaction counts. If that is a retracted explicit
-    one, none counts. If it is a removed emoji or a retracted review, the preceding reaction counts again. Reviews count
-    only if no person's reaction does.
+    If `status` is None, the reaction was retracted. A person's newest reaction counts. If it is retracted explicit
+    feedback, no reaction of the person counts. If it is a removed emoji or a retracted review, the preceding reaction
+    counts again. Reviews count only if no person's reaction counts.
     """
 
     feedback_id: UUID

@@ -14,7 +14,7 @@ NO_REACTION = Outcome.ignored("no_reaction_of_a_person")
 
 
 class UserReactionHandler(Handler, tombstones=True):
-    """Handler of the group `inference_status`: stores explicit feedback and emojis as a person's status of a turn.
+    """Handler of the group `inference_status`: stores explicit feedback and emoji, which set the status of a turn.
 
     The highest revision of a feedback record wins, so records may arrive repeatedly and in any order.
     """
