@@ -57,7 +57,7 @@ class ReportingParts:
     `reports` is the pool of reads that may be some seconds old: a replica, if the settings name one, otherwise `reads`.
 
     `health` supplies the dashboard's panel on the whole platform; without it the panel says that it has no data.
-    `where` follows events through the other services of the process.
+    `where` finds the processing steps of events in the other services of the process.
     """
 
     settings: ReportingSettings

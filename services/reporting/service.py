@@ -25,12 +25,12 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             "reporting",
             ReportingParts.projection_handler,
             is_noted,
-            around=ErasureLogHandler,  # who asked for an erasure is logged as well
+            around=ErasureLogHandler,  # the person who asked for an erasure is logged as well
             is_guarded=True,
         ),
         Reads(
             *("webhooks", ReportingParts.webhook_handler, "dead letters"),
-            # Receivers have the person's text too, so the request goes to them as well.
+            # Receivers also have the person's text, so the request is sent to them as well.
             around=ErasureRequestHandler,
             if_set="webhooks",
         ),
@@ -136,7 +136,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("messages", "message_days", "occurred_at", "microseconds"),
         Keeps("feedbacks", "feedback_days", "occurred_at", "microseconds"),
         Keeps("replies", "feedback_days", "occurred_at", "microseconds"),
-        # The retention of feedback removes these rows as well: each deletion is a changed rejection.
+        # The retention of feedback also removes these rows, because each deletion of feedback is a changed rejection.
         Keeps("issue_turns", "message_days", "asked_at", "microseconds"),
         Keeps("resolution_notices", "resolved_notice_days", "resolved_at", "microseconds"),
         Keeps("suspect_decisions", "feedback_days", "decided_at", "microseconds"),

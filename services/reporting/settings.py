@@ -24,13 +24,15 @@ class ReportingSettings(ReadSettings):
     pool_size: int = Field(default=4, ge=2, le=100)
     """Maximum number of the consumer's database connections."""
     read_database_url: str | None = None
-    """PostgreSQL URL of a streaming replica for reports and exports (docs/operations.md); None: of the primary."""
+    """PostgreSQL URL of a streaming replica for reports and exports (docs/operations.md); None: reads use the
+    primary."""
     read_lag_seconds: float = Field(default=5, gt=0, le=3_600)
-    """Maximum lag of that replica in seconds; while it lags more, the primary is read."""
+    """Maximum lag of that replica, in seconds; while the lag is greater, reads use the primary."""
     sentence_encoder: str = "auto"
     """Encoder of rejected turns, as INFERENCE_SENTENCE_ENCODER; word vectors if it is `none` or not on this machine."""
     title_url: EndpointUrl = ""
-    """Base URL of an OpenAI-compatible endpoint, up to /v1, that is asked for the titles of issues; empty: none is."""
+    """Base URL of an OpenAI-compatible endpoint, up to /v1, that is asked for the titles of issues; if empty, titles
+    are words only."""
     title_model: str = ""
     """Model of that endpoint."""
     title_key: EndpointKey = SecretStr("")
@@ -62,13 +64,15 @@ class ReportingSettings(ReadSettings):
     secret_key: str | None = Field(default=None, repr=False)
     """Key that encrypts the URLs of channels set on the page of alerts; None: channels are set in the file only."""
     private_channels: bool = False
-    """True to let administrators of all tenants set channels with http, or outside of the public Internet."""
+    """True to let administrators of all tenants set channels with http, or with addresses outside of the public
+    Internet."""
     alert_days: float = Field(default=90, gt=0)
     """Retention of alerts that are over, of their unsent messages, and of notes on sent digests, in days."""
     resolved_notice_minutes: float = Field(default=0, ge=0, le=525_600)
-    """Minutes after an issue's resolution until `feedback.resolved` tells those who rejected; 0: nobody is told."""
+    """Minutes after an issue's resolution until `feedback.resolved` is published for the people who rejected
+    answers; 0 disables this."""
     resolved_notice_days: float = Field(default=7, gt=0, le=3_650)
-    """Days after a resolution within which people are told, and retention of the notes that they were."""
+    """Days after a resolution within which people are notified; also the retention of the notes about it."""
     session_days: float = Field(default=7, gt=0)
     """Time after which a person who signed in with a password must sign in again, in days."""
     identity_provider: Path | None = None
@@ -76,9 +80,10 @@ class ReportingSettings(ReadSettings):
     access_log_days: float = Field(default=365, ge=0)
     """Retention of the access log (docs/access.md), in days; 0 keeps all."""
     person_limit: int = Field(default=60, ge=0, le=1_000_000)
-    """Emoji that count in a person's minute; more are marked as suspect. 0: no limit."""
+    """Number of a person's emoji that count per minute; further ones are marked as suspect. 0: no limit."""
     burst_turns: int = Field(default=BURST_TURNS, ge=0, le=1_000_000)
-    """Turns that a person must judge alike within ten seconds to be suspect (docs/suspects.md); 0 for never."""
+    """Minimum number of turns that a person judges alike within ten seconds for the verdicts to be suspect
+    (docs/suspects.md); 0 disables the rule."""
     shared_users: Annotated[tuple[Id, ...], NoDecode] = ()
     """User ids, separated by commas, that several people share; a rule never marks their verdicts."""
     artifact_store_url: str | None = Field(
@@ -86,7 +91,8 @@ class ReportingSettings(ReadSettings):
         validation_alias=AliasChoices("REPORTING_ARTIFACT_STORE_URL", "ARTIFACT_STORE_URL", "artifact_store_url"),
         pattern=r"^(file:///[^\x00-\x20?#]+|s3://[A-Za-z0-9][A-Za-z0-9._-]+(/[^\x00-\x20?#]*)?)$",
     )
-    """Object store that artifacts are replicated to, `file:///folder` or `s3://bucket/prefix`; None for none."""
+    """Object store to which artifacts are replicated, `file:///folder` or `s3://bucket/prefix`; None for no
+    replication."""
     artifact_turn_logs: bool = False
     """True to replicate turn logs too, each with the reactions on its turn."""
 

@@ -20,15 +20,15 @@ export interface AcceptedFeedback {
 
 /** Precision and recall of one machine verdict on the random sample. */
 export interface Accuracy {
-  /** Answers with this verdict of the machine. */
+  /** Number of answers with this verdict of the machine. */
   announced: number;
-  /** Of those, drawn at random and reviewed. */
+  /** Number of these answers that were drawn at random and reviewed. */
   reviewed: number;
-  /** Of those reviewed, with the same verdict by the reviewer. */
+  /** Number of reviewed answers with the same verdict by the reviewer. */
   right: number;
   /** right / reviewed; null without reviews. */
   precision: Rate | null;
-  /** Estimated share of all such answers that the machine announces; null without reviews. */
+  /** Estimated share of all answers that deserve this verdict for which the machine announces it; null without reviews. */
   recall: number | null;
 }
 
@@ -46,35 +46,35 @@ export interface AgentText {
 
 /** Alert, open or over. */
 export interface AlertShown {
-  /** Name of its rule. */
+  /** Name of the alert's rule. */
   rule: string;
-  /** Kind of its rule. */
+  /** Kind of the alert's rule. */
   kind: string;
-  /** The agent that it is about; null: the project. */
+  /** The agent that the alert is about; null if it is about the project. */
   agent: string | null;
-  /** The agent's version that it is about; null: all. */
+  /** The agent's version that the alert is about; null for all versions. */
   version: string | null;
-  /** The issue that it is about; null: none. */
+  /** The issue that the alert is about; null if it is not about an issue. */
   issue: number | null;
   /** The fact in a few words. */
   title: string;
-  /** Time at which it began, in UTC. */
+  /** Time at which the alert began, in UTC. */
   opened_at: string;
-  /** Time at which it was over, in UTC; null while it is open. */
+  /** Time at which the alert was over, in UTC; null while it is open. */
   over_at: string | null;
-  /** Path of the page with exactly its turns. */
+  /** Path of the page with exactly the alert's turns. */
   path: string;
 }
 
 /** Number of the window's answered turns, and the number of those that have feedback so far. */
 export interface AnsweredTurns {
-  /** Answered turns, at most the 5,000 newest. */
+  /** Number of answered turns, at most the 5,000 newest. */
   turns: number;
-  /** True if these are all answered turns of the window. */
+  /** True if `turns` includes all answered turns of the window. */
   complete: boolean;
-  /** Those with a person's verdict. */
+  /** Number of these turns with a person's verdict. */
   with_verdict_of_people: number;
-  /** Those with a verdict of the machine or a reviewer. */
+  /** Number of these turns with a verdict of the machine or a reviewer. */
   with_verdict_of_machine: number;
   /** with_verdict_of_people / turns; null without answered turns. */
   response_rate: number | null;
@@ -88,9 +88,9 @@ export interface Artifact {
   role: "artifact";
   /** Time of the reaction or of the turn. */
   ts: string;
-  /** Its kind, turn, origin and track. */
+  /** Kind, turn, origin and track of the artifact. */
   tags: string[];
-  /** The reaction or the turn's log, as JSON. */
+  /** The reaction or the log of the turn, as JSON. */
   text: string;
   /** The person. */
   user_id: string | null;
@@ -102,7 +102,7 @@ export interface Artifact {
   track_id: string | null;
   /** The platform's bundle that produced the answer. */
   bundle_id: string | null;
-  /** Address of the payload in the object store, if it is there. */
+  /** Address of the payload in the object store; null while it is not stored there. */
   hosted_uri: string | null;
   /** The complete content; null unless requested. */
   payload: Record<string, unknown> | null;
@@ -141,21 +141,21 @@ export interface ArtifactsBody {
 
 /** Accuracy of the machine and corrected rates, from reviews of answers drawn at random. */
 export interface Audit {
-  /** As in the path. */
+  /** The tenant in the path. */
   tenant: string;
-  /** As in the path. */
+  /** The project in the path. */
   project: string;
-  /** Of the answers: from `start` on, before `end`. */
+  /** Window of the answers: `start` inclusive, `end` exclusive. */
   window: Window;
-  /** Drawn answers that nobody has reviewed yet. */
+  /** Number of drawn answers that nobody has reviewed yet. */
   pending: number;
-  /** By verdict of the machine. */
+  /** Precision and recall, by verdict of the machine. */
   accuracy: Record<string, Accuracy>;
-  /** Share of right verdicts by kind, as shown with a verdict; of any time. */
+  /** Share of right verdicts by kind, as shown with each verdict; not limited to the window. */
   kinds: VerdictKind[];
-  /** All agents together. */
+  /** Rates of all agents together. */
   whole: CorrectedRates;
-  /** Most answers first. */
+  /** Rates of each agent; agents with most answers first. */
   agents: CorrectedRates[];
 }
 
@@ -165,9 +165,9 @@ export interface Bin {
   low: number;
   /** Upper bound, exclusive; the last bin includes 1. */
   high: number;
-  /** Pairs of a machine verdict and a person's verdict. */
+  /** Number of pairs of a machine verdict and a person's verdict. */
   pairs: number;
-  /** Pairs with the same verdict. */
+  /** Number of pairs with the same verdict. */
   agreeing: number;
   /** agreeing / pairs; ideally equal to the mean confidence. */
   agreement: number;
@@ -176,19 +176,19 @@ export interface Bin {
 }
 
 export interface BucketFigures {
-  /** user + machine + reviewer = ok + not_ok + neutral. */
+  /** Number of reactions: user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
-  /** Reactions of people. */
+  /** Number of people's reactions. */
   user: number;
-  /** Verdicts inferred from messages and not reviewed. */
+  /** Number of verdicts inferred from messages and not replaced by a review. */
   machine: number;
-  /** Reviewers' verdicts, which replace the machine's. */
+  /** Number of reviewers' verdicts, which replace the machine's. */
   reviewer: number;
-  /** Satisfied. */
+  /** Number of reactions that are ok. */
   ok: number;
-  /** Not satisfied. */
+  /** Number of reactions that are not_ok. */
   not_ok: number;
-  /** Neither. */
+  /** Number of neutral reactions. */
   neutral: number;
   /** ok / (ok + not_ok + neutral), 0 to 1; null without reactions. */
   satisfaction: number | null;
@@ -198,21 +198,21 @@ export interface BucketFigures {
 
 /** Agreement between machine verdicts, including overruled ones, and people's verdicts. Each pair is a machine verdict and a person's effective reaction, or the effective review, on the same turn. */
 export interface Calibration {
-  /** As in the path. */
+  /** The tenant in the path. */
   tenant: string;
-  /** As in the path. */
+  /** The project in the path. */
   project: string;
   /** Time window of the machine verdicts: `start` inclusive, `end` exclusive. */
   window: Window;
-  /** All pairs. */
+  /** Number of pairs. */
   pairs: number;
-  /** Pairs with the same verdict. */
+  /** Number of pairs with the same verdict. */
   agreeing: number;
   /** `confusion[machine][person]` counts pairs. */
   confusion: Record<string, Record<string, number>>;
   /** Confidence bins with pairs, lowest first. */
   bins: Bin[];
-  /** Lowest threshold first, starting at the window's lowest confidence. */
+  /** Agreement by threshold, lowest threshold first, starting at the window's lowest confidence. */
   thresholds: Threshold[];
   /** Verdicts by detector version and part, latest version first; at most 100. */
   detectors: OfDetector[];
@@ -234,9 +234,9 @@ export interface CallerFacts {
 
 /** Name and new state of a rule that was stored or removed. */
 export interface ChangedRule {
-  /** Its name. */
+  /** Name of the rule. */
   name: string;
-  /** Its state after the request. */
+  /** State of the rule after the request. */
   state: "stored" | "removed";
 }
 
@@ -248,27 +248,27 @@ export interface ChannelName {
 
 /** Channel that the project's rules may name. */
 export interface ChannelShown {
-  /** Its name in the file or on the page. */
+  /** Name of the channel in the file or on the page. */
   name: string;
   /** slack, teams, pagerduty, email or webhook. */
   type: string;
-  /** Messages of the project that will be retried. */
+  /** Number of the project's messages that will be retried. */
   waiting: number;
-  /** Messages of the project that are not retried. */
+  /** Number of the project's messages that are not retried. */
   dead: number;
-  /** Their last failure: a status, `timeout`, `private_address` or an error's name. */
+  /** Last failure of these messages: an HTTP status, `timeout`, `private_address` or an error's name. */
   last_answer: string | null;
 }
 
 /** People's or the machine's verdicts on one side of a comparison. */
 export interface ComparedShare {
-  /** Satisfied. */
+  /** Number of ok verdicts. */
   ok: number;
-  /** Neither. */
+  /** Number of neutral verdicts. */
   neutral: number;
-  /** Not satisfied. */
+  /** Number of not_ok verdicts. */
   not_ok: number;
-  /** ok + neutral + not_ok. */
+  /** Number of verdicts: ok + neutral + not_ok. */
   total: number;
   /** ok / total; null without verdicts. */
   satisfaction: number | null;
@@ -276,13 +276,13 @@ export interface ComparedShare {
   low: number;
   /** Upper bound of the 95 % confidence interval, clustered by person. */
   high: number;
-  /** Number of independent verdicts that say as much, from at most 10,000 newest ones. */
+  /** Effective sample size: the number of independent verdicts that are as informative, estimated from at most the 10,000 newest verdicts. */
   effective_size: number;
 }
 
 /** One side of a comparison. */
 export interface ComparedSide {
-  /** As requested. */
+  /** The requested value. */
   value: string;
   /** People's verdicts. */
   people: ComparedShare;
@@ -299,7 +299,7 @@ export interface ConversationsInPeriod {
   project: string;
   /** The requested window; both ends are inclusive. */
   window: Window;
-  /** Newest activity first, at most 2 MiB of text. */
+  /** Conversations, newest activity first, at most 2 MiB of text. */
   items: PeriodItem[];
   /** Cursor of the next page; null on the last page. */
   next_cursor: string | null;
@@ -307,19 +307,19 @@ export interface ConversationsInPeriod {
 
 /** Rates of one agent or of all agents, both from machine verdicts alone and corrected by the reviews. */
 export interface CorrectedRates {
-  /** Null for all agents. */
+  /** The agent; null for all agents. */
   agent_id: string | null;
-  /** Answers in the window that a person responded to. */
+  /** Number of answers in the window that a person responded to. */
   answers: number;
-  /** Of those, drawn at random and reviewed. */
+  /** Number of these answers that were drawn at random and reviewed. */
   reviewed: number;
   /** Share of answers that the machine calls rejected. */
   rejected: number | null;
-  /** Estimated share that people rejected; null without enough reviews. */
+  /** Estimated share of answers that people rejected; null without enough reviews. */
   rejected_corrected: Rate | null;
-  /** ok / (ok + not_ok) of the machine's verdicts; null without any. */
+  /** ok / (ok + not_ok) of the machine's verdicts; null if there are none. */
   satisfaction: number | null;
-  /** Estimated ok / (ok + not_ok) of people; null without enough reviews. */
+  /** Estimated ok / (ok + not_ok) of people's opinions; null without enough reviews. */
   satisfaction_corrected: Rate | null;
 }
 
@@ -335,24 +335,24 @@ export interface CountedIn {
 
 /** Numbers of effective reactions by origin and by verdict. */
 export interface Counts {
-  /** user + machine + reviewer = ok + not_ok + neutral. */
+  /** Number of reactions: user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
-  /** Reactions of people. */
+  /** Number of people's reactions. */
   user: number;
-  /** Verdicts inferred from messages and not reviewed. */
+  /** Number of verdicts inferred from messages and not replaced by a review. */
   machine: number;
-  /** Reviewers' verdicts, which replace the machine's. */
+  /** Number of reviewers' verdicts, which replace the machine's. */
   reviewer: number;
-  /** Satisfied. */
+  /** Number of reactions that are ok. */
   ok: number;
-  /** Not satisfied. */
+  /** Number of reactions that are not_ok. */
   not_ok: number;
-  /** Neither. */
+  /** Number of neutral reactions. */
   neutral: number;
 }
 
 export interface Decided {
-  /** Verdicts that the decision covers. */
+  /** Number of verdicts that the decision covers. */
   decided: number;
 }
 
@@ -375,9 +375,9 @@ export interface Detected {
 }
 
 export interface Drawn {
-  /** Answers drawn by this request. */
+  /** Number of answers drawn by this request. */
   drawn: number;
-  /** Drawn answers that nobody has reviewed yet. */
+  /** Number of drawn answers that nobody has reviewed yet. */
   pending: number;
 }
 
@@ -423,9 +423,9 @@ export interface FeedbackItem {
   text: string | null;
   /** The verdict on the answer: ok, not_ok or neutral. */
   reaction: "ok" | "not_ok" | "neutral";
-  /** Confidence that the person meant it, 0 to 1. */
+  /** Confidence that the person meant this verdict, 0 to 1. */
   confidence: number;
-  /** user, machine (inferred from a message) or reviewer. */
+  /** `user` (a person), `machine` (inferred from a message) or `reviewer`. */
   origin: "user" | "machine" | "reviewer";
   /** The feedback's resource name. */
   rn: string;
@@ -477,19 +477,19 @@ export interface FeedbackState {
 
 /** Counts with satisfaction. */
 export interface Figures {
-  /** user + machine + reviewer = ok + not_ok + neutral. */
+  /** Number of reactions: user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
-  /** Reactions of people. */
+  /** Number of people's reactions. */
   user: number;
-  /** Verdicts inferred from messages and not reviewed. */
+  /** Number of verdicts inferred from messages and not replaced by a review. */
   machine: number;
-  /** Reviewers' verdicts, which replace the machine's. */
+  /** Number of reviewers' verdicts, which replace the machine's. */
   reviewer: number;
-  /** Satisfied. */
+  /** Number of reactions that are ok. */
   ok: number;
-  /** Not satisfied. */
+  /** Number of reactions that are not_ok. */
   not_ok: number;
-  /** Neither. */
+  /** Number of neutral reactions. */
   neutral: number;
   /** ok / (ok + not_ok + neutral), 0 to 1; null without reactions. */
   satisfaction: number | null;
@@ -537,13 +537,13 @@ export interface FoundFeedback {
   user_type: string;
   /** `user`: a person's verdict. `machine`: inferred from a message. `reviewer`: a review. */
   origin: "user" | "machine" | "reviewer";
-  /** `reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a reply. `rating`: a rating on an own scale. Replies and such ratings are no verdicts and in no share. */
+  /** `reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a reply. `rating`: a rating on an own scale. Replies and such ratings are not verdicts, so no share counts them. */
   feedback_type: "implicit" | "reaction" | "explicit" | "inferred" | "rating";
   /** The verdict; null for a reply or a rating on an own scale. */
   reaction: "ok" | "not_ok" | "neutral" | null;
   /** The reward, -1 to 1. */
   value: number | null;
-  /** 0 to 1; 1 for a person's own verdict. */
+  /** Confidence of the verdict, 0 to 1; 1 for a person's own verdict. */
   confidence: number;
   /** The person's comment or reply, or the message that the machine judged. */
   text: string | null;
@@ -571,7 +571,7 @@ export interface FoundFeedback {
   worst_rating: number | null;
   /** For a rating: the best one of its scale, above or below the worst. */
   best_rating: number | null;
-  /** Why the verdict does not count: `burst` or `rate` (docs/suspects.md), or `reviewer` for a reviewer's decision; null if it counts. */
+  /** Reason why the verdict does not count: `burst` or `rate` (docs/suspects.md), or `reviewer` for a reviewer's decision; null if it counts. */
   suspect: "burst" | "rate" | "reviewer" | null;
   /** Time of the verdict. */
   ts: string;
@@ -655,9 +655,9 @@ export interface Ingested {
 export interface IssueDetail {
   /** The issue. */
   issue: IssueItem;
-  /** Null unless resolved or regressed. */
+  /** Rejection rates before and after; null unless the issue is resolved or regressed. */
   resolution: ResolutionFigures | null;
-  /** At most 100, most typical first. */
+  /** Turns of the issue, most typical first, at most 100. */
   turns: IssueTurnItem[];
   /** Up to three accepted answers on the topic, as of the last daily count. */
   well_received: WellReceivedItem[];
@@ -670,29 +670,29 @@ export interface IssueId {
 
 /** An agent's rejected turns on one topic. */
 export interface IssueItem {
-  /** Stays the same while the issue grows. */
+  /** Id of the issue, which does not change while the issue grows. */
   id: number;
   /** The agent. */
   agent_id: string;
-  /** Distinctive words of its questions, most distinctive first. */
+  /** Distinctive words of the issue's questions, most distinctive first. */
   words: string[];
-  /** Title by a language model; null without one. */
+  /** Title by a language model; null if there is none. */
   sentence: string | null;
-  /** open, resolved, muted or regressed. */
+  /** State of the issue: open, resolved, muted or regressed. */
   state: "open" | "resolved" | "muted" | "regressed";
-  /** The version that resolved it. */
+  /** The version that resolved the issue. */
   resolved_in: string | null;
-  /** Time of the last change of its state. */
+  /** Time of the last change of the state. */
   state_at: string;
-  /** Who works on it. */
+  /** The person who works on the issue. */
   assignee: string | null;
-  /** Free text. */
+  /** A note on the issue. */
   note: string | null;
-  /** The issue that has its turns since it was merged. */
+  /** The issue into which this one was merged; null if it was not merged. */
   merged_into: number | null;
-  /** Rejected turns. */
+  /** Number of rejected turns. */
   turns: number;
-  /** Different people who rejected. */
+  /** Number of people who rejected an answer. */
   people: number;
   /** Time of the first rejection; null without turns. */
   first_at: string | null;
@@ -700,18 +700,18 @@ export interface IssueItem {
   last_at: string | null;
   /** The agent's versions that gave the answers. */
   versions: string[];
-  /** As of the last daily count. */
+  /** Rejection rate of the topic at the last daily count. */
   topic: TopicShare;
-  /** Rejected turns of the last 14 UTC days; the last one is today. */
+  /** Number of rejected turns on each of the last 14 UTC days; the last one is today. */
   days: number[];
 }
 
 export interface IssueList {
-  /** False if the server lacks agent-feedback[issues]. */
+  /** False if the server lacks the extra `agent-feedback[issues]`. */
   available: boolean;
-  /** Rejected turns that belong to no issue yet. */
+  /** Number of rejected turns that belong to no issue yet. */
   waiting: number;
-  /** Most turns first. */
+  /** Issues, those with most turns first. */
   items: IssueItem[];
 }
 
@@ -723,7 +723,7 @@ export interface IssueTurnItem {
   turn_id: string;
   /** The person. */
   user_id: string;
-  /** False if only the machine calls it rejected. */
+  /** False if only the machine, and no person, rejected the answer. */
   by_person: boolean;
   /** Time of the rejection. */
   ts: string;
@@ -793,11 +793,11 @@ export interface JudgedMessage {
 
 /** Verdicts of one side, with the 95 % confidence interval of their satisfaction (Wilson). */
 export interface JudgedShare {
-  /** Satisfied. */
+  /** Number of ok verdicts. */
   ok: number;
-  /** Neither. */
+  /** Number of neutral verdicts. */
   neutral: number;
-  /** Not satisfied. */
+  /** Number of not_ok verdicts. */
   not_ok: number;
   /** ok / (ok + not_ok + neutral); null without verdicts. */
   satisfaction: number | null;
@@ -811,11 +811,11 @@ export interface JudgedShare {
 export interface Latest {
   /** The conversation, also called thread. */
   conversation_id: string;
-  /** The results. */
+  /** Turns with their latest feedback. */
   items: LatestItem[];
   /** Cursor of the next page; null on the last page. */
   next_cursor: string | null;
-  /** Send it with the next query to get every change that these pages do not show. A change may be shown twice. Null except on the last page. */
+  /** Send the watermark with the next query to get every change that these pages do not show. A change may be shown twice. Null except on the last page. */
   watermark: string | null;
 }
 
@@ -845,15 +845,15 @@ export interface LatestItem {
   user_id: string;
   /** Time of the feedback, RFC 3339. */
   ts: string;
-  /** Time of its last change. */
+  /** Time of the last change of the feedback. */
   recorded_at: string;
   /** The verdict on the answer; null if retracted. */
   reaction: "ok" | "not_ok" | "neutral" | null;
   /** The person's text. */
   text: string | null;
-  /** Confidence that the person meant it, 0 to 1. */
+  /** Confidence that the person meant this verdict, 0 to 1. */
   confidence: number;
-  /** user, machine (inferred from a message) or reviewer. */
+  /** `user` (a person), `machine` (inferred from a message) or `reviewer`. */
   origin: "user" | "machine" | "reviewer";
   /** The feedback's resource name. */
   rn: string;
@@ -876,19 +876,19 @@ export interface MomentFilter {
 
 /** Counts for one agent, version or origin; `name` is null for feedback without that field. */
 export interface NamedFigures {
-  /** user + machine + reviewer = ok + not_ok + neutral. */
+  /** Number of reactions: user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
-  /** Reactions of people. */
+  /** Number of people's reactions. */
   user: number;
-  /** Verdicts inferred from messages and not reviewed. */
+  /** Number of verdicts inferred from messages and not replaced by a review. */
   machine: number;
-  /** Reviewers' verdicts, which replace the machine's. */
+  /** Number of reviewers' verdicts, which replace the machine's. */
   reviewer: number;
-  /** Satisfied. */
+  /** Number of reactions that are ok. */
   ok: number;
-  /** Not satisfied. */
+  /** Number of reactions that are not_ok. */
   not_ok: number;
-  /** Neither. */
+  /** Number of neutral reactions. */
   neutral: number;
   /** ok / (ok + not_ok + neutral), 0 to 1; null without reactions. */
   satisfaction: number | null;
@@ -918,7 +918,7 @@ export interface OfDetector {
   detector: string | null;
   /** The deciding part; null for verdicts of release 0.1.0. */
   decided_by: "rules" | "learned" | "llm" | null;
-  /** Verdicts, judged by people or not. */
+  /** Number of verdicts, judged by people or not. */
   verdicts: number;
 }
 
@@ -932,7 +932,7 @@ export interface OwnFeedback {
   user_id: string;
   /** The verdict; null without a reaction. */
   reaction?: "ok" | "not_ok" | "neutral" | null;
-  /** reaction or explicit. */
+  /** `reaction` or `explicit`. */
   feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | null;
   /** The person's text. */
   text?: string | null;
@@ -950,7 +950,7 @@ export interface OwnFeedback {
   worst_rating?: number | null;
   /** For a rating: the best one of its scale, above or below the worst. */
   best_rating?: number | null;
-  /** The person's ratings on the project's own scales, which stand alone. */
+  /** The person's ratings on the project's own scales, which are separate from the reaction. */
   ratings?: OwnRating[];
 }
 
@@ -972,7 +972,7 @@ export interface OwnRating {
 
 /** A drawn answer without a review. Review it like any turn, with `POST .../turns/{turn_id}/reviews`. */
 export interface PendingItem {
-  /** Position in the queue; `after` continues behind it. */
+  /** Position in the queue; to continue after it, send it as `after`. */
   position: number;
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -983,9 +983,9 @@ export interface PendingItem {
 }
 
 export interface PendingItems {
-  /** Drawn answers that nobody has reviewed yet. */
+  /** Number of drawn answers that nobody has reviewed yet. */
   pending: number;
-  /** In drawing order. */
+  /** Drawn answers, in drawing order. */
   items: PendingItem[];
 }
 
@@ -1011,11 +1011,11 @@ export interface PeriodItem {
   last_activity_at: string;
   /** Time of the first message; null if no message is known. */
   started_at: string | null;
-  /** Reactions in the window. */
+  /** Numbers of reactions in the window. */
   feedback_counts: Counts;
   /** Turns with their reactions; empty unless `include_turns` is set. */
   turns: PeriodTurn[];
-  /** True if `turns` has only the newest reactions, because all exceed 1 MiB. */
+  /** True if `turns` has only the newest reactions, because all of them together exceed 1 MiB. */
   turns_cut?: boolean;
 }
 
@@ -1031,13 +1031,13 @@ export interface PeriodTurn {
 
 /** Alerts, rules and channels of a project. */
 export interface ProjectAlertsState {
-  /** As in the path. */
+  /** The tenant in the path. */
   tenant: string;
-  /** As in the path. */
+  /** The project in the path. */
   project: string;
   /** Open alerts, then the others, newest first; at most 100. */
   alerts: AlertShown[];
-  /** Rules, those of the file first. */
+  /** Rules; those of the file come first. */
   rules: RuleShown[];
   /** Channels in the file's order. */
   channels: ChannelShown[];
@@ -1045,19 +1045,19 @@ export interface ProjectAlertsState {
 
 /** Verdicts on an agent. `satisfaction`, `low` and `high` are the values of the side that ranks the agent. */
 export interface RankedAgent {
-  /** user + machine + reviewer = ok + not_ok + neutral. */
+  /** Number of reactions: user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
-  /** Reactions of people. */
+  /** Number of people's reactions. */
   user: number;
-  /** Verdicts inferred from messages and not reviewed. */
+  /** Number of verdicts inferred from messages and not replaced by a review. */
   machine: number;
-  /** Reviewers' verdicts, which replace the machine's. */
+  /** Number of reviewers' verdicts, which replace the machine's. */
   reviewer: number;
-  /** Satisfied. */
+  /** Number of reactions that are ok. */
   ok: number;
-  /** Not satisfied. */
+  /** Number of reactions that are not_ok. */
   not_ok: number;
-  /** Neither. */
+  /** Number of neutral reactions. */
   neutral: number;
   /** The agent. */
   agent_id: string;
@@ -1065,9 +1065,9 @@ export interface RankedAgent {
   people: JudgedShare;
   /** The machine's verdicts, and the reviews that replace them. */
   inferred: JudgedShare;
-  /** The side that ranks it: of those with `min_votes` verdicts, that of the lower upper bound; null if neither has enough. */
+  /** The side that ranks the agent: of the sides with at least `min_votes` verdicts, the one with the lower upper bound; null if neither side has enough verdicts. */
   judged_by: "people" | "machine" | null;
-  /** Of that side: ok / (ok + not_ok + neutral), 0 to 1; null without verdicts. */
+  /** Satisfaction on that side: ok / (ok + not_ok + neutral), 0 to 1; null without verdicts. */
   satisfaction: number | null;
   /** Lower bound of the 95 % confidence interval of satisfaction (Wilson). */
   low: number;
@@ -1079,15 +1079,15 @@ export interface RankedAgent {
 
 /** Agents by upper confidence bound of satisfaction, lowest first. Agents with fewer than `min_votes` verdicts on each side follow the others, in the same order. */
 export interface Ranking {
-  /** As in the path. */
+  /** The tenant in the path. */
   tenant: string;
-  /** As in the path. */
+  /** The project in the path. */
   project: string;
-  /** `start` inclusive, `end` exclusive. */
+  /** Time window: `start` inclusive, `end` exclusive. */
   window: Window;
-  /** The requested minimum. */
+  /** The requested minimum number of verdicts. */
   min_votes: number;
-  /** Worst first. */
+  /** Agents, worst first. */
   agents: RankedAgent[];
   /** Cursor of the next page; null on the last page. */
   next_cursor?: string | null;
@@ -1095,38 +1095,38 @@ export interface Ranking {
 
 /** Estimated rate and its 95 % confidence interval, all 0 to 1. */
 export interface Rate {
-  /** The estimate. */
+  /** The estimated rate, 0 to 1. */
   rate: number;
-  /** Lower bound. */
+  /** Lower bound of the interval, 0 to 1. */
   low: number;
-  /** Upper bound. */
+  /** Upper bound of the interval, 0 to 1. */
   high: number;
 }
 
 /** Counts of session ratings. Skipped ratings do not affect `share`. */
 export interface Ratings {
-  /** positive + negative + skipped. */
+  /** Number of ratings: positive + negative + skipped. */
   sessions: number;
-  /** Rated helpful. */
+  /** Number of ratings as helpful. */
   positive: number;
-  /** Rated not helpful. */
+  /** Number of ratings as not helpful. */
   negative: number;
-  /** Not rated although a rating was requested. */
+  /** Number of sessions that were not rated although a rating was requested. */
   skipped: number;
-  /** positive / (positive + negative); null without either. */
+  /** positive / (positive + negative); null if both are 0. */
   share: number | null;
 }
 
 export interface RatingsOfLength {
-  /** positive + negative + skipped. */
+  /** Number of ratings: positive + negative + skipped. */
   sessions: number;
-  /** Rated helpful. */
+  /** Number of ratings as helpful. */
   positive: number;
-  /** Rated not helpful. */
+  /** Number of ratings as not helpful. */
   negative: number;
-  /** Not rated although a rating was requested. */
+  /** Number of sessions that were not rated although a rating was requested. */
   skipped: number;
-  /** positive / (positive + negative); null without either. */
+  /** positive / (positive + negative); null if both are 0. */
   share: number | null;
   /** Minimum number of turns. */
   turns_from: number;
@@ -1135,15 +1135,15 @@ export interface RatingsOfLength {
 }
 
 export interface RatingsOfStep {
-  /** positive + negative + skipped. */
+  /** Number of ratings: positive + negative + skipped. */
   sessions: number;
-  /** Rated helpful. */
+  /** Number of ratings as helpful. */
   positive: number;
-  /** Rated not helpful. */
+  /** Number of ratings as not helpful. */
   negative: number;
-  /** Not rated although a rating was requested. */
+  /** Number of sessions that were not rated although a rating was requested. */
   skipped: number;
-  /** positive / (positive + negative); null without either. */
+  /** positive / (positive + negative); null if both are 0. */
   share: number | null;
   /** Start of the bucket, in UTC. */
   start: string;
@@ -1175,31 +1175,31 @@ export interface ReactionValue {
   turn_id: string;
   /** The person's text. */
   text: string | null;
-  /** Confidence that the person meant it, 0 to 1. */
+  /** Confidence that the person meant this verdict, 0 to 1. */
   confidence: number;
   /** Time of the feedback, RFC 3339. */
   ts: string;
   /** The verdict on the answer: ok, not_ok or neutral. */
   reaction: "ok" | "not_ok" | "neutral";
-  /** user, machine (inferred from a message) or reviewer. */
+  /** `user` (a person), `machine` (inferred from a message) or `reviewer`. */
   origin: "user" | "machine" | "reviewer";
 }
 
 /** Number of effective feedback records with a reason; a record with several tags counts once for each tag. */
 export interface Reason {
-  /** user + machine + reviewer = ok + not_ok + neutral. */
+  /** Number of reactions: user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
-  /** Reactions of people. */
+  /** Number of people's reactions. */
   user: number;
-  /** Verdicts inferred from messages and not reviewed. */
+  /** Number of verdicts inferred from messages and not replaced by a review. */
   machine: number;
-  /** Reviewers' verdicts, which replace the machine's. */
+  /** Number of reviewers' verdicts, which replace the machine's. */
   reviewer: number;
-  /** Satisfied. */
+  /** Number of reactions that are ok. */
   ok: number;
-  /** Not satisfied. */
+  /** Number of reactions that are not_ok. */
   not_ok: number;
-  /** Neither. */
+  /** Number of neutral reactions. */
   neutral: number;
   /** The tag, rule or correction type; usable as the search filter `tag`. */
   reason: string;
@@ -1209,13 +1209,13 @@ export interface Reason {
 
 /** Reasons in a time window, most rejections first. */
 export interface Reasons {
-  /** As in the path. */
+  /** The tenant in the path. */
   tenant: string;
-  /** As in the path. */
+  /** The project in the path. */
   project: string;
-  /** `start` inclusive, `end` exclusive. */
+  /** Time window: `start` inclusive, `end` exclusive. */
   window: Window;
-  /** Most rejections first, then most feedback. */
+  /** Reasons: most rejections first, then most feedback. */
   reasons: Reason[];
   /** Cursor of the next page; null on the last page. */
   next_cursor?: string | null;
@@ -1275,19 +1275,19 @@ export interface RegressedIssue {
 
 /** Number of deliveries that a replay made due. */
 export interface Replayed {
-  /** Events that will be sent now: all dead and waiting ones. */
+  /** Number of events that will be sent now: all dead and waiting ones. */
   due: number;
 }
 
 /** Rejection rates before and after the resolution. */
 export interface ResolutionFigures {
-  /** Turns of earlier versions. */
+  /** Share of rejected turns, for turns of earlier versions. */
   before: TopicShare;
-  /** Turns of the resolving version and later ones. */
+  /** Share of rejected turns, for turns of the resolving version and later ones. */
   after: TopicShare;
   /** Lower bound of after minus before, -1 to 1 (Newcombe, 95 %). */
   low: number;
-  /** Upper bound. */
+  /** Upper bound of after minus before. */
   high: number;
   /** True if the share is significantly lower after the resolution. */
   proved: boolean;
@@ -1295,13 +1295,13 @@ export interface ResolutionFigures {
 
 /** Name of a rule. */
 export interface RuleName {
-  /** Name of a rule that was set here. */
+  /** Name of a rule that was set on the page or with this API. */
   name: string;
 }
 
-/** Rule of a project, with its source (file or HTTP API). */
+/** Rule of a project, and where it was set. */
 export interface RuleShown {
-  /** `file`: the operator's file. `here`: the page or this API. */
+  /** `file`: set in the operator's file. `here`: set on the page or with this API. */
   source: "file" | "here";
   /** The rule. */
   rule: unknown;
@@ -1329,19 +1329,19 @@ export interface SatisfactionBelow {
 
 /** Difference in satisfaction: b minus a. */
 export interface SatisfactionDifference {
-  /** -1 to 1; null if a side has no verdicts. */
+  /** Satisfaction with b minus satisfaction with a, -1 to 1; null if a side has no verdicts. */
   difference: number | null;
   /** Lower bound of the 95 % confidence interval (Newcombe). */
   low: number;
   /** Upper bound of the 95 % confidence interval (Newcombe). */
   high: number;
-  /** b compared with a: `higher`, `lower`, or `unclear` if the interval contains 0. */
+  /** Satisfaction with b compared with a: `higher`, `lower`, or `unclear` if the interval contains 0. */
   verdict: "higher" | "lower" | "unclear";
   /** The result in words. */
   sentence: string;
-  /** True if both sides were given the same mix of questions, by the answers' intents. */
+  /** True if the difference was adjusted to the same mix of questions on both sides, by the answers' intents. */
   adjusted: boolean;
-  /** If adjusted: share of the verdicts whose intent both sides have. */
+  /** If adjusted: share of the verdicts with an intent that occurs on both sides. */
   shared?: number | null;
 }
 
@@ -1373,7 +1373,7 @@ export interface ScaleFigures {
   best_rating: number;
   /** The number of ratings. */
   ratings: number;
-  /** Their mean, on the scale. */
+  /** Mean of the ratings, on this scale. */
   mean: number;
 }
 
@@ -1441,9 +1441,9 @@ export interface SearchBody {
 
 /** Session ratings of a tenant. A session belongs to no project. */
 export interface SessionRatings {
-  /** As in the path. */
+  /** The tenant in the path. */
   tenant: string;
-  /** `start` inclusive, `end` exclusive. */
+  /** Time window: `start` inclusive, `end` exclusive. */
   window: Window;
   /** Width of the buckets. */
   bucket: "hour" | "day" | "week";
@@ -1488,37 +1488,37 @@ export interface SourceOutcome {
 
 /** Satisfaction in a time window. Each list has at most 1,000 names, those with most feedback first. */
 export interface Summary {
-  /** As in the path. */
+  /** The tenant in the path. */
   tenant: string;
-  /** As in the path. */
+  /** The project in the path. */
   project: string;
-  /** `start` inclusive, `end` exclusive. */
+  /** Time window: `start` inclusive, `end` exclusive. */
   window: Window;
   /** Width of the buckets. */
   bucket: "hour" | "day" | "week";
   /** Counts of the whole window. */
   totals: Figures;
-  /** Replies to answers. They are not verdicts: no other number counts them. */
+  /** Number of replies to answers. They are not verdicts, and no other number counts them. */
   replies: number;
-  /** Suspect verdicts (docs/suspects.md), probably spam. No other number counts them. */
+  /** Number of suspect verdicts (docs/suspects.md), which are probably spam. No other number counts them. */
   suspects: number;
-  /** Ratings by scale. Those of the answer (`scale` null) are verdicts and counted above, too. */
+  /** Ratings by scale. Ratings of the answer (`scale` is null) are verdicts, so the other numbers count them, too. */
   ratings: ScaleFigures[];
   /** Counts by time; empty buckets are left out. */
   buckets: BucketFigures[];
-  /** By agent, most feedback first. */
+  /** Counts by agent, most feedback first. */
   by_agent: NamedFigures[];
-  /** By agent version, most feedback first. */
+  /** Counts by agent version, most feedback first. */
   by_agent_version: NamedFigures[];
-  /** By origin, most feedback first. */
+  /** Counts by origin, most feedback first. */
   by_origin: NamedFigures[];
 }
 
 /** Outcome of a test message. */
 export interface TestedChannel {
-  /** True if the channel accepted it. */
+  /** True if the channel accepted the test message. */
   delivered: boolean;
-  /** A status, `delivered`, `timeout`, `private_address` or an error's name. */
+  /** Outcome: an HTTP status, `delivered`, `timeout`, `private_address` or an error's name. */
   answer: string;
 }
 
@@ -1526,11 +1526,11 @@ export interface TestedChannel {
 export interface Threshold {
   /** Minimum confidence, 0 to 1. */
   threshold: number;
-  /** Machine verdicts at or above the threshold, judged by people or not. */
+  /** Number of machine verdicts at or above the threshold, judged by people or not. */
   verdicts: number;
-  /** Pairs of such a verdict and a person's verdict. */
+  /** Number of pairs of such a verdict and a person's verdict. */
   pairs: number;
-  /** Pairs with the same verdict. */
+  /** Number of pairs with the same verdict. */
   agreeing: number;
   /** agreeing / pairs; null without pairs. */
   agreement: number | null;
@@ -1538,15 +1538,15 @@ export interface Threshold {
 
 /** Rejection rate of a topic's answered turns, with its 95 % confidence interval (Wilson). */
 export interface TopicShare {
-  /** Answered turns on the topic, of the newest answers compared. */
+  /** Number of answered turns on the topic, among the newest answers that were compared. */
   turns: number;
-  /** Rejected turns of the issue among them. */
+  /** Number of rejected turns of the issue among them. */
   rejected: number;
   /** rejected / turns, 0 to 1; null without turns. */
   share: number | null;
-  /** Lower bound. */
+  /** Lower bound of the share's interval, 0 to 1. */
   low: number;
-  /** Upper bound. */
+  /** Upper bound of the share's interval, 0 to 1. */
   high: number;
 }
 
@@ -1637,7 +1637,7 @@ export interface TurnWithFeedbacks {
   reactions: ReactionItem[];
   /** Summary of the answer's metadata. */
   turn_log: TurnLog | null;
-  /** True if only the first 1 MiB of texts, or the newest 1 MiB of reactions, are included. */
+  /** True if the item has only the first 1 MiB of texts, or only the newest 1 MiB of reactions. */
   cut?: boolean;
 }
 
@@ -1655,11 +1655,11 @@ export interface TurnsBody {
 
 /** One page of a conversation's turns with their reactions. `user_id` is the first person who sent a message; it is null if there is no such message or the person was erased. */
 export interface TurnsWithFeedbacks {
-  /** The sender of the first message by a person. */
+  /** The person who sent the first message of a person. */
   user_id: string | null;
   /** The conversation, also called thread. */
   conversation_id: string;
-  /** In time order, at most 2 MiB of text. */
+  /** The turns in time order, at most 2 MiB of text. */
   turns: TurnWithFeedbacks[];
   /** Cursor of the next page; null on the last page. */
   next_cursor: string | null;
@@ -1695,11 +1695,11 @@ export interface UserText {
 
 /** Comparison of two values of a dimension. People's and the machine's verdicts are counted separately. */
 export interface ValueComparison {
-  /** As in the path. */
+  /** The tenant in the path. */
   tenant: string;
-  /** As in the path. */
+  /** The project in the path. */
   project: string;
-  /** `start` inclusive, `end` exclusive. */
+  /** Time window: `start` inclusive, `end` exclusive. */
   window: Window;
   /** The dimension. */
   by: string;
@@ -1707,13 +1707,13 @@ export interface ValueComparison {
   a: ComparedSide;
   /** The second value. */
   b: ComparedSide;
-  /** By people's verdicts. */
+  /** Difference by people's verdicts. */
   people: SatisfactionDifference;
-  /** By the machine's verdicts, with reviews. */
+  /** Difference by the machine's verdicts, with reviews. */
   machine: SatisfactionDifference;
-  /** The same for one mix of questions; null if the intents do not suffice. */
+  /** The same difference for an equal mix of questions; null if too few verdicts have an intent that both sides share. */
   people_adjusted: SatisfactionDifference | null;
-  /** The same for one mix of questions; null if the intents do not suffice. */
+  /** The same difference for an equal mix of questions; null if too few verdicts have an intent that both sides share. */
   machine_adjusted: SatisfactionDifference | null;
 }
 
@@ -1721,13 +1721,13 @@ export interface ValueComparison {
 export interface VerdictKind {
   /** The machine's verdict. */
   reaction: "ok" | "not_ok" | "neutral";
-  /** The part that decided; null for all parts together. */
+  /** The part of the detector that decided; null for all parts together. */
   decided_by: "rules" | "learned" | "llm" | null;
-  /** reviews: of this project's answers drawn at random. published: of labelled conversations. */
+  /** `reviews`: measured on this project's answers drawn at random. `published`: measured on labelled conversations. */
   source: "reviews" | "published";
-  /** The checked verdicts that were right. */
+  /** Number of checked verdicts that were right. */
   right: number;
-  /** The checked verdicts of this kind. */
+  /** Number of checked verdicts of this kind. */
   checked: number;
   /** Lower bound of the share, 0 to 1. */
   low: number;
@@ -1739,19 +1739,19 @@ export interface VerdictKind {
 export interface WebhookStatus {
   /** The endpoint's name in the webhooks file. */
   name: string;
-  /** Events not delivered yet that will be retried. */
+  /** Number of undelivered events that will be retried. */
   waiting: number;
-  /** Events that are not retried until a replay. */
+  /** Number of undelivered events that are not retried until a replay. */
   dead: number;
   /** Arrival time of the oldest undelivered event, in UTC; null if there is none. */
   oldest: string | null;
-  /** Last failed attempt of these events: a status, `timeout`, `private_address` or an error's name. */
+  /** Result of the last failed attempt: an HTTP status, `timeout`, `private_address` or an error's name. */
   last_answer: string | null;
 }
 
 /** Delivery states of the tenant's webhook endpoints. */
 export interface WebhookStatuses {
-  /** One for each endpoint of the tenant, in the file's order. */
+  /** State of each endpoint of the tenant, in the file's order. */
   endpoints: WebhookStatus[];
 }
 
@@ -1782,9 +1782,9 @@ export interface WhereFound {
 }
 
 export interface Window {
-  /** Start, RFC 3339. */
+  /** Start of the window, RFC 3339. */
   start: string;
-  /** End, RFC 3339. */
+  /** End of the window, RFC 3339. */
   end: string;
 }
 
@@ -2208,9 +2208,9 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/audit/draws": {
     query: {
-      /** List the answers behind this position first. */
+      /** List the answers after this position first. */
       after?: number;
-      /** How many at most. */
+      /** Maximum number of answers in the response. */
       limit?: number;
     };
     body: undefined;
@@ -2223,18 +2223,18 @@ export interface Operations {
       start?: string | null;
       /** End of the window, exclusive; by default now. */
       end?: string | null;
-      /** Answers to draw; fewer if the window has fewer. */
+      /** Number of answers to draw; fewer are drawn if the window has fewer. */
       count?: number;
     };
     answer: Drawn;
   };
   "GET /conversations/{tenant}/{project}/issues": {
     query: {
-      /** Only issues of this agent. */
+      /** List only issues of this agent. */
       agent_id?: string | null;
-      /** Only issues in this state. */
+      /** List only issues in this state. */
       state?: "open" | "resolved" | "muted" | "regressed" | null;
-      /** How many at most. */
+      /** Maximum number of issues in the response. */
       limit?: number;
     };
     body: undefined;
@@ -2250,11 +2250,11 @@ export interface Operations {
     body: {
       /** `resolved` becomes `regressed` when rejections return. */
       state: "open" | "resolved" | "muted";
-      /** The agent's version that resolves it; null: resolved from now on. */
+      /** The agent's version that resolves the issue; null if it is resolved from now on. */
       resolved_in?: string | null;
-      /** Who works on it. */
+      /** The person who works on the issue. */
       assignee?: string | null;
-      /** Free text. */
+      /** A note on the issue. */
       note?: string | null;
     };
     answer: IssueId;
@@ -2315,7 +2315,7 @@ export interface Operations {
     body: {
       /** True if the verdict is spam and must not count; false if it counts. */
       suspect: boolean;
-      /** With `suspect` false: decide the same for all marked verdicts of the person in this project. */
+      /** With `suspect` false: apply the decision to all marked verdicts of the person in this project. */
       whole_person?: boolean;
     };
     answer: Decided;

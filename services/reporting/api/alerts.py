@@ -24,43 +24,59 @@ RULES, REMOVALS, TESTS = ALERTS + "/rules", ALERTS + "/removals", ALERTS + "/tes
 class AlertShown(ResponseModel):
     """Alert, open or over."""
 
-    rule: Annotated[str, Field(description="Name of its rule.", examples=["support-bot-low"])]
-    kind: Annotated[str, Field(description="Kind of its rule.", examples=["satisfaction_below"])]
-    agent: Annotated[str | None, Field(description="The agent that it is about; null: the project.")]
-    version: Annotated[str | None, Field(description="The agent's version that it is about; null: all.")]
-    issue: Annotated[int | None, Field(description="The issue that it is about; null: none.")]
+    rule: Annotated[str, Field(description="Name of the alert's rule.", examples=["support-bot-low"])]
+    kind: Annotated[str, Field(description="Kind of the alert's rule.", examples=["satisfaction_below"])]
+    agent: Annotated[
+        str | None, Field(description="The agent that the alert is about; null if it is about the project.")
+    ]
+    version: Annotated[
+        str | None, Field(description="The agent's version that the alert is about; null for all versions.")
+    ]
+    issue: Annotated[
+        int | None, Field(description="The issue that the alert is about; null if it is not about an issue.")
+    ]
     title: Annotated[str, Field(description="The fact in a few words.")]
-    opened_at: Annotated[Time, Field(description="Time at which it began, in UTC.")]
-    over_at: Annotated[Time | None, Field(description="Time at which it was over, in UTC; null while it is open.")]
-    path: Annotated[str, Field(description="Path of the page with exactly its turns.")]
+    opened_at: Annotated[Time, Field(description="Time at which the alert began, in UTC.")]
+    over_at: Annotated[
+        Time | None, Field(description="Time at which the alert was over, in UTC; null while it is open.")
+    ]
+    path: Annotated[str, Field(description="Path of the page with exactly the alert's turns.")]
 
 
 class RuleShown(ResponseModel):
-    """Rule of a project, with its source (file or HTTP API)."""
+    """Rule of a project, and where it was set."""
 
-    source: Annotated[Source, Field(description="`file`: the operator's file. `here`: the page or this API.")]
+    source: Annotated[
+        Source, Field(description="`file`: set in the operator's file. `here`: set on the page or with this API.")
+    ]
     rule: Annotated[ProjectRule, Field(description="The rule.", discriminator="kind")]
 
 
 class ChannelShown(ResponseModel):
     """Channel that the project's rules may name."""
 
-    name: Annotated[str, Field(description="Its name in the file or on the page.", examples=["support-slack"])]
+    name: Annotated[
+        str, Field(description="Name of the channel in the file or on the page.", examples=["support-slack"])
+    ]
     type: Annotated[str, Field(description="slack, teams, pagerduty, email or webhook.", examples=["slack"])]
-    waiting: Annotated[int, Field(description="Messages of the project that will be retried.", examples=[0])]
-    dead: Annotated[int, Field(description="Messages of the project that are not retried.", examples=[0])]
+    waiting: Annotated[int, Field(description="Number of the project's messages that will be retried.", examples=[0])]
+    dead: Annotated[int, Field(description="Number of the project's messages that are not retried.", examples=[0])]
     last_answer: Annotated[
-        str | None, Field(description="Their last failure: a status, `timeout`, `private_address` or an error's name.")
+        str | None,
+        Field(
+            description="Last failure of these messages: an HTTP status, `timeout`, `private_address` or "
+            "an error's name."
+        ),
     ]
 
 
 class ProjectAlertsState(ResponseModel):
     """Alerts, rules and channels of a project."""
 
-    tenant: Annotated[str, Field(description="As in the path.")]
-    project: Annotated[str, Field(description="As in the path.")]
+    tenant: Annotated[str, Field(description="The tenant in the path.")]
+    project: Annotated[str, Field(description="The project in the path.")]
     alerts: Annotated[list[AlertShown], Field(description="Open alerts, then the others, newest first; at most 100.")]
-    rules: Annotated[list[RuleShown], Field(description="Rules, those of the file first.")]
+    rules: Annotated[list[RuleShown], Field(description="Rules; those of the file come first.")]
     channels: Annotated[list[ChannelShown], Field(description="Channels in the file's order.")]
 
 
@@ -68,7 +84,10 @@ class RuleName(BaseModel):
     """Name of a rule."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
-    name: Annotated[Name, Field(description="Name of a rule that was set here.", examples=["support-bot-low"])]
+    name: Annotated[
+        Name,
+        Field(description="Name of a rule that was set on the page or with this API.", examples=["support-bot-low"]),
+    ]
 
 
 class ChannelName(BaseModel):
@@ -81,17 +100,20 @@ class ChannelName(BaseModel):
 class ChangedRule(ResponseModel):
     """Name and new state of a rule that was stored or removed."""
 
-    name: Annotated[str, Field(description="Its name.", examples=["support-bot-low"])]
-    state: Annotated[Literal["stored", "removed"], Field(description="Its state after the request.")]
+    name: Annotated[str, Field(description="Name of the rule.", examples=["support-bot-low"])]
+    state: Annotated[Literal["stored", "removed"], Field(description="State of the rule after the request.")]
 
 
 class TestedChannel(ResponseModel):
     """Outcome of a test message."""
 
-    delivered: Annotated[bool, Field(description="True if the channel accepted it.")]
+    delivered: Annotated[bool, Field(description="True if the channel accepted the test message.")]
     answer: Annotated[
         str,
-        Field(description="A status, `delivered`, `timeout`, `private_address` or an error's name.", examples=["200"]),
+        Field(
+            description="Outcome: an HTTP status, `delivered`, `timeout`, `private_address` or an error's name.",
+            examples=["200"],
+        ),
     ]
 
 

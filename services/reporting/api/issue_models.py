@@ -17,9 +17,9 @@ from reporting.queries.answers import ResponseModel, Time
 
 
 class IssuesQuestion(RequestBody):
-    agent_id: Id | None = Field(default=None, description="Only issues of this agent.")
-    state: IssueState | None = Field(default=None, description="Only issues in this state.")
-    limit: Annotated[int, Field(ge=1, le=500, description="How many at most.")] = 100
+    agent_id: Id | None = Field(default=None, description="List only issues of this agent.")
+    state: IssueState | None = Field(default=None, description="List only issues in this state.")
+    limit: Annotated[int, Field(ge=1, le=500, description="Maximum number of issues in the response.")] = 100
 
 
 class IssueBody(RequestBody):
@@ -29,12 +29,14 @@ class IssueBody(RequestBody):
         description="`resolved` becomes `regressed` when rejections return."
     )
     resolved_in: Label | None = Field(
-        default=None, description="The agent's version that resolves it; null: resolved from now on."
+        default=None, description="The agent's version that resolves the issue; null if it is resolved from now on."
     )
     assignee: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
-        default=None, description="Who works on it."
+        default=None, description="The person who works on the issue."
     )
-    note: Annotated[str, Field(min_length=1, max_length=4_000)] | None = Field(default=None, description="Free text.")
+    note: Annotated[str, Field(min_length=1, max_length=4_000)] | None = Field(
+        default=None, description="A note on the issue."
+    )
 
 
 class MergeBody(RequestBody):
@@ -53,39 +55,47 @@ class SplitBody(RequestBody):
 class TopicShare(ResponseModel):
     """Rejection rate of a topic's answered turns, with its 95 % confidence interval (Wilson)."""
 
-    turns: Annotated[int, Field(description="Answered turns on the topic, of the newest answers compared.")]
-    rejected: Annotated[int, Field(description="Rejected turns of the issue among them.")]
+    turns: Annotated[
+        int, Field(description="Number of answered turns on the topic, among the newest answers that were compared.")
+    ]
+    rejected: Annotated[int, Field(description="Number of rejected turns of the issue among them.")]
     share: Annotated[float | None, Field(description="rejected / turns, 0 to 1; null without turns.")]
-    low: Annotated[float, Field(description="Lower bound.")]
-    high: Annotated[float, Field(description="Upper bound.")]
+    low: Annotated[float, Field(description="Lower bound of the share's interval, 0 to 1.")]
+    high: Annotated[float, Field(description="Upper bound of the share's interval, 0 to 1.")]
 
 
 class IssueItem(ResponseModel):
     """An agent's rejected turns on one topic."""
 
-    id: Annotated[int, Field(description="Stays the same while the issue grows.")]
+    id: Annotated[int, Field(description="Id of the issue, which does not change while the issue grows.")]
     agent_id: Annotated[str, Field(description="The agent.")]
-    words: Annotated[list[str], Field(description="Distinctive words of its questions, most distinctive first.")]
-    sentence: Annotated[str | None, Field(description="Title by a language model; null without one.")]
-    state: Annotated[IssueState, Field(description="open, resolved, muted or regressed.")]
-    resolved_in: Annotated[str | None, Field(description="The version that resolved it.")]
-    state_at: Annotated[Time, Field(description="Time of the last change of its state.")]
-    assignee: Annotated[str | None, Field(description="Who works on it.")]
-    note: Annotated[str | None, Field(description="Free text.")]
-    merged_into: Annotated[int | None, Field(description="The issue that has its turns since it was merged.")]
-    turns: Annotated[int, Field(description="Rejected turns.")]
-    people: Annotated[int, Field(description="Different people who rejected.")]
+    words: Annotated[
+        list[str], Field(description="Distinctive words of the issue's questions, most distinctive first.")
+    ]
+    sentence: Annotated[str | None, Field(description="Title by a language model; null if there is none.")]
+    state: Annotated[IssueState, Field(description="State of the issue: open, resolved, muted or regressed.")]
+    resolved_in: Annotated[str | None, Field(description="The version that resolved the issue.")]
+    state_at: Annotated[Time, Field(description="Time of the last change of the state.")]
+    assignee: Annotated[str | None, Field(description="The person who works on the issue.")]
+    note: Annotated[str | None, Field(description="A note on the issue.")]
+    merged_into: Annotated[
+        int | None, Field(description="The issue into which this one was merged; null if it was not merged.")
+    ]
+    turns: Annotated[int, Field(description="Number of rejected turns.")]
+    people: Annotated[int, Field(description="Number of people who rejected an answer.")]
     first_at: Annotated[Time | None, Field(description="Time of the first rejection; null without turns.")]
     last_at: Annotated[Time | None, Field(description="Time of the last rejection.")]
     versions: Annotated[list[str], Field(description="The agent's versions that gave the answers.")]
-    topic: Annotated[TopicShare, Field(description="As of the last daily count.")]
-    days: Annotated[list[int], Field(description="Rejected turns of the last 14 UTC days; the last one is today.")]
+    topic: Annotated[TopicShare, Field(description="Rejection rate of the topic at the last daily count.")]
+    days: Annotated[
+        list[int], Field(description="Number of rejected turns on each of the last 14 UTC days; the last one is today.")
+    ]
 
 
 class IssueList(ResponseModel):
-    available: Annotated[bool, Field(description="False if the server lacks agent-feedback[issues].")]
-    waiting: Annotated[int, Field(description="Rejected turns that belong to no issue yet.")]
-    items: Annotated[list[IssueItem], Field(description="Most turns first.")]
+    available: Annotated[bool, Field(description="False if the server lacks the extra `agent-feedback[issues]`.")]
+    waiting: Annotated[int, Field(description="Number of rejected turns that belong to no issue yet.")]
+    items: Annotated[list[IssueItem], Field(description="Issues, those with most turns first.")]
 
 
 class IssueTurnItem(ResponseModel):
@@ -94,7 +104,7 @@ class IssueTurnItem(ResponseModel):
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     user_id: Annotated[str, Field(description="The person.")]
-    by_person: Annotated[bool, Field(description="False if only the machine calls it rejected.")]
+    by_person: Annotated[bool, Field(description="False if only the machine, and no person, rejected the answer.")]
     ts: Annotated[Time, Field(description="Time of the rejection.")]
     agent_version: Annotated[str | None, Field(description="The agent's version.")]
     question: Annotated[str | None, Field(description="The person's question.")]
@@ -117,17 +127,22 @@ class WellReceivedItem(ResponseModel):
 class ResolutionFigures(ResponseModel):
     """Rejection rates before and after the resolution."""
 
-    before: Annotated[TopicShare, Field(description="Turns of earlier versions.")]
-    after: Annotated[TopicShare, Field(description="Turns of the resolving version and later ones.")]
+    before: Annotated[TopicShare, Field(description="Share of rejected turns, for turns of earlier versions.")]
+    after: Annotated[
+        TopicShare, Field(description="Share of rejected turns, for turns of the resolving version and later ones.")
+    ]
     low: Annotated[float, Field(description="Lower bound of after minus before, -1 to 1 (Newcombe, 95 %).")]
-    high: Annotated[float, Field(description="Upper bound.")]
+    high: Annotated[float, Field(description="Upper bound of after minus before.")]
     proved: Annotated[bool, Field(description="True if the share is significantly lower after the resolution.")]
 
 
 class IssueDetail(ResponseModel):
     issue: Annotated[IssueItem, Field(description="The issue.")]
-    resolution: Annotated[ResolutionFigures | None, Field(description="Null unless resolved or regressed.")]
-    turns: Annotated[list[IssueTurnItem], Field(description="At most 100, most typical first.")]
+    resolution: Annotated[
+        ResolutionFigures | None,
+        Field(description="Rejection rates before and after; null unless the issue is resolved or regressed."),
+    ]
+    turns: Annotated[list[IssueTurnItem], Field(description="Turns of the issue, most typical first, at most 100.")]
     well_received: Annotated[
         list[WellReceivedItem],
         Field(description="Up to three accepted answers on the topic, as of the last daily count."),

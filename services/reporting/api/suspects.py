@@ -33,12 +33,12 @@ class SuspicionBody(RequestBody):
     suspect: bool = Field(description="True if the verdict is spam and must not count; false if it counts.")
     whole_person: bool = Field(
         default=False,
-        description="With `suspect` false: decide the same for all marked verdicts of the person in this project.",
+        description="With `suspect` false: apply the decision to all marked verdicts of the person in this project.",
     )
 
 
 class Decided(ResponseModel):
-    decided: Annotated[int, Field(description="Verdicts that the decision covers.")]
+    decided: Annotated[int, Field(description="Number of verdicts that the decision covers.")]
 
 
 def suspects_router(writes: asyncpg.Pool, clock: Clock) -> Routes:

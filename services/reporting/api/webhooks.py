@@ -21,13 +21,14 @@ class WebhookStatus(BaseModel):
     """Delivery state of one webhook endpoint."""
 
     name: str = Field(description="The endpoint's name in the webhooks file.", examples=["learner"])
-    waiting: int = Field(description="Events not delivered yet that will be retried.", examples=[0])
-    dead: int = Field(description="Events that are not retried until a replay.", examples=[3])
+    waiting: int = Field(description="Number of undelivered events that will be retried.", examples=[0])
+    dead: int = Field(description="Number of undelivered events that are not retried until a replay.", examples=[3])
     oldest: str | None = Field(
         description="Arrival time of the oldest undelivered event, in UTC; null if there is none.", examples=[None]
     )
     last_answer: str | None = Field(
-        description="Last failed attempt of these events: a status, `timeout`, `private_address` or an error's name.",
+        description="Result of the last failed attempt: an HTTP status, `timeout`, `private_address` or an error's "
+        "name.",
         examples=["503"],
     )
 
@@ -35,13 +36,13 @@ class WebhookStatus(BaseModel):
 class WebhookStatuses(BaseModel):
     """Delivery states of the tenant's webhook endpoints."""
 
-    endpoints: list[WebhookStatus] = Field(description="One for each endpoint of the tenant, in the file's order.")
+    endpoints: list[WebhookStatus] = Field(description="State of each endpoint of the tenant, in the file's order.")
 
 
 class Replayed(BaseModel):
     """Number of deliveries that a replay made due."""
 
-    due: int = Field(description="Events that will be sent now: all dead and waiting ones.", examples=[3])
+    due: int = Field(description="Number of events that will be sent now: all dead and waiting ones.", examples=[3])
 
 
 def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> Routes:

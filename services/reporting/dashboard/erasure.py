@@ -61,7 +61,7 @@ def erasure_router(reads: asyncpg.Pool) -> APIRouter:
 
 
 async def tenants_of(reads: asyncpg.Pool, caller: Caller) -> list[str]:
-    """Return the tenants in which the caller may erase people: those of which the caller has all projects."""
+    """Return the tenants in which the caller may erase people: the caller must have all of a tenant's projects."""
     if caller.project is not None:
         return []
     if caller.tenant is not None:

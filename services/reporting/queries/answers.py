@@ -31,8 +31,10 @@ class FeedbackItem:
     ts: Annotated[Time, Field(description="Time of the feedback, RFC 3339.")]
     text: Annotated[str | None, Field(description="The person's text.")]
     reaction: Annotated[Reaction, Field(description="The verdict on the answer: ok, not_ok or neutral.")]
-    confidence: Annotated[float, Field(description="Confidence that the person meant it, 0 to 1.")]
-    origin: Annotated[Origin, Field(description="user, machine (inferred from a message) or reviewer.")]
+    confidence: Annotated[float, Field(description="Confidence that the person meant this verdict, 0 to 1.")]
+    origin: Annotated[
+        Origin, Field(description="`user` (a person), `machine` (inferred from a message) or `reviewer`.")
+    ]
     rn: Annotated[str, Field(description="The feedback's resource name.")]
 
 
@@ -40,10 +42,12 @@ class FeedbackItem:
 class ReactionValue:
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     text: Annotated[str | None, Field(description="The person's text.")]
-    confidence: Annotated[float, Field(description="Confidence that the person meant it, 0 to 1.")]
+    confidence: Annotated[float, Field(description="Confidence that the person meant this verdict, 0 to 1.")]
     ts: Annotated[Time, Field(description="Time of the feedback, RFC 3339.")]
     reaction: Annotated[Reaction, Field(description="The verdict on the answer: ok, not_ok or neutral.")]
-    origin: Annotated[Origin, Field(description="user, machine (inferred from a message) or reviewer.")]
+    origin: Annotated[
+        Origin, Field(description="`user` (a person), `machine` (inferred from a message) or `reviewer`.")
+    ]
 
 
 @dataclass(slots=True)
@@ -89,18 +93,20 @@ class AgentText:
 class Counts(ResponseModel):
     """Numbers of effective reactions by origin and by verdict."""
 
-    total: Annotated[int, Field(description="user + machine + reviewer = ok + not_ok + neutral.")]
-    user: Annotated[int, Field(description="Reactions of people.")]
-    machine: Annotated[int, Field(description="Verdicts inferred from messages and not reviewed.")]
-    reviewer: Annotated[int, Field(description="Reviewers' verdicts, which replace the machine's.")]
-    ok: Annotated[int, Field(description="Satisfied.")]
-    not_ok: Annotated[int, Field(description="Not satisfied.")]
-    neutral: Annotated[int, Field(description="Neither.")]
+    total: Annotated[int, Field(description="Number of reactions: user + machine + reviewer = ok + not_ok + neutral.")]
+    user: Annotated[int, Field(description="Number of people's reactions.")]
+    machine: Annotated[
+        int, Field(description="Number of verdicts inferred from messages and not replaced by a review.")
+    ]
+    reviewer: Annotated[int, Field(description="Number of reviewers' verdicts, which replace the machine's.")]
+    ok: Annotated[int, Field(description="Number of reactions that are ok.")]
+    not_ok: Annotated[int, Field(description="Number of reactions that are not_ok.")]
+    neutral: Annotated[int, Field(description="Number of neutral reactions.")]
 
 
 class Window(ResponseModel):
-    start: Annotated[Time, Field(description="Start, RFC 3339.")]
-    end: Annotated[Time, Field(description="End, RFC 3339.")]
+    start: Annotated[Time, Field(description="Start of the window, RFC 3339.")]
+    end: Annotated[Time, Field(description="End of the window, RFC 3339.")]
 
 
 # Arguments are positional, in the order of the fields: keyword arguments take five times as long.

@@ -22,8 +22,8 @@ class Bin(ResponseModel):
 
     low: Annotated[float, Field(description="Lower bound of the confidence, inclusive, 0 to 1.")]
     high: Annotated[float, Field(description="Upper bound, exclusive; the last bin includes 1.")]
-    pairs: Annotated[int, Field(description="Pairs of a machine verdict and a person's verdict.")]
-    agreeing: Annotated[int, Field(description="Pairs with the same verdict.")]
+    pairs: Annotated[int, Field(description="Number of pairs of a machine verdict and a person's verdict.")]
+    agreeing: Annotated[int, Field(description="Number of pairs with the same verdict.")]
     agreement: Annotated[float, Field(description="agreeing / pairs; ideally equal to the mean confidence.")]
     mean_confidence: Annotated[float, Field(description="Mean confidence of the bin's pairs, 0 to 1.")]
 
@@ -32,9 +32,11 @@ class Threshold(ResponseModel):
     """Agreement between people's verdicts and the machine verdicts at or above a confidence threshold."""
 
     threshold: Annotated[float, Field(description="Minimum confidence, 0 to 1.")]
-    verdicts: Annotated[int, Field(description="Machine verdicts at or above the threshold, judged by people or not.")]
-    pairs: Annotated[int, Field(description="Pairs of such a verdict and a person's verdict.")]
-    agreeing: Annotated[int, Field(description="Pairs with the same verdict.")]
+    verdicts: Annotated[
+        int, Field(description="Number of machine verdicts at or above the threshold, judged by people or not.")
+    ]
+    pairs: Annotated[int, Field(description="Number of pairs of such a verdict and a person's verdict.")]
+    agreeing: Annotated[int, Field(description="Number of pairs with the same verdict.")]
     agreement: Annotated[float | None, Field(description="agreeing / pairs; null without pairs.")]
 
 
@@ -43,7 +45,7 @@ class OfDetector(ResponseModel):
 
     detector: Annotated[str | None, Field(description="The detector's version; null for verdicts of release 0.1.0.")]
     decided_by: Annotated[DecidedBy | None, Field(description="The deciding part; null for verdicts of release 0.1.0.")]
-    verdicts: Annotated[int, Field(description="Verdicts, judged by people or not.")]
+    verdicts: Annotated[int, Field(description="Number of verdicts, judged by people or not.")]
 
 
 class Calibration(ResponseModel):
@@ -52,19 +54,22 @@ class Calibration(ResponseModel):
     Each pair is a machine verdict and a person's effective reaction, or the effective review, on the same turn.
     """
 
-    tenant: Annotated[str, Field(description="As in the path.")]
-    project: Annotated[str, Field(description="As in the path.")]
+    tenant: Annotated[str, Field(description="The tenant in the path.")]
+    project: Annotated[str, Field(description="The project in the path.")]
     window: Annotated[
         Window, Field(description="Time window of the machine verdicts: `start` inclusive, `end` exclusive.")
     ]
-    pairs: Annotated[int, Field(description="All pairs.")]
-    agreeing: Annotated[int, Field(description="Pairs with the same verdict.")]
+    pairs: Annotated[int, Field(description="Number of pairs.")]
+    agreeing: Annotated[int, Field(description="Number of pairs with the same verdict.")]
     confusion: Annotated[
         dict[Reaction, dict[Reaction, int]], Field(description="`confusion[machine][person]` counts pairs.")
     ]
     bins: Annotated[list[Bin], Field(description="Confidence bins with pairs, lowest first.")]
     thresholds: Annotated[
-        list[Threshold], Field(description="Lowest threshold first, starting at the window's lowest confidence.")
+        list[Threshold],
+        Field(
+            description="Agreement by threshold, lowest threshold first, starting at the window's lowest confidence."
+        ),
     ]
     detectors: Annotated[
         list[OfDetector], Field(description="Verdicts by detector version and part, latest version first; at most 100.")
@@ -72,7 +77,7 @@ class Calibration(ResponseModel):
 
 
 class _BinCounts(NamedTuple):
-    """Counts for one machine reaction and confidence bin: people's verdicts on the same turns, and total confidence."""
+    """Counts for one machine reaction and confidence bin: people's verdicts on these turns, and summed confidence."""
 
     machine: Reaction
     bin: int

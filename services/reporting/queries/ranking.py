@@ -71,9 +71,9 @@ _SIDES: Final[tuple[JudgedBy, ...]] = ("people", "machine")
 class JudgedShare(ResponseModel):
     """Verdicts of one side, with the 95 % confidence interval of their satisfaction (Wilson)."""
 
-    ok: Annotated[int, Field(description="Satisfied.")]
-    neutral: Annotated[int, Field(description="Neither.")]
-    not_ok: Annotated[int, Field(description="Not satisfied.")]
+    ok: Annotated[int, Field(description="Number of ok verdicts.")]
+    neutral: Annotated[int, Field(description="Number of neutral verdicts.")]
+    not_ok: Annotated[int, Field(description="Number of not_ok verdicts.")]
     satisfaction: Annotated[float | None, Field(description="ok / (ok + not_ok + neutral); null without verdicts.")]
     low: Annotated[float, Field(description="Lower bound of the interval, 0 to 1.")]
     high: Annotated[float, Field(description="Upper bound of the interval, 0 to 1.")]
@@ -88,12 +88,13 @@ class RankedAgent(Counts):
     judged_by: Annotated[
         JudgedBy | None,
         Field(
-            description="The side that ranks it: of those with `min_votes` verdicts, that of the lower upper bound;"
-            " null if neither has enough."
+            description="The side that ranks the agent: of the sides with at least `min_votes` verdicts, the one with "
+            "the lower upper bound; null if neither side has enough verdicts."
         ),
     ]
     satisfaction: Annotated[
-        float | None, Field(description="Of that side: ok / (ok + not_ok + neutral), 0 to 1; null without verdicts.")
+        float | None,
+        Field(description="Satisfaction on that side: ok / (ok + not_ok + neutral), 0 to 1; null without verdicts."),
     ]
     low: Annotated[float, Field(description="Lower bound of the 95 % confidence interval of satisfaction (Wilson).")]
     high: Annotated[float, Field(description="Upper bound of the 95 % confidence interval of satisfaction (Wilson).")]
@@ -106,11 +107,11 @@ class Ranking(ResponseModel):
     Agents with fewer than `min_votes` verdicts on each side follow the others, in the same order.
     """
 
-    tenant: Annotated[str, Field(description="As in the path.")]
-    project: Annotated[str, Field(description="As in the path.")]
-    window: Annotated[Window, Field(description="`start` inclusive, `end` exclusive.")]
-    min_votes: Annotated[int, Field(description="The requested minimum.")]
-    agents: Annotated[list[RankedAgent], Field(description="Worst first.")]
+    tenant: Annotated[str, Field(description="The tenant in the path.")]
+    project: Annotated[str, Field(description="The project in the path.")]
+    window: Annotated[Window, Field(description="Time window: `start` inclusive, `end` exclusive.")]
+    min_votes: Annotated[int, Field(description="The requested minimum number of verdicts.")]
+    agents: Annotated[list[RankedAgent], Field(description="Agents, worst first.")]
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")] = None
 
 

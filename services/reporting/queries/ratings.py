@@ -20,7 +20,7 @@ class ScaleFigures(ResponseModel):
     worst_rating: Annotated[int, Field(description="The worst rating of the scale.")]
     best_rating: Annotated[int, Field(description="The best rating of the scale.")]
     ratings: Annotated[int, Field(description="The number of ratings.")]
-    mean: Annotated[float, Field(description="Their mean, on the scale.")]
+    mean: Annotated[float, Field(description="Mean of the ratings, on this scale.")]
 
 
 async def ratings(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[ScaleFigures]:

@@ -33,10 +33,10 @@ class Reason(Counts):
 class Reasons(ResponseModel):
     """Reasons in a time window, most rejections first."""
 
-    tenant: Annotated[str, Field(description="As in the path.")]
-    project: Annotated[str, Field(description="As in the path.")]
-    window: Annotated[Window, Field(description="`start` inclusive, `end` exclusive.")]
-    reasons: Annotated[list[Reason], Field(description="Most rejections first, then most feedback.")]
+    tenant: Annotated[str, Field(description="The tenant in the path.")]
+    project: Annotated[str, Field(description="The project in the path.")]
+    window: Annotated[Window, Field(description="Time window: `start` inclusive, `end` exclusive.")]
+    reasons: Annotated[list[Reason], Field(description="Reasons: most rejections first, then most feedback.")]
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")] = None
 
 

@@ -42,25 +42,32 @@ class NamedFigures(Figures):
 class Summary(ResponseModel):
     """Satisfaction in a time window. Each list has at most 1,000 names, those with most feedback first."""
 
-    tenant: Annotated[str, Field(description="As in the path.")]
-    project: Annotated[str, Field(description="As in the path.")]
-    window: Annotated[Window, Field(description="`start` inclusive, `end` exclusive.")]
+    tenant: Annotated[str, Field(description="The tenant in the path.")]
+    project: Annotated[str, Field(description="The project in the path.")]
+    window: Annotated[Window, Field(description="Time window: `start` inclusive, `end` exclusive.")]
     bucket: Annotated[Bucket, Field(description="Width of the buckets.")]
     totals: Annotated[Figures, Field(description="Counts of the whole window.")]
     replies: Annotated[
-        int, Field(description="Replies to answers. They are not verdicts: no other number counts them.")
+        int, Field(description="Number of replies to answers. They are not verdicts, and no other number counts them.")
     ]
     suspects: Annotated[
-        int, Field(description="Suspect verdicts (docs/suspects.md), probably spam. No other number counts them.")
+        int,
+        Field(
+            description="Number of suspect verdicts (docs/suspects.md), which are probably spam. No other "
+            "number counts them."
+        ),
     ]
     ratings: Annotated[
         list[ScaleFigures],
-        Field(description="Ratings by scale. Those of the answer (`scale` null) are verdicts and counted above, too."),
+        Field(
+            description="Ratings by scale. Ratings of the answer (`scale` is null) are verdicts, so the other "
+            "numbers count them, too."
+        ),
     ]
     buckets: Annotated[list[BucketFigures], Field(description="Counts by time; empty buckets are left out.")]
-    by_agent: Annotated[list[NamedFigures], Field(description="By agent, most feedback first.")]
-    by_agent_version: Annotated[list[NamedFigures], Field(description="By agent version, most feedback first.")]
-    by_origin: Annotated[list[NamedFigures], Field(description="By origin, most feedback first.")]
+    by_agent: Annotated[list[NamedFigures], Field(description="Counts by agent, most feedback first.")]
+    by_agent_version: Annotated[list[NamedFigures], Field(description="Counts by agent version, most feedback first.")]
+    by_origin: Annotated[list[NamedFigures], Field(description="Counts by origin, most feedback first.")]
 
 
 _FLAGS: Final = ("of_time", "of_agent", "of_version", "of_origin")

@@ -41,15 +41,16 @@ class FoundFeedback(ResponseModel):
     feedback_type: Annotated[
         FeedbackType,
         Field(
-            description="`reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a"
-            " reply. `rating`: a rating on an own scale. Replies and such ratings are no verdicts and in no share."
+            description="`reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a "
+            "reply. `rating`: a rating on an own scale. Replies and such ratings are not verdicts, so no share counts "
+            "them."
         ),
     ]
     reaction: Annotated[
         Reaction | None, Field(description="The verdict; null for a reply or a rating on an own scale.")
     ]
     value: Annotated[float | None, Field(description="The reward, -1 to 1.")]
-    confidence: Annotated[float, Field(description="0 to 1; 1 for a person's own verdict.")]
+    confidence: Annotated[float, Field(description="Confidence of the verdict, 0 to 1; 1 for a person's own verdict.")]
     text: Annotated[
         str | None, Field(description="The person's comment or reply, or the message that the machine judged.")
     ]
@@ -80,8 +81,8 @@ class FoundFeedback(ResponseModel):
     suspect: Annotated[
         SuspectReason | None,
         Field(
-            description="Why the verdict does not count: `burst` or `rate` (docs/suspects.md), or `reviewer` for a"
-            " reviewer's decision; null if it counts."
+            description="Reason why the verdict does not count: `burst` or `rate` (docs/suspects.md), or `reviewer` "
+            "for a reviewer's decision; null if it counts."
         ),
     ]
     ts: Annotated[Time, Field(description="Time of the verdict.")]

@@ -20,11 +20,13 @@ LENGTHS: Final = (0, 1, 2, 4, 8, 16, 32)
 class Ratings(ResponseModel):
     """Counts of session ratings. Skipped ratings do not affect `share`."""
 
-    sessions: Annotated[int, Field(description="positive + negative + skipped.")]
-    positive: Annotated[int, Field(description="Rated helpful.")]
-    negative: Annotated[int, Field(description="Rated not helpful.")]
-    skipped: Annotated[int, Field(description="Not rated although a rating was requested.")]
-    share: Annotated[float | None, Field(description="positive / (positive + negative); null without either.")]
+    sessions: Annotated[int, Field(description="Number of ratings: positive + negative + skipped.")]
+    positive: Annotated[int, Field(description="Number of ratings as helpful.")]
+    negative: Annotated[int, Field(description="Number of ratings as not helpful.")]
+    skipped: Annotated[
+        int, Field(description="Number of sessions that were not rated although a rating was requested.")
+    ]
+    share: Annotated[float | None, Field(description="positive / (positive + negative); null if both are 0.")]
 
 
 class RatingsOfStep(Ratings):
@@ -39,8 +41,8 @@ class RatingsOfLength(Ratings):
 class SessionRatings(ResponseModel):
     """Session ratings of a tenant. A session belongs to no project."""
 
-    tenant: Annotated[str, Field(description="As in the path.")]
-    window: Annotated[Window, Field(description="`start` inclusive, `end` exclusive.")]
+    tenant: Annotated[str, Field(description="The tenant in the path.")]
+    window: Annotated[Window, Field(description="Time window: `start` inclusive, `end` exclusive.")]
     bucket: Annotated[Bucket, Field(description="Width of the buckets.")]
     totals: Annotated[Ratings, Field(description="Counts of the whole window.")]
     buckets: Annotated[list[RatingsOfStep], Field(description="Counts by time; empty buckets are left out.")]

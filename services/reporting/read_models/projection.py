@@ -90,7 +90,7 @@ _VALUES: Final = attrgetter(*(name for name in FeedbackRow._fields if name != "s
 
 
 class Forgotten(NamedTuple):
-    """Feedback record that was erased, up to `revision`."""
+    """Erased feedback record; `revision` is the last erased revision."""
 
     feedback_id: UUID
     revision: int

@@ -1,9 +1,9 @@
 """Roll-ups: counts of effective reactions per hour and day, recomputed for hours whose feedback has changed.
 
 An hour is counted, and its stale marks are deleted, in one snapshot. So marks of changes that the snapshot does not
-show remain. Two concurrent changes of one turn do not see each other, so neither marks the other's hour. Therefore a
-mark remains until all transactions that were running when it was first seen have ended. Then both changes are counted.
-`queries/rollup_counts.py` reads the counts.
+show remain. Two concurrent changes of one turn do not see each other, so neither change marks the hour of the other.
+Therefore a mark remains until all transactions that were running when it was first seen have ended. Then both changes
+are counted. `queries/rollup_counts.py` reads the counts.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _PSEUDO: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Answers with the same machine verdict. `size` counts all of them; the other fields count the random reviews."""
+    """Answers with the same machine verdict. `size` is their number; the other fields count random reviews."""
 
     size: int
     ok: int = 0
@@ -111,6 +111,6 @@ def _fieller(top: float, bottom: float, top_variance: float, bottom_variance: fl
 
 
 def _used(strata: Sequence[Stratum]) -> list[Stratum] | None:
-    """Return the strata with answers; None if there are no such strata, or if one of them has no review."""
+    """Return the strata with answers; None if no stratum has answers, or if one with answers has no review."""
     used = [one for one in strata if one.size]
     return used if used and all(one.reviewed for one in used) else None

@@ -20,55 +20,60 @@ VERDICTS: Final[tuple[Reaction | None, ...]] = ("not_ok", "ok", "neutral", None)
 class Rate(ResponseModel):
     """Estimated rate and its 95 % confidence interval, all 0 to 1."""
 
-    rate: Annotated[float, Field(description="The estimate.")]
-    low: Annotated[float, Field(description="Lower bound.")]
-    high: Annotated[float, Field(description="Upper bound.")]
+    rate: Annotated[float, Field(description="The estimated rate, 0 to 1.")]
+    low: Annotated[float, Field(description="Lower bound of the interval, 0 to 1.")]
+    high: Annotated[float, Field(description="Upper bound of the interval, 0 to 1.")]
 
 
 class CorrectedRates(ResponseModel):
     """Rates of one agent or of all agents, both from machine verdicts alone and corrected by the reviews."""
 
-    agent_id: Annotated[str | None, Field(description="Null for all agents.")]
-    answers: Annotated[int, Field(description="Answers in the window that a person responded to.")]
-    reviewed: Annotated[int, Field(description="Of those, drawn at random and reviewed.")]
+    agent_id: Annotated[str | None, Field(description="The agent; null for all agents.")]
+    answers: Annotated[int, Field(description="Number of answers in the window that a person responded to.")]
+    reviewed: Annotated[int, Field(description="Number of these answers that were drawn at random and reviewed.")]
     rejected: Annotated[float | None, Field(description="Share of answers that the machine calls rejected.")]
     rejected_corrected: Annotated[
-        Rate | None, Field(description="Estimated share that people rejected; null without enough reviews.")
+        Rate | None, Field(description="Estimated share of answers that people rejected; null without enough reviews.")
     ]
     satisfaction: Annotated[
-        float | None, Field(description="ok / (ok + not_ok) of the machine's verdicts; null without any.")
+        float | None, Field(description="ok / (ok + not_ok) of the machine's verdicts; null if there are none.")
     ]
     satisfaction_corrected: Annotated[
-        Rate | None, Field(description="Estimated ok / (ok + not_ok) of people; null without enough reviews.")
+        Rate | None,
+        Field(description="Estimated ok / (ok + not_ok) of people's opinions; null without enough reviews."),
     ]
 
 
 class Accuracy(ResponseModel):
     """Precision and recall of one machine verdict on the random sample."""
 
-    announced: Annotated[int, Field(description="Answers with this verdict of the machine.")]
-    reviewed: Annotated[int, Field(description="Of those, drawn at random and reviewed.")]
-    right: Annotated[int, Field(description="Of those reviewed, with the same verdict by the reviewer.")]
+    announced: Annotated[int, Field(description="Number of answers with this verdict of the machine.")]
+    reviewed: Annotated[int, Field(description="Number of these answers that were drawn at random and reviewed.")]
+    right: Annotated[int, Field(description="Number of reviewed answers with the same verdict by the reviewer.")]
     precision: Annotated[Rate | None, Field(description="right / reviewed; null without reviews.")]
     recall: Annotated[
         float | None,
-        Field(description="Estimated share of all such answers that the machine announces; null without reviews."),
+        Field(
+            description="Estimated share of all answers that deserve this verdict for which the machine announces "
+            "it; null without reviews."
+        ),
     ]
 
 
 class Audit(ResponseModel):
     """Accuracy of the machine and corrected rates, from reviews of answers drawn at random."""
 
-    tenant: Annotated[str, Field(description="As in the path.")]
-    project: Annotated[str, Field(description="As in the path.")]
-    window: Annotated[Window, Field(description="Of the answers: from `start` on, before `end`.")]
-    pending: Annotated[int, Field(description="Drawn answers that nobody has reviewed yet.")]
-    accuracy: Annotated[dict[Reaction, Accuracy], Field(description="By verdict of the machine.")]
+    tenant: Annotated[str, Field(description="The tenant in the path.")]
+    project: Annotated[str, Field(description="The project in the path.")]
+    window: Annotated[Window, Field(description="Window of the answers: `start` inclusive, `end` exclusive.")]
+    pending: Annotated[int, Field(description="Number of drawn answers that nobody has reviewed yet.")]
+    accuracy: Annotated[dict[Reaction, Accuracy], Field(description="Precision and recall, by verdict of the machine.")]
     kinds: Annotated[
-        list[VerdictKind], Field(description="Share of right verdicts by kind, as shown with a verdict; of any time.")
+        list[VerdictKind],
+        Field(description="Share of right verdicts by kind, as shown with each verdict; not limited to the window."),
     ]
-    whole: Annotated[CorrectedRates, Field(description="All agents together.")]
-    agents: Annotated[list[CorrectedRates], Field(description="Most answers first.")]
+    whole: Annotated[CorrectedRates, Field(description="Rates of all agents together.")]
+    agents: Annotated[list[CorrectedRates], Field(description="Rates of each agent; agents with most answers first.")]
 
 
 def corrected(agent_id: str | None, verdicts: Verdicts) -> CorrectedRates:

@@ -13,8 +13,8 @@ from detector.published import PUBLISHED, CheckedVerdicts
 from reporting.queries.answers import ResponseModel
 
 ENOUGH: Final = 50
-"""Minimum number of reviewed verdicts of a kind to replace the published precision: the interval is at most 28 points
-wide."""
+"""Minimum number of reviewed verdicts of a kind that replaces the published precision. The interval is then at most
+28 percentage points wide."""
 KindCounts = Mapping[tuple[Reaction, DecidedBy | None], CheckedVerdicts]
 
 
@@ -22,13 +22,18 @@ class VerdictKind(ResponseModel):
     """Precision of one kind of verdict: the proportion that is right, with its 95 % confidence interval."""
 
     reaction: Annotated[Reaction, Field(description="The machine's verdict.")]
-    decided_by: Annotated[DecidedBy | None, Field(description="The part that decided; null for all parts together.")]
+    decided_by: Annotated[
+        DecidedBy | None, Field(description="The part of the detector that decided; null for all parts together.")
+    ]
     source: Annotated[
         Literal["reviews", "published"],
-        Field(description="reviews: of this project's answers drawn at random. published: of labelled conversations."),
+        Field(
+            description="`reviews`: measured on this project's answers drawn at random. `published`: measured on "
+            "labelled conversations."
+        ),
     ]
-    right: Annotated[int, Field(description="The checked verdicts that were right.")]
-    checked: Annotated[int, Field(description="The checked verdicts of this kind.")]
+    right: Annotated[int, Field(description="Number of checked verdicts that were right.")]
+    checked: Annotated[int, Field(description="Number of checked verdicts of this kind.")]
     low: Annotated[float, Field(description="Lower bound of the share, 0 to 1.")]
     high: Annotated[float, Field(description="Upper bound of the share, 0 to 1.")]
 

@@ -30,31 +30,33 @@ JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 
 
 class DrawBody(WindowQuestion):
-    count: Annotated[int, Field(ge=3, le=1_000, description="Answers to draw; fewer if the window has fewer.")] = 50
+    count: Annotated[
+        int, Field(ge=3, le=1_000, description="Number of answers to draw; fewer are drawn if the window has fewer.")
+    ] = 50
 
 
 class PendingQuestion(RequestBody):
-    after: Annotated[int, Field(ge=0, lt=2**63, description="List the answers behind this position first.")] = 0
-    limit: Annotated[int, Field(ge=1, le=1_000, description="How many at most.")] = 100
+    after: Annotated[int, Field(ge=0, lt=2**63, description="List the answers after this position first.")] = 0
+    limit: Annotated[int, Field(ge=1, le=1_000, description="Maximum number of answers in the response.")] = 100
 
 
 class Drawn(ResponseModel):
-    drawn: Annotated[int, Field(description="Answers drawn by this request.")]
-    pending: Annotated[int, Field(description="Drawn answers that nobody has reviewed yet.")]
+    drawn: Annotated[int, Field(description="Number of answers drawn by this request.")]
+    pending: Annotated[int, Field(description="Number of drawn answers that nobody has reviewed yet.")]
 
 
 class PendingItem(ResponseModel):
     """A drawn answer without a review. Review it like any turn, with `POST .../turns/{turn_id}/reviews`."""
 
-    position: Annotated[int, Field(description="Position in the queue; `after` continues behind it.")]
+    position: Annotated[int, Field(description="Position in the queue; to continue after it, send it as `after`.")]
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     drawn_at: Annotated[Time, Field(description="Time of the draw.")]
 
 
 class PendingItems(ResponseModel):
-    pending: Annotated[int, Field(description="Drawn answers that nobody has reviewed yet.")]
-    items: Annotated[list[PendingItem], Field(description="In drawing order.")]
+    pending: Annotated[int, Field(description="Number of drawn answers that nobody has reviewed yet.")]
+    items: Annotated[list[PendingItem], Field(description="Drawn answers, in drawing order.")]
 
 
 def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Routes:

@@ -47,14 +47,16 @@ class Artifact(ResponseModel):
     id: Annotated[str, Field(description="The artifact's resource name.")]
     role: Annotated[Literal["artifact"], Field(description="Always `artifact`.")]
     ts: Annotated[Time, Field(description="Time of the reaction or of the turn.")]
-    tags: Annotated[list[str], Field(description="Its kind, turn, origin and track.")]
-    text: Annotated[str, Field(description="The reaction or the turn's log, as JSON.")]
+    tags: Annotated[list[str], Field(description="Kind, turn, origin and track of the artifact.")]
+    text: Annotated[str, Field(description="The reaction or the log of the turn, as JSON.")]
     user_id: Annotated[str | None, Field(description="The person.")]
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     track_id: Annotated[str | None, Field(description="The platform's track that the answer belongs to.")]
     bundle_id: Annotated[str | None, Field(description="The platform's bundle that produced the answer.")]
-    hosted_uri: Annotated[str | None, Field(description="Address of the payload in the object store, if it is there.")]
+    hosted_uri: Annotated[
+        str | None, Field(description="Address of the payload in the object store; null while it is not stored there.")
+    ]
     payload: Annotated[dict[str, Any] | None, Field(description="The complete content; null unless requested.")]
 
 

@@ -35,12 +35,13 @@ class PeriodItem(ResponseModel):
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     last_activity_at: Annotated[Time, Field(description="Time of the newest reaction in the window.")]
     started_at: Annotated[Time | None, Field(description="Time of the first message; null if no message is known.")]
-    feedback_counts: Annotated[Counts, Field(description="Reactions in the window.")]
+    feedback_counts: Annotated[Counts, Field(description="Numbers of reactions in the window.")]
     turns: Annotated[
         list[PeriodTurn], Field(description="Turns with their reactions; empty unless `include_turns` is set.")
     ]
     turns_cut: Annotated[
-        bool, Field(description="True if `turns` has only the newest reactions, because all exceed 1 MiB.")
+        bool,
+        Field(description="True if `turns` has only the newest reactions, because all of them together exceed 1 MiB."),
     ] = False
 
 
@@ -48,7 +49,9 @@ class ConversationsInPeriod(ResponseModel):
     tenant: Annotated[str, Field(description="The customer that owns the data.")]
     project: Annotated[str, Field(description="The project within the tenant.")]
     window: Annotated[Window, Field(description="The requested window; both ends are inclusive.")]
-    items: Annotated[list[PeriodItem], Field(description="Newest activity first, at most 2 MiB of text.")]
+    items: Annotated[
+        list[PeriodItem], Field(description="Conversations, newest activity first, at most 2 MiB of text.")
+    ]
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
 
 
@@ -103,7 +106,7 @@ async def conversations_in_period(
 async def _first_page(
     connection: Connection, now: Snapshot, after: tuple[int, str, str] | None
 ) -> tuple[Snapshot | str, str | None]:
-    """Return the first page's snapshot twice: for the next cursor, and for PostgreSQL (None on the first page).
+    """Return the first page's snapshot for the next cursor, and for PostgreSQL (None on the first page).
 
     Raises BadCursor if the cursor's snapshot is from another database.
     """

@@ -35,11 +35,13 @@ class LatestItem:
     feedback_id: Annotated[UUID, Field(description="The feedback record's id; the same facts give the same id.")]
     user_id: Annotated[str, Field(description="The person.")]
     ts: Annotated[Time, Field(description="Time of the feedback, RFC 3339.")]
-    recorded_at: Annotated[Time, Field(description="Time of its last change.")]
+    recorded_at: Annotated[Time, Field(description="Time of the last change of the feedback.")]
     reaction: Annotated[Reaction | None, Field(description="The verdict on the answer; null if retracted.")]
     text: Annotated[str | None, Field(description="The person's text.")]
-    confidence: Annotated[float, Field(description="Confidence that the person meant it, 0 to 1.")]
-    origin: Annotated[Origin, Field(description="user, machine (inferred from a message) or reviewer.")]
+    confidence: Annotated[float, Field(description="Confidence that the person meant this verdict, 0 to 1.")]
+    origin: Annotated[
+        Origin, Field(description="`user` (a person), `machine` (inferred from a message) or `reviewer`.")
+    ]
     rn: Annotated[str, Field(description="The feedback's resource name.")]
 
 
@@ -47,13 +49,13 @@ class Latest(ResponseModel):
     """One item per turn, oldest change first, at most 2 MiB of text."""
 
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
-    items: Annotated[list[LatestItem], Field(description="The results.")]
+    items: Annotated[list[LatestItem], Field(description="Turns with their latest feedback.")]
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
     watermark: Annotated[
         str | None,
         Field(
-            description="Send it with the next query to get every change that these pages do not show. A change may be"
-            " shown twice. Null except on the last page."
+            description="Send the watermark with the next query to get every change that these pages do not show. A "
+            "change may be shown twice. Null except on the last page."
         ),
     ]
 
@@ -89,7 +91,7 @@ class OwnFeedback(ResponseModel):
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     user_id: Annotated[str, Field(description="The person.")]
     reaction: Annotated[Reaction | None, Field(description="The verdict; null without a reaction.")] = None
-    feedback_type: Annotated[FeedbackType | None, Field(description="reaction or explicit.")] = None
+    feedback_type: Annotated[FeedbackType | None, Field(description="`reaction` or `explicit`.")] = None
     text: Annotated[str | None, Field(description="The person's text.")] = None
     tags: Annotated[tuple[str, ...], Field(description="Reasons that the person chose.")] = ()
     correction: Annotated[str | None, Field(description="The correct answer, in the person's words.")] = None
@@ -99,7 +101,8 @@ class OwnFeedback(ResponseModel):
     worst_rating: WorstRating = None
     best_rating: BestRating = None
     ratings: Annotated[
-        tuple[OwnRating, ...], Field(description="The person's ratings on the project's own scales, which stand alone.")
+        tuple[OwnRating, ...],
+        Field(description="The person's ratings on the project's own scales, which are separate from the reaction."),
     ] = ()
 
 

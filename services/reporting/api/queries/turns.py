@@ -53,7 +53,7 @@ class TurnWithFeedbacks:
     turn_log: Annotated[TurnLog | None, Field(description="Summary of the answer's metadata.")]
     cut: Annotated[
         bool,
-        Field(description="True if only the first 1 MiB of texts, or the newest 1 MiB of reactions, are included."),
+        Field(description="True if the item has only the first 1 MiB of texts, or only the newest 1 MiB of reactions."),
     ] = False
 
 
@@ -63,9 +63,9 @@ class TurnsWithFeedbacks(ResponseModel):
     `user_id` is the first person who sent a message; it is null if there is no such message or the person was erased.
     """
 
-    user_id: Annotated[str | None, Field(description="The sender of the first message by a person.")]
+    user_id: Annotated[str | None, Field(description="The person who sent the first message of a person.")]
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
-    turns: Annotated[list[TurnWithFeedbacks], Field(description="In time order, at most 2 MiB of text.")]
+    turns: Annotated[list[TurnWithFeedbacks], Field(description="The turns in time order, at most 2 MiB of text.")]
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
 
 
