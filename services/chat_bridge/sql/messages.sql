@@ -12,7 +12,8 @@ begin
 end
 
 -- fragment: question
--- The message that an answer replies to, if a person's, else the first person's message of its turn.
+-- The question: the message that an answer replies to if a person wrote it, otherwise the first message of a person in
+-- the answer's turn.
 case when m.sender_type = 'agent' then coalesce(
     (select q.message_id from messages q where q.message_id = m.reply_to and q.conversation_id = m.conversation_id
         and q.tenant = m.tenant and q.project = m.project and q.sender_type <> 'agent'),
@@ -43,7 +44,7 @@ begin
 end
 
 -- name: blank_senders
--- 0.1.0 kept the senders of people's messages.
+-- Version 0.1.0 stored the senders of people's messages.
 update messages set sender_id = '' where (message_id, conversation_id, tenant, project) in (
     select message_id, conversation_id, tenant, project from messages
     where sender_id = :user_id and tenant = :tenant and sender_type = 'human' and sender_id <> '' limit :limit)

@@ -15,7 +15,7 @@ from erasure_requests q left join erasure_receipts r using (tenant, request_id)
 where q.tenant = :tenant and q.request_id = :request_id order by r.service
 
 -- name: rename_asker
--- An asker stays: a visitor may not rate a thread in which only others asked.
+-- The asker stays in the row, because a visitor may not rate a thread in which only other people asked.
 update turns set user_id = :pseudonym where (tenant, project, conversation_id, turn_id) in (
     select tenant, project, conversation_id, turn_id from turns
     where user_id = :user_id and tenant = :tenant and user_at <= :until limit :limit)
@@ -24,7 +24,8 @@ update turns set user_id = :pseudonym where (tenant, project, conversation_id, t
 delete from people where user_id = :user_id and tenant = :tenant and said_at <= :until
 
 -- name: await_ratings
--- Inserts of ratings hold this lock shared (migration 0007), so all up to the ledger's entry are committed afterwards.
+-- Inserts of ratings hold a shared lock (migration 0007). So once this lock is granted, all ratings up to the ledger's
+-- entry are committed.
 select pg_advisory_xact_lock(hashtextextended(:tenant::text || ' ' || :user_id::text, 0))
 
 -- name: unname_ratings

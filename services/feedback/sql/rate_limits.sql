@@ -1,10 +1,10 @@
 -- fragment: bucket_full_at
--- The generic cell rate algorithm: a bucket is its only number, the time at which it will be full. A token is worth the
--- time in which one flows in, so an empty bucket is full in a minute.
+-- The generic cell rate algorithm: a bucket is stored as the time at which it will be full. Each token taken delays
+-- that time by the period in which one token is added, so an empty bucket is full after a minute.
 greatest(held.full_at, clock_timestamp()) + make_interval(secs => :token_seconds)
 
 -- name: take_token
--- The tolerance of a millisecond is for the rounding of a minute that was cut into tokens.
+-- The tolerance of a millisecond is for rounding errors in the period of one token.
 insert into buckets as held (tenant, user_id, full_at)
 values (:tenant, :user_id, clock_timestamp() + make_interval(secs => :token_seconds))
 on conflict (tenant, user_id) do update set full_at = {bucket_full_at}
@@ -12,7 +12,7 @@ where {bucket_full_at} <= clock_timestamp() + interval '60.001 seconds'
 returning full_at
 
 -- name: token_wait
--- Seconds until a token has flowed in; null for a bucket that is gone by now.
+-- Seconds until the next token is available; no row if the bucket has been deleted.
 select extract(epoch from {bucket_full_at} - clock_timestamp())::float8 - 60
 from buckets held where tenant = :tenant and user_id = :user_id
 

@@ -2,7 +2,8 @@
 select {record_columns} from feedback where feedback_id = any(:feedback_ids)
 
 -- function: find_changes returns table (known uuid, {record_typed}, erased_tenant text, erased_user text, erased_at bigint)
--- Rows with `known` are records whose revision differs, the others reviews of turns, and people with an erasure.
+-- Rows with `known` are records whose revision differs. The other rows are reviews of turns, and people with an
+-- erasure.
 begin
     if cardinality(:known_id::uuid[]) > 0 then
         return query
@@ -33,8 +34,8 @@ select {record_columns} from feedback where tenant = :tenant and user_id = :user
 order by feedback_id limit :limit
 
 -- function: save_records returns table (feedback_id uuid, tenant text, user_id text, erased_at bigint)
--- Returns the records written, or the people whose erasure is not the known one: then it writes nothing. Concurrent
--- erasures wait until the transaction ends, and then find its records.
+-- Returns the written records. If people's erasures differ from the known ones, it writes nothing and returns these
+-- people. Concurrent erasures wait until the transaction ends, and then find its records.
 begin
     if cardinality(:person_id::text[]) > 0 then
         lock table erasures in share mode;

@@ -30,7 +30,7 @@ begin
 end
 
 -- name: find_turns
--- One key lookup per row: under policies that also name the tenant, a join may read all rows of the tenant.
+-- Look up each key separately. Under row-level security, a join may read all rows of the tenant.
 select t.*, p.user_type
 from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[], :user_id::text[])
     with ordinality as wanted (tenant, project, conversation_id, turn_id, user_id, n)
@@ -53,7 +53,7 @@ select coalesce(bool_and(user_id is not null and user_id <> :user_id), false) fr
 where tenant = :tenant and conversation_id = :conversation_id
 
 -- name: only_tenants_of_conversations
--- Null for a conversation that several tenants have, or none.
+-- The only tenant of each conversation; null if several tenants have turns of it, or none has.
 select owner.tenant
 from unnest(:conversation_ids::text[]) with ordinality as wanted (conversation_id, n)
 cross join lateral (

@@ -43,10 +43,10 @@ m.tenant = {row}.tenant and m.project = {row}.project and m.conversation_id = {r
     and m.thread = {place}.thread
 
 -- name: messages_around
--- The messages around each place `n`: :reach before it, and the place itself with :reach after it.
+-- Messages around each place `n`: :reach messages before it, the message at the place, and :reach messages after it.
 with conversations as (
-    -- One row per conversation, and all else lateral to it: a join of two common table expressions has no index, so the
-    -- work would grow with the square of their rows.
+    -- One row per conversation; everything else is a lateral join. A join of two common table expressions has no index,
+    -- so its work would grow with the square of their rows.
     select tenant, project, conversation_id, array_agg(n) as numbers, array_agg(thread) as threads,
         array_agg(at) as times, array_agg(message_id) as messages
     from unnest(:n::int[], :tenant::text[], :project::text[], :conversation_id::text[], :at::bigint[],
@@ -69,7 +69,7 @@ cross join lateral (
         window by_time as (partition by n order by at, message_id)
     ), around_places as (
         select place.n, near.* from places place cross join lateral (
-            -- From the place back to the place before it, and from the place on to the place after it.
+            -- From the place back to the previous place, and from the place on to the next place.
             (select {indexed_message} from messages m
              where {is_in_thread(conversation, place)} and (m.at, m.message_id) < (place.at, place.message_id)
                 and (m.at, m.message_id) > (place.place_before, place.id_before)

@@ -5,7 +5,7 @@ select {turn_locks}
 pg_advisory_xact_lock(hashtext('inference turns'), h) from unnest(:locks::int[]) h
 
 -- fragment: outranks(version, message, text, than)
--- Without a question, message and text are null.
+-- If there is no question, message and text are null.
 (excluded.{version} is not null and (t.{version} is null
     or (excluded.{version}, coalesce(excluded.{message}, '') collate "C", coalesce(excluded.{text}, '') collate "C")
         {than} (t.{version}, coalesce(t.{message}, '') collate "C", coalesce(t.{text}, '') collate "C")))
@@ -17,7 +17,7 @@ pg_advisory_xact_lock(hashtext('inference turns'), h) from unnest(:locks::int[])
 {outranks(assistant_version, agent_message_id, assistant_text, >)}
 
 -- fragment: has_question_vector
--- A repeated message brings the vector of the current embedder.
+-- A repeated message also updates the vector to the current embedder.
 ({outranks(user_version, user_message_id, user_text, >=)} and excluded.user_embedder is distinct from t.user_embedder)
 
 -- fragment: has_answer_vector
@@ -41,7 +41,7 @@ declare
 begin
     {nobody_erased};
     perform {turn_locks};
-    -- A vector of `k` is an index into the packed ones, which the slots read.
+    -- A vector of `k` is an index into the packed vectors, which the slots read.
     insert into turns as t (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns},
         user_vector, assistant_vector, user_embedder, assistant_embedder)
     select k.tenant, k.project, k.conversation_id, k.turn_id, k.at, {question_of(k)}, {answer_of(k)},
@@ -101,7 +101,7 @@ begin
 end
 
 -- function: take_reactions returns setof uuid
--- Returns the reactions that are new.
+-- Returns the ids of the reactions that were written.
 begin
     perform {turn_locks};
     return query
@@ -134,7 +134,7 @@ select tenant, project, conversation_id, turn_id from user_reactions where feedb
 {set_user_status}
 
 -- fragment: set_user_status
--- The latest effective reaction of a person, otherwise the effective review.
+-- Set the status to the latest effective reaction of a person, otherwise to the effective review.
 with given as (
     select * from {turns_given} g (tenant, project, conversation_id, turn_id)
 ), shown as (

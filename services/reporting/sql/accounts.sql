@@ -51,7 +51,8 @@ update account_secrets set password_hash = :password_hash where name = :name and
 update accounts set password_at = :now where name = :name
 
 -- name: add_session
--- Only while the account has the password that was checked, so a change of it in between ends this session as well.
+-- Add the session only if the account still has the password that was checked. Otherwise a concurrent change of the
+-- password would not end this session.
 insert into account_sessions (session_hash, name, created_at)
 select :session_hash, s.name, :now from account_secrets s join accounts a using (name)
 where s.name = :name and s.password_hash = :password_hash and a.disabled_at is null

@@ -1,5 +1,5 @@
 -- name: lock_alerts
--- Processes decide one after the other, so that the second one sees the alerts of the first.
+-- Concurrent processes evaluate one after the other, so that the second process sees the alerts of the first.
 select pg_advisory_xact_lock(hashtext('agent-feedback alerts'))
 
 -- name: list_alert_rules
@@ -21,7 +21,7 @@ tenant is not distinct from :tenant and project is not distinct from :project
 id, rule, kind, agent, version, issue, opened_at, over_at, title, path, channels, finding
 
 -- name: list_alert_states
--- The open alert of each subject, or else the last one.
+-- Return the open alert of each subject; if none is open, the last one.
 select distinct on (rule, kind, agent, version, issue) {alert_columns}
 from alerts where {of_place}
 order by rule, kind, agent, version, issue, over_at desc nulls first
@@ -50,7 +50,7 @@ select channel, tenant, project from alert_messages where not dead and next_at <
 group by channel, tenant, project order by min(next_at)
 
 -- name: claim_alert_messages
--- An alert's end waits until its beginning was accepted or is dead.
+-- The message about an alert's end waits until the message about its beginning is delivered or dead.
 update alert_messages set next_at = :until where id in (
     select m.id from alert_messages m
     where m.channel = :channel and {of_place} and not m.dead and m.next_at <= :now and not exists (
@@ -94,7 +94,7 @@ select agent_id, origin, sum(ok)::bigint as ok, sum(neutral)::bigint as neutral,
 from {source} s where agent_id is not null group by 1, 2 having sum(ok + neutral + not_ok) > 0
 
 -- name: set_alert_channel
--- Sets nothing if the project has as many channels already.
+-- Insert nothing if the project already has the maximum number of channels.
 insert into alert_channels (tenant, project, name, url, address, private, changed_at, changed_by)
 select :tenant, :project, :name, :url, :address, :private, :now, :by
 where (select count(*) from alert_channels where tenant = :tenant and project = :project and name <> :name) < :most

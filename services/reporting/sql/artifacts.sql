@@ -11,7 +11,8 @@ from (select * from ({rows}) found order by {order} limit :limit) found order by
  from {view} where {where} order by {order} limit :limit)
 
 -- fragment: is_in_their_conversations
--- A turn log's person is only known after grouping; selecting their conversations first keeps the groups few.
+-- The person of a turn log is known only after grouping. Selecting the person's conversations first keeps the number of
+-- groups small.
 conversation_id = any(array(
     select distinct conversation_id from messages
     where tenant = :tenant and project = :project and sender_id = :user_id and sender_type = 'human'

@@ -10,10 +10,10 @@
 )
 
 -- fragment: population
--- The answers that a review may be drawn from, with the machine's verdict, or '' if a message after the answer got none.
--- Joins of sets: one look-up per answer takes five times as long.
+-- Answers that may be drawn for review, with the machine's verdict, or '' if a message after the answer got no verdict.
+-- Sets are joined, because one look-up per answer takes five times as long.
 with answers as materialized (
-    -- The newest 50,000 answers of the window at most.
+    -- At most the newest 50,000 answers of the window.
     select conversation_id, turn_id, min(coalesce(agent_id, sender_id)) as agent_id, min(occurred_at) as occurred_at
     from (
         select conversation_id, turn_id, agent_id, sender_id, occurred_at from messages
@@ -84,7 +84,7 @@ left join lateral {review_of(d)} review on true
 group by p.agent_id, p.machine
 
 -- name: count_reviewed_kinds
--- The newest 1,000 draws at most: older reviews are of older detectors, and a page waits for this.
+-- At most the newest 1,000 draws, because older reviews are about older detectors, and a page waits for this query.
 select machine.reaction, machine.decided_by, count(*)::int as checked,
        (count(*) filter (where review.reaction = machine.reaction))::int as right
 from (

@@ -1,5 +1,5 @@
 -- name: count_values(source, value, narrowed)
--- Verdicts by value of a dimension, most first, with the times of the first and the last one.
+-- Verdict counts by value of a dimension, greatest first, with the times of the first and the last verdict.
 select value, origin, ok, neutral, not_ok, first_at, last_at from (
     select {value} as value, {side} as origin, sum(e.ok) as ok, sum(e.neutral) as neutral, sum(e.not_ok) as not_ok,
            min(e.at) as first_at, max(e.at) as last_at, sum(sum(e.ok + e.neutral + e.not_ok)) over (partition by {value}) as total
@@ -11,7 +11,7 @@ where value <> '' order by total desc, value limit 400
 select e.agent_version, min(e.at) as first_at from {source} e where e.agent_version is not null group by 1
 
 -- name: count_kinds(source)
--- The dimensions that the window's verdicts have.
+-- Dimensions of the verdicts in the window.
 select distinct e.kind from {source} e
 
 -- name: count_verdicts(source)
@@ -24,8 +24,8 @@ select count(*) from ({rows}) found
 r.tenant = :tenant and r.project = :project and r.grain = 'dimension day'
 
 -- name: list_choices(stale, of_agent)
--- The values of each dimension in the window, by days, at most 100 by name. Each next value is one lookup: a month has
--- ten thousands of counts. No day has the values of stale hours yet.
+-- Values of each dimension in the window, from the roll-ups by day, at most 100 by name. Each next value takes one
+-- index lookup, because a month has tens of thousands of counts. Values of stale hours are not in the roll-ups yet.
 with recursive known as (
     (select r.kind, r.reason, 1 as n from rollups r where {of_dimension_days} order by r.kind, r.reason limit 1)
     union all
@@ -55,7 +55,7 @@ select {value} as value, {side} as origin, e.reason as intent, sum(e.ok) as ok, 
 from {source} e where {narrowed} and e.kind = 'intent' group by 1, 2, 3
 
 -- name: count_by_person(view, where, holds)
--- The newest verdicts with a value by person; at most :scanned verdicts are read.
+-- The newest verdicts with a value, counted by person. At most :scanned verdicts are read.
 with looked as materialized (
     select e.*, {holds} as holds from (
         select * from feedbacks e where {where} and e.reaction is not null
@@ -74,7 +74,7 @@ where exists (
 group by 1, 2
 
 -- name: count_answered_turns(holds)
--- The newest answered turns with a value, and those of them with feedback; at most :scanned answers are read.
+-- Numbers of the newest answered turns with a value, and of those with feedback. At most :scanned answers are read.
 with looked as materialized (
     select e.conversation_id, e.turn_id, e.occurred_at, {holds} as holds from (
         select * from messages e

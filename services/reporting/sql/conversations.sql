@@ -66,13 +66,14 @@ where used <= {item_bytes}
 order by occurred_at, feedback_id
 
 -- fragment: best_first
--- The order of `TurnReaction.rank` in `contracts/effective.py`: candidates first, the newest of them first.
+-- The order of `TurnReaction.rank` in `contracts/effective.py`: candidates first, and the newest candidate before all
+-- others.
 (reaction is not null or origin = 'user' and feedback_type = 'explicit') desc, occurred_at desc, feedback_id desc
 
 -- fragment: latest_of_slots(slots)
 with standing as (
-    -- The record that stands in each slot, also if it is cleared. It is listed after a change of any record of its slot,
-    -- because a removed emoji makes the one before it effective again.
+    -- The current record of each slot, even if it is cleared. It is listed after a change of any record of its slot,
+    -- because removing an emoji makes the previous emoji effective again.
     select distinct on (slot) turn_id, feedback_id, user_id, occurred_at, case when suspect is null then reaction end
                as reaction, case when suspect is null then text end as text, confidence, origin, rn,
            max(recorded_at) over (partition by slot) as changed_at
@@ -110,7 +111,7 @@ slot in (select slot from feedbacks f where {is_here} and {is_unseen(f)})
 {latest_of_slots(slots_with_unseen_changes)}
 
 -- name: own_feedback
--- A person sees their own verdict, also if it is suspect.
+-- A person sees their own verdict even if it is suspect.
 select * from effective_or_suspect
 where slot = :slot and tenant = :tenant and project = :project and conversation_id = :conversation_id
 

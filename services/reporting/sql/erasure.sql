@@ -10,14 +10,14 @@ delete from {table} where feedback_id in (
     where tenant = :tenant and user_id = :user_id and {is_live} and occurred_at <= :until limit :limit)
 
 -- name: delete_deliveries_of_person
--- A notice of a resolution is later than the rejections that it is about.
+-- A notice of a resolution is always later than the rejections that it is about.
 delete from deliveries where (endpoint, subject) in (
     select endpoint, subject from deliveries
     where tenant = :tenant and user_id = :user_id and (occurred_at <= :until or topic = 'feedback.resolved')
     limit :limit)
 
 -- name: delete_issue_turns_of_person
--- What issues derive from the texts goes as well; it is computed again from the turns that are left.
+-- Also clear the data of issues that is derived from the texts. It is recomputed from the remaining turns.
 with gone as materialized (
     select conversation_id, turn_id, tenant, project, issue_id from issue_turns
     where tenant = :tenant and (user_id = :user_id and occurred_at <= :until or asker_id = :user_id and asked_at <= :until)
@@ -40,5 +40,5 @@ where s.tenant = :tenant and r.tenant = s.tenant and r.project = s.project
   and (r.grain = 'reason hour' and r.start = s.hour or r.grain = 'reason day' and r.start = s.hour / {day} * {day})
 
 -- fragment: sender
--- Null for an erased person.
+-- The sender; null for an erased person.
 nullif(sender_id, '') as sender_id

@@ -1,10 +1,11 @@
 -- fragment: text_until(message, until)
--- Null if the text was erased, deleted or edited since.
+-- The message's text; null if it was erased, deleted or edited since.
 case when {message}.content not in ('', {deleted}) and {message}.said_at <= greatest({message}.occurred_at, {until})
     then left({message}.content, 20000) end
 
 -- name: answers_of_feedback
--- The answer is the message that the feedback names, otherwise the turn's last one; its text is that at the judgement.
+-- The answer is the message that the feedback names, otherwise the turn's last message. Its text is the text at the
+-- time of the judgement.
 select n.n, a.message_id, a.turn_id, a.reply_to, a.thread, a.occurred_at, a.sequence,
     {text_until(a, n.judged_at)} as content
 from unnest(:n::int[], :conversation_id::text[], :turn_id::text[], :message_id::text[], :judged_at::bigint[])
@@ -27,7 +28,7 @@ m.thread = {row}.thread and hashtextextended(m.thread, 0) = hashtextextended({ro
 order by m.occurred_at desc, m.sequence desc, m.sender_type limit 1
 
 -- fragment: request_of_answer
--- The request of the answer `a`: the message that the first of four ways finds, unless an agent wrote it.
+-- The request of the answer `a`: the message found by the first successful of four look-ups, unless an agent wrote it.
 cross join lateral (
     select * from (
         -- 1. The last message of the same turn.
@@ -47,7 +48,8 @@ cross join lateral (
     ) found order by way limit 1
 ) r
 where r.sender_type = 'human'
-  -- The last two ways know the position only, so the message must have no turn and be earlier than `a`.
+  -- The last two look-ups find a message only by its position, so the message must have no turn and be earlier than
+  -- `a`.
   and (r.way <= 2 or r.turn_id is null and (r.occurred_at, r.sequence) < (a.occurred_at, a.sequence))
 
 -- name: requests_of_answers
@@ -63,7 +65,7 @@ m.tenant = :tenant and m.project = :project and m.conversation_id = n.conversati
       and (m.occurred_at, m.sequence) < (n.occurred_at, n.sequence)
 
 -- name: messages_before_requests
--- Those of the answer's thread and its root, or those of the channel without threads.
+-- Messages of the answer's thread and the thread's root, or messages of the channel outside of threads.
 select n.n, p.sender_type, left(p.content, 20000) as content
 from unnest(:n::int[], :conversation_id::text[], :thread::text[], :occurred_at::bigint[], :sequence::bigint[])
     as n (n, conversation_id, thread, occurred_at, sequence)

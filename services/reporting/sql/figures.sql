@@ -97,7 +97,7 @@ group by grouping sets ((), (start), (length))
 order by start, length
 
 -- name: worst_conversations(view, where)
--- Each with its first question, for the list.
+-- Each conversation has its first question, for the list.
 select found.*, (
     select left(m.content, 200) from messages m
     where m.conversation_id = found.conversation_id and m.tenant = :tenant and m.project = :project
@@ -115,7 +115,7 @@ limit :limit
 ) found
 
 -- name: questions_of_verdicts(view, where)
--- The questions of the newest 400 rejected and 400 other turns.
+-- Questions of the newest 400 rejected turns and of the newest 400 other turns.
 select j.rejected, (
     select left(m.content, 1000) from messages m
     where m.conversation_id = j.conversation_id and m.tenant = :tenant and m.project = :project

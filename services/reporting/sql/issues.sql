@@ -5,7 +5,7 @@ select pg_try_advisory_lock(hashtext('agent-feedback issues'))
 select pg_advisory_unlock(hashtext('agent-feedback issues'))
 
 -- name: changed_rejections
--- Of the project that has waited longest.
+-- Select changes of one project only, the one that has waited longest.
 select id, tenant, project, conversation_id, turn_id from rejection_changes
 where (tenant, project) = (select tenant, project from rejection_changes order by id limit 1)
 order by id limit :limit
@@ -28,7 +28,7 @@ delete from rejection_changes
 delete from rejection_changes where id = any(:ids::bigint[])
 
 -- name: rejections_of_turns
--- A person's or reviewer's verdict stands above the machine's; among equals a rejection counts.
+-- Verdicts of people and reviewers override the machine's. Among verdicts of equal rank, a rejection counts.
 select * from (
     select distinct on (n.n) n.n, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.agent_message_id,
         e.user_id, e.origin <> 'machine' as by_person, e.occurred_at, e.text, e.reaction
@@ -91,7 +91,8 @@ where tenant = :tenant and project = :project and agent_id = :agent_id and encod
 order by id
 
 -- fragment: turns_given
--- One lookup per turn: a grouping changes what is null, and a plan by older statistics may compare all turns with all.
+-- Look up each turn separately. A grouping changes which columns are null, so a plan by older statistics may compare
+-- all turns with all others.
 unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id)
 cross join lateral (
     select * from issue_turns t
@@ -128,7 +129,8 @@ from (
 where i.id = c.id and i.tenant = :tenant and i.project = :project
 
 -- name: regress_issues
--- A person's rejection, or two by the machine, after the resolution, on an answer of its version or a later one.
+-- An issue has regressed if, after its resolution, a person rejected an answer or the machine rejected two. Only
+-- answers of the resolving version or a later one count.
 update issues i set state = 'regressed', state_at = :now
 where i.id = any(:ids::bigint[]) and i.tenant = :tenant and i.project = :project and i.state = 'resolved' and (
     select count(*) >= 2 or bool_or(t.by_person)
@@ -141,7 +143,7 @@ where i.id = any(:ids::bigint[]) and i.tenant = :tenant and i.project = :project
       and (i.resolved_in is null or v.first_at >= r.first_at))
 
 -- name: turns_of_issue
--- Without those of erased people whose rows are still to be deleted.
+-- Skip turns of erased people whose rows are not deleted yet.
 select t.vector, t.question, t.words, t.conversation_id, t.turn_id from issue_turns t
 where t.issue_id = :issue_id and t.tenant = :tenant and t.project = :project and t.encoder = :encoder
   and not {is_of_erased(t)}
@@ -169,7 +171,8 @@ sentence = null, sentence_words = '{}', sentence_conversations = '{}', sentence_
 update issues set {no_sentence} where id = any(:ids::bigint[]) and tenant = :tenant and project = :project
 
 -- name: drop_sentences_of_other_people
--- Of issues with a turn whose people change: an erasure finds the sentence by the people of the turns. Claims as well.
+-- Drop the sentence of each issue with a turn whose people change, because an erasure finds a sentence by the people of
+-- the turns. Claims are dropped as well.
 update issues i set {no_sentence}
 where i.tenant = :tenant and i.project = :project and i.id in (
     select t.issue_id
@@ -180,7 +183,7 @@ where i.tenant = :tenant and i.project = :project and i.id in (
     where (t.user_id, t.asker_id) is distinct from (g.user_id, g.asker_id))
 
 -- fragment: is_unfounded
--- The issue has lost a turn from whose texts the sentence was made.
+-- True if the issue has lost a turn from which the sentence was made.
 exists (
     select from unnest(i.sentence_conversations, i.sentence_turns) as s (conversation_id, turn_id)
     where not exists (
@@ -192,7 +195,7 @@ exists (
 update issues i set {no_sentence} where i.sentence is not null and {is_unfounded}
 
 -- name: drop_unfounded_sentences_among
--- Claims as well: a question may have been asked with a text of the lost turn.
+-- Also drop claims, because a question to the model may contain a text of the lost turn.
 update issues i set {no_sentence}
 where i.id = any(:ids::bigint[]) and i.tenant = :tenant and i.project = :project
   and (i.sentence is null or {is_unfounded})
@@ -208,19 +211,19 @@ where i.id = (
 returning i.id, i.tenant, i.project, i.words, i.sentence_due
 
 -- name: typical_turns
--- Without those of erased people whose rows are still to be deleted.
+-- Skip turns of erased people whose rows are not deleted yet.
 select t.conversation_id, t.turn_id, t.user_id, t.asker_id from issue_turns t
 where t.issue_id = :issue_id and t.tenant = :tenant and t.project = :project and not {is_of_erased(t)}
 order by t.nearness desc nulls last, t.occurred_at desc, t.conversation_id, t.turn_id limit :limit
 
 -- name: put_sentence
--- Unless an erasure or a change of the issue's turns has withdrawn the claim.
+-- Store the sentence unless an erasure or a change of the issue's turns has withdrawn the claim.
 update issues set sentence = :sentence, sentence_words = :words::text[], sentence_due = null,
     sentence_conversations = :conversations::text[], sentence_turns = :turns::text[]
 where id = :id and tenant = :tenant and project = :project and sentence_due = :due returning id
 
 -- name: issues_without_centre
--- Of people who were erased, or of turns whose issue a person changed.
+-- Issues lose their centre if a person is erased or if somebody moves turns of the issue.
 select distinct i.id, i.tenant, i.project, i.agent_id from issues i
 where i.centre is null and exists (select from issue_turns t where t.issue_id = i.id and t.encoder = :encoder)
 limit :limit
@@ -246,7 +249,7 @@ from (
 left join issue_agents a using (tenant, project, agent_id)
 
 -- name: open_turns
--- Those without issue first.
+-- Turns without an issue come first.
 select conversation_id, turn_id, vector, issue_id from issue_turns t
 where t.tenant = :tenant and t.project = :project and t.agent_id = :agent_id and t.encoder = :encoder
 order by t.issue_id is not null, t.occurred_at desc, t.conversation_id, t.turn_id limit :limit
@@ -268,7 +271,7 @@ on conflict (tenant, project, agent_id) do update
 set grouped_at = excluded.grouped_at, left_waiting = excluded.left_waiting
 
 -- name: delete_empty_issues
--- Only those that nobody has changed.
+-- Delete only issues that nobody has changed.
 delete from issues i
 where i.tenant = :tenant and i.project = :project and i.agent_id = :agent_id and i.state = 'open'
   and i.assignee is null and i.note is null and i.merged_into is null
@@ -289,7 +292,7 @@ from (
 {request_of_answer} and r.content not in ('', {deleted})
 
 -- name: accepted_among
--- Without any rejection.
+-- Turns with verdicts, all of which are ok.
 select n.conversation_id, n.turn_id
 from unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id)
 join effective e on e.conversation_id = n.conversation_id and e.turn_id = n.turn_id
@@ -297,7 +300,7 @@ join effective e on e.conversation_id = n.conversation_id and e.turn_id = n.turn
 group by n.conversation_id, n.turn_id having bool_and(e.reaction = 'ok')
 
 -- name: note_well_received
--- Of all issues of an agent: those that are not given have none.
+-- Replace the accepted turns of all issues of the agent. Issues that are not given have none.
 update issues i set well_received_conversations = coalesce(g.conversations, '{}'), well_received_turns = coalesce(g.turns, '{}')
 from issues held
 left join (
@@ -309,7 +312,7 @@ left join (
 where i.id = held.id and i.tenant = :tenant and i.project = :project and i.agent_id = :agent_id
 
 -- name: well_received_in_issue
--- Those that are still accepted.
+-- Return only turns that are still accepted.
 select a.conversation_id, a.turn_id, a.agent_version, a.trace_id, left(r.content, 1000) as question, left(a.content, 400) as answer
 from issues i
 cross join lateral unnest(i.well_received_conversations, i.well_received_turns) with ordinality
@@ -391,7 +394,7 @@ select agent_version, first_at from issue_versions
 where tenant = :tenant and project = :project and agent_id = :agent_id order by first_at, agent_version
 
 -- name: turns_in_issue
--- Nearest to the issue's centre first, each with its rejection, question and answer.
+-- Turns nearest to the issue's centre come first. Each has its rejection, question and answer.
 select t.conversation_id, t.turn_id, t.user_id, t.by_person, t.occurred_at, t.agent_version, a.trace_id,
     {question_of(t)} as question, a.answer, (
     select left(e.text, 1000) from effective e
@@ -428,7 +431,7 @@ update issue_turns set issue_id = :into, nearness = null
 where issue_id = :id and tenant = :tenant and project = :project
 
 -- name: mark_merged
--- Its centre stays: rejections that are near it join the other issue.
+-- The centre stays, so that rejections near it join the other issue.
 update issues set merged_into = :into, words = '{}', {no_sentence}
 where (id = :id or merged_into = :id) and tenant = :tenant and project = :project
 

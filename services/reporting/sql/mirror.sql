@@ -20,7 +20,7 @@ unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::te
     as t (tenant, project, conversation_id, turn_id)
 
 -- fragment: artifacts_of(view, kind)
--- One lookup in the view per turn: for a plain join, PostgreSQL might compute the whole view first.
+-- Look up each turn in the view separately. For a plain join, PostgreSQL might compute the whole view first.
 select t.*, a.id, {kind} as kind, a.occurred_at, a.text, a.payload from {stale_turns_given}
 cross join lateral (select * from {view} a where {same_turn(a, t)} offset 0) a
 
@@ -107,7 +107,7 @@ set local enable_sort = off; set local enable_incremental_sort = off; set local 
  order by tenant, project, conversation_id offset 5000 limit 1)
 
 -- name: end_of_range
--- 5,000 rows per table are marked at once; a conversation is never divided.
+-- At most about 5,000 rows per table are marked at once. A conversation is never divided.
 select tenant, project, conversation_id from (
     {end_in(feedbacks, reaction is not null)} union all
     {end_in(hosted_artifacts, true)} union all

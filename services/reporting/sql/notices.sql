@@ -7,8 +7,8 @@ exists (select from erasures x where x.tenant = {row}.tenant and x.user_id = {ro
     and {said_at} <= x.erased_at + {erasure_margin})
 
 -- name: insert_notices
--- Everyone whose rejection counts, or whose inferred rejection was confirmed by a review. Only what was said before the
--- resolution counts: later rejections may prove it wrong.
+-- Notify each person whose rejection is effective or was confirmed by a review. Only rejections before the resolution
+-- count, because later ones may show that the issue is not resolved.
 insert into resolution_notices ({notice_columns})
 select issue_id, resolution, user_id, tenant, project, agent_id, resolved_in, resolved_at, bool_or(by_person),
     max(said_at), count(*)::int,
@@ -39,7 +39,7 @@ group by issue_id, resolution, user_id, tenant, project, agent_id, resolved_in, 
 on conflict do nothing
 
 -- name: unannounced_notices
--- Without those of erased people whose rows are still to be deleted.
+-- Skip notices to erased people whose rows are not deleted yet.
 select {notice_columns} from resolution_notices n where not announced and not {is_covered(n, n.rejected_at)}
 order by resolved_at, issue_id, user_id limit :limit
 

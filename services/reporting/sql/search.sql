@@ -32,7 +32,7 @@ where e.tenant = :tenant and e.project = :project
 with looked as materialized (
     {scanned}
 ), hits as materialized (
-    -- Only records that contain the text are checked for being effective.
+    -- Check only records that contain the text against the view.
     select e.feedback_id, e.occurred_at, false as ended_here
     from looked e
     where e.holds and (e.is_reply or exists (
@@ -44,7 +44,7 @@ with looked as materialized (
 ), listed as (
     select * from hits
     union all (
-        -- The row at which a scan that reached its limit ended, if there are too few hits.
+        -- If there are too few hits and the scan reached its limit, add the row at which it ended.
         select e.feedback_id, e.occurred_at, true
         from looked e
         where (select count(*) from hits) < :limit
@@ -56,7 +56,7 @@ with looked as materialized (
 order by ended_here, {order}
 
 -- name: count_turns(view, where)
--- Of the newest verdicts, except one turn.
+-- Count the turns of the newest verdicts, without the turn reviewed last.
 select count(distinct (conversation_id, turn_id))::int from (
     select e.conversation_id, e.turn_id from {view} e
     where {where} and (e.conversation_id, e.turn_id) is distinct from (:last::text, :last_turn::text)

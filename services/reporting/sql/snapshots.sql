@@ -1,6 +1,6 @@
 -- name: current_server
--- A snapshot of a replica does not name the transactions that its primary had not committed, so it ends before the first
--- of them. The timeline in the control file may be an earlier one after a failover, which invalidates the watermark.
+-- A replica's snapshot does not name the transactions that were uncommitted on the primary, so it ends before the first
+-- of them. After a failover, the control file may contain an earlier timeline, which invalidates the watermark.
 select (select system_identifier from pg_control_system()) || '.' || case when pg_is_in_recovery()
         then (select upper(lpad(to_hex(timeline_id), 8, '0')) from pg_control_checkpoint())
         else left(pg_walfile_name(pg_current_wal_lsn()), 8) end as server,

@@ -18,7 +18,8 @@ delete from suspect_changes where id = any(:ids::bigint[])
 {row}.reaction is not null and {row}.origin = 'user' and {row}.user_type <> 'agent'
 
 -- fragment: verdicts_of(row, start, end)
--- The index of the person alone: without statistics, a plan by tenant and project reads all of their feedback.
+-- Use the index of the person alone. Without statistics, a plan by tenant and project would read all of the project's
+-- feedback.
 (
     select * from (
         select * from feedbacks f
@@ -29,7 +30,7 @@ delete from suspect_changes where id = any(:ids::bigint[])
 ) f
 
 -- name: minutes_worth_a_look
--- Those with a mark nearby, or with enough verdicts for one. A window may begin in the minute before.
+-- Minutes with a marked verdict nearby, or with enough verdicts for a burst. A window may begin in the minute before.
 select g.tenant, g.project, g.user_id, g.minute
 from unnest(:tenant::text[], :project::text[], :user_id::text[], :minute::bigint[]) as g (tenant, project, user_id, minute)
 cross join lateral (select g.minute - :around::int as first, g.minute + 1 + :around::int as last, g.minute - 1 as before,
@@ -55,7 +56,7 @@ from (
 group by 1
 
 -- name: mark_suspects
--- The first verdicts of each minute count, by their own time. A reviewer's decision stands.
+-- In each minute, the verdicts with the earliest times count. A reviewer's decision overrides the rules.
 with judged as (
     select f.feedback_id, f.suspect, case
         when d.feedback_id is not null then case when d.suspect then 'reviewer' end
