@@ -21,7 +21,7 @@ _ENTRIES = frozenset({"kafka", "lock", "postgres", "run", "sample", "secret", "t
 _MODE = 0o711 if os.geteuid() == 0 else 0o700
 """Permissions of the folder.
 
-If root starts PostgreSQL, it runs as another user, who must be able to enter the folder.
+If root starts PostgreSQL, the server runs as another user, who must be able to enter the folder.
 """
 
 

@@ -69,7 +69,7 @@ def run(work: Coroutine[Any, Any, T], log_level: str | None = None) -> T:
 
     A failed start exits with code 3, a lost broker or database with code 1. Each prints one sentence.
     """
-    # Help and usage errors need neither.
+    # Help and usage errors need neither of these imports.
     import uvloop
 
     from servicekit.logging import configure_logging

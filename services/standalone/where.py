@@ -33,7 +33,7 @@ _HELD_BACK: Final = {
 
 @dataclass(frozen=True)
 class EventTrace:
-    """All services' knowledge of an event: records with outcomes, verdicts, and states of feedback records.
+    """Data of all services about an event: records with outcomes, verdicts, and states of feedback records.
 
     `judged` has inference's messages; `records` has the records of each service with a journal.
     """
@@ -93,7 +93,7 @@ async def trace_event(ask: Ask, id_: str, *, is_message: bool) -> EventTrace:
     """Trace an event, or all events about a message, through the services, with at most four requests."""
     name = "message_id" if is_message else "event_id"
     chat = (await ask("chat", [(name, id_)]))["records"]
-    # A verdict is read out of a message; it names that message, not the record.
+    # A verdict is derived from a message, so it names the message and not the record.
     messages = _some(row["message_id"] for row in chat if row["at"].split(":")[0] in _MESSAGE_TOPICS)
     wanted = [(name, id_), *(("message_id", one) for one in messages if one and (name, one) != (name, id_))]
     places = {row["conversation_id"] for row in chat}

@@ -7,7 +7,8 @@ from typing import Any, Literal, NotRequired, TypedDict
 Reaction = Literal["ok", "not_ok", "neutral"]
 Origin = Literal["user", "machine", "reviewer"]
 FoundType = Literal["implicit", "reaction", "explicit", "inferred", "rating", "verdict"]
-"""Type of feedback to find. `implicit`: replies. `rating`: ratings on own scales. `verdict`: all except these two."""
+"""Type of feedback to find. `implicit`: replies. `rating`: ratings on own scales. `verdict`: all types except
+`implicit` and `rating`."""
 Status = Literal["accepted", "neutral", "rejected"]
 Label = Literal["positive", "negative", "skip"]
 ExportKind = Literal["kto", "dpo", "sft", "events", "detector"]

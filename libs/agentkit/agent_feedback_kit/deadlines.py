@@ -33,4 +33,4 @@ async def within(seconds: float | None, work: Awaitable[T]) -> T:
 def _forget(task: asyncio.Future[Any]) -> None:
     _abandoned.discard(task)
     if not task.cancelled():
-        task.exception()  # else asyncio reports the exception as never retrieved
+        task.exception()  # otherwise asyncio reports the exception as never retrieved

@@ -139,7 +139,7 @@ class Conversation:
     async def refresh(self) -> str | None:
         """Merge feedback received since the last call into the timeline.
 
-        Returns its announcement, or None without feedback.
+        Returns the text that announces the feedback to the agent, or None without feedback.
         """
         heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=self.planning_seconds)
         self.timeline = heard.timeline

@@ -47,12 +47,13 @@ def chat(
     model_key: Annotated[str | None, typer.Option(envvar="MODEL_KEY", help="The endpoint's API key.")] = None,
     model_seconds: Annotated[float, typer.Option(min=1, max=600, help="Timeout of the model's answer, in s.")] = 60,
     planning_seconds: Annotated[
-        float, typer.Option(min=0.1, max=60, help="How long an answer waits for feedback on earlier ones, in s.")
+        float,
+        typer.Option(min=0.1, max=60, help="Maximum time that an answer waits for feedback on earlier answers, in s."),
     ] = 1,
     memory_mode: Annotated[
         MemoryModeName, typer.Option(help="Incognito: the rating is stored without the user's id, in memory only.")
     ] = MemoryModeName.local,
-    thread: Annotated[str | None, typer.Option(help="The thread that the conversation stands in.")] = None,
+    thread: Annotated[str | None, typer.Option(help="The thread that contains the conversation.")] = None,
     state: State = DEFAULT_STATE,
 ) -> None:
     """Chat with an agent that receives your feedback on its answers.

@@ -26,7 +26,7 @@ def purge(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Delete rows older than their retention (the settings *_DAYS). Every service also does this each hour.
+    """Delete rows older than their retention (the settings *_DAYS). Every service also does this once an hour.
 
     `agent-feedback purge --dry-run` prints the number of rows per table instead.
     """

@@ -20,7 +20,8 @@ def rebuild(
     what: Annotated[Literal["reporting"], typer.Argument(help="The service to rebuild: reporting.")],
     store: StoreUrl = None,
     database: Annotated[
-        str | None, typer.Option(help="Reporting's PostgreSQL URL; default: the run on the state folder, or as set.")
+        str | None,
+        typer.Option(help="Reporting's PostgreSQL URL; default: the run on the state folder, or the settings."),
     ] = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,

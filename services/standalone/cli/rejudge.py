@@ -32,22 +32,23 @@ def register(app: typer.Typer) -> None:
 def rejudge(
     since: Annotated[
         str | None,
-        typer.Option(help="Messages from this RFC 3339 time on; without it, go on with the run that was stopped."),
+        typer.Option(help="Judge messages from this RFC 3339 time on; without it, continue the run that was stopped."),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only report what would change: counts, and twenty examples.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Judge with this machine's detector though the services' is another.")
+        bool, typer.Option("--force", help="Judge with this machine's detector even if the services use another one.")
     ] = False,
     database: Annotated[
-        str | None, typer.Option(help="Inference's PostgreSQL address; else of the run on the state folder, or as set.")
+        str | None,
+        typer.Option(help="Inference's PostgreSQL URL; default: the run on the state folder, or the settings."),
     ] = None,
     broker: Running = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Judge stored messages again with the present detector, and announce changed and withdrawn verdicts.
+    """Judge stored messages again with the current detector, and announce changed and withdrawn verdicts.
 
     Increments the epoch, so the new verdicts take precedence over all earlier ones, but not over reviews. Services may
     keep running. Ctrl-C stops the command; without --since it continues where it stopped.

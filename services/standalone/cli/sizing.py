@@ -18,7 +18,9 @@ def register(app: typer.Typer) -> None:
 
 def sizing(
     events: Annotated[int, typer.Option(min=1, max=10**12, help="Chat events a day: messages, replies, reactions.")],
-    peak: Annotated[float, typer.Option(min=1, max=1_000, help="Rate of the busiest second, by the mean rate.")] = 4.0,
+    peak: Annotated[
+        float, typer.Option(min=1, max=1_000, help="Rate of the busiest second, as a multiple of the mean rate.")
+    ] = 4.0,
     days: Annotated[int, typer.Option(min=1, max=36_500, help="Days that the services keep their rows.")] = 180,
     as_json: AsJson = False,
 ) -> None:

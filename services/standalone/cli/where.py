@@ -29,9 +29,7 @@ def where(
     tenant: Annotated[str, typer.Option(help="The tenant.")],
     project: Annotated[str, typer.Option(help="The project.")],
     message: Annotated[bool, typer.Option("--message", help="All events about the message of this id.")] = False,
-    url: Annotated[
-        str | None, typer.Option(help="Where the services answer; else the run on the state folder.")
-    ] = None,
+    url: Annotated[str | None, typer.Option(help="The services' URL; default: the run on the state folder.")] = None,
     token: Annotated[
         str | None, typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="A token with the scope read.")
     ] = None,

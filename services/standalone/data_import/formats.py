@@ -57,7 +57,7 @@ class ImportFormat:
     is_named: bool = False
 
 
-# A person's id that only the tool knows, such as the owner of an API key, is not taken for the person.
+# A user id that only the tool knows, such as the owner of an API key, is not used as the person.
 FORMATS: Final[Mapping[str, ImportFormat]] = {
     "mapped": ImportFormat(),
     "langfuse": ImportFormat(

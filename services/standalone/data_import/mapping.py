@@ -102,10 +102,10 @@ class ImportMapping:
         return (own,) if own is not None else self.format.columns.get(column, ())
 
     def event_of(self, row: Cells, now: int) -> FeedbackExplicitReceived | SkippedRow | RejectedRow:
-        """Return a row's judgement, or the reason why it has none. Its time must not be after `now` (microseconds).
+        """Return a row's judgement, or the reason why the row has none. Times after `now` (microseconds) are rejected.
 
-        The same row always gives the same event, so a repeated import changes nothing. If a row has several versions,
-        the last version counts, at the row's own time.
+        The same row always gives the same event, so a repeated import changes nothing. If several rows are versions of
+        one score, the row that was modified last counts. The time of the judgement is that of the score.
         """
         if self.name is not None and self._text(row, Fact.name) != self.name:
             return SkippedRow("another score's name")

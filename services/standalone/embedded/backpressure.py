@@ -73,7 +73,7 @@ class Backpressure:
         return self._groups.intersection(known.consumers) if known else frozenset()
 
     def room(self, size: int) -> bool:
-        """Return True if every partition has room for `size` bytes. False after `close`.
+        """Return True if every partition has room for `size` bytes. Return False after `close`.
 
         A size above half the limit counts as half the limit, because it is spread over partitions or written in pieces.
         """

@@ -61,7 +61,7 @@ def spawn(
         env=dict(environment),
         cwd=folder,
         start_new_session=True,
-        # Python changes the user before it calls this. In the other order the change of user would reset the signal.
+        # Python changes the user before it calls this. In the other order, changing the user would reset the signal.
         preexec_fn=_die_with(os.getpid(), on_our_death),
         user=account.uid if account else None,
         group=account.gid if account else None,

@@ -174,7 +174,7 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
         database_url = postgres.url
     else:
         database_url = options.database_url
-        # Once here, instead of in each service.
+        # Done once here, instead of in each service.
         await within(options.patience, wait_for_database(database_url, say), shown(database_url))
     if options.broker == "local":
         say("Starting Kafka ...")
@@ -210,7 +210,7 @@ def _stack(
             on_commit=backpressure.committed,
             room=backpressure.room,
         )
-    # The run listens on this machine only, so whoever administers all of it may let it call this machine.
+    # The run listens on this machine only, so an administrator of all tenants may let it call this machine.
     reporting = {"secret_key": state.secret_key(), "private_channels": True}
     return Stack(context, database_url, backpressure, lambda: outcomes.letters_by_reason, reporting)
 

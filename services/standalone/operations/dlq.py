@@ -115,7 +115,7 @@ def facts_of(letter: Letter) -> dict[str, Any]:
 
 
 def _count(letter: Letter) -> int:
-    """Return the number of equal records that the dead letter represents."""
+    """Return the number of records that the dead letter represents."""
     named = header(letter.headers, "count") or ""
     return int(named) if named.isdecimal() and len(named) < 10 else 1
 
@@ -133,11 +133,11 @@ async def letters(bootstrap: Bootstrap, wanted: Filter) -> AsyncIterator[Letter]
 async def replay(
     found: AsyncIterable[Letter], producer: Producer, progress: Callable[[int], None] = lambda _: None
 ) -> dict[str, int]:
-    """Send dead letters to their original topics, each content once. Return the counts under the names below.
+    """Send dead letters to their original topics, each content once. Return counts by name.
 
-    `letters` is the total: `sent`, `repeats` (duplicates of sent letters), `empty` (without a record, or for an unknown
-    topic) and `too_large` for the topic, which only a foreign record can be. It is safe to repeat, because every
-    handler recognises processed events. A record that fails again becomes a dead letter again.
+    The counts are `sent`, `repeats` (duplicates of sent letters), `empty` (without a record, or for an unknown topic),
+    `too_large` (larger than the topic allows; only foreign records can be) and `letters`, their total. It is safe to
+    repeat, because every handler recognises processed events. A record that fails again becomes a dead letter again.
     """
     seen: set[bytes] = set()
     batch: list[Message] = []

@@ -70,7 +70,7 @@ def fault_of(record: Record) -> str:
 
 @dataclass
 class Ledger:
-    """State of a consumer that has read the whole topic: the event with the highest revision of each record not ended.
+    """State of a consumer that has read the whole topic: the highest revision of each record that was not erased.
 
     `stale` has records whose last announcement is not their highest revision; compaction would keep the older one.
     `ended` has the revisions of tombstones. `junk` has the offset of the last record for each partition and key, if

@@ -60,7 +60,7 @@ _ISSUE_RULES: Final[tuple[dict[str, object], ...]] = (
 
 
 class _Handling(NamedTuple):
-    """Change of a topic's issue by a person `days` ago. The issue's turns were counted again `counted` days ago."""
+    """Change of a topic's issue by a person `days` ago. The issue's turns were last counted `counted` days ago."""
 
     topic: str
     days: float

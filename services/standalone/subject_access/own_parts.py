@@ -14,7 +14,7 @@ from contracts.instants import LAST, format_instant
 _WRITERS: Final = (*("senderId", "authorId", "userId", "replySenderId", "reactionUserId", "userIdOrNull"),)
 """Fields, in all events, with the id of the person who caused the event or whom it is about."""
 _TYPES: Final = {"senderId": "senderType", "authorId": "authorType"}
-"""Fields that tell whether the id in another field is a person's or an agent's, by that field."""
+"""Fields that contain the type (person or agent) of the id in another field, by the name of that field."""
 _EARLIEST: Final = 10**14
 """Smallest number that is treated as a time in microseconds; it is in March 1973."""
 
