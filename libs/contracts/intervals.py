@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import fsum, sqrt
 from typing import Final, NamedTuple
 
-_Z: Final = 1.959964
+Z: Final = 1.959964
 """The z-score of a 95 % confidence interval."""
 
 
@@ -22,9 +22,9 @@ def wilson(good: float, votes: float) -> Interval:
     """
     if votes == 0:
         return Interval(0.0, 1.0)
-    share, z2 = good / votes, _Z * _Z
+    share, z2 = good / votes, Z * Z
     middle = (share + z2 / (2 * votes)) / (1 + z2 / votes)
-    half = _Z / (1 + z2 / votes) * sqrt(share * (1 - share) / votes + z2 / (4 * votes * votes))
+    half = Z / (1 + z2 / votes) * sqrt(share * (1 - share) / votes + z2 / (4 * votes * votes))
     return Interval(max(0.0, middle - half), min(1.0, middle + half))
 
 

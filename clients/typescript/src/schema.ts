@@ -577,9 +577,9 @@ export interface FoundFeedback {
   ts: string;
 }
 
-/** One page of feedback records, newest first, at most 2 MiB of text. With the filter `text`, a page scans at most 10,000 records. With `words` that more than 3,000 texts contain, it scans at most 1,000. Therefore a page may be empty and still have a `next_cursor`. */
+/** One page of feedback records in the order of `sort`, at most 2 MiB of text. With the filter `text`, a page scans at most 10,000 records. With `words` that more than 3,000 texts contain, it scans at most 1,000. Therefore a page may be empty and still have a `next_cursor`. */
 export interface FoundFeedbacks {
-  /** Feedback records, newest first. */
+  /** Feedback records in the order of `sort`. */
   items: FoundFeedback[];
   /** Cursor of the next page; null on the last page. */
   next_cursor: string | null;
@@ -711,7 +711,7 @@ export interface IssueList {
   available: boolean;
   /** Number of rejected turns that belong to no issue yet. */
   waiting: number;
-  /** Issues, those with most turns first. */
+  /** Issues in the order of `sort`, by default those with most turns first. */
   items: IssueItem[];
 }
 
@@ -1077,7 +1077,7 @@ export interface RankedAgent {
   enough: boolean;
 }
 
-/** Agents by upper confidence bound of satisfaction, lowest first. Agents with fewer than `min_votes` verdicts on each side follow the others, in the same order. */
+/** Agents by upper confidence bound of satisfaction, lowest first, unless `sort` asks for another order. Agents with fewer than `min_votes` verdicts on each side follow the others, in the same order. */
 export interface Ranking {
   /** The tenant in the path. */
   tenant: string;
@@ -1087,7 +1087,7 @@ export interface Ranking {
   window: Window;
   /** The requested minimum number of verdicts. */
   min_votes: number;
-  /** Agents, worst first. */
+  /** Agents, worst first, or in the order of `sort`. */
   agents: RankedAgent[];
   /** Cursor of the next page; null on the last page. */
   next_cursor?: string | null;
@@ -1437,6 +1437,8 @@ export interface SearchBody {
   end?: string | null;
   /** True for suspect verdicts, which count nowhere; false for all others. */
   suspect?: boolean;
+  /** Order by the time of the feedback. */
+  sort?: "newest" | "oldest";
 }
 
 /** Session ratings of a tenant. A session belongs to no project. */
@@ -2009,6 +2011,8 @@ export interface Operations {
       cursor?: string | null;
       /** Minimum verdicts of one side, people or the machine. */
       min_votes?: number;
+      /** The order, `-` for descending, instead of worst first: satisfaction of people or of the machine (by the upper bound of its interval, or by the lower bound if descending), number of rejections, or of verdicts. Agents without a value come last. */
+      sort?: "people" | "-people" | "machine" | "-machine" | "rejected" | "-rejected" | "total" | "-total" | null;
     };
     body: undefined;
     answer: Ranking;
@@ -2236,6 +2240,8 @@ export interface Operations {
       state?: "open" | "resolved" | "muted" | "regressed" | null;
       /** Maximum number of issues in the response. */
       limit?: number;
+      /** The order, `-` for descending: number of rejected turns or of people, share of rejected answers on the topic (by the lower bound of its interval if descending, otherwise by the upper bound), or time of the last rejection. Issues without a value come last. */
+      sort?: "turns" | "-turns" | "people" | "-people" | "topic" | "-topic" | "last" | "-last";
     };
     body: undefined;
     answer: IssueList;

@@ -223,6 +223,7 @@ class SearchBody(FilterBody, Paged):
     suspect: bool = Field(
         default=False, description="True for suspect verdicts, which count nowhere; false for all others."
     )
+    sort: Literal["newest", "oldest"] = Field(default="newest", description="Order by the time of the feedback.")
 
     @property
     def filters(self) -> Filters:

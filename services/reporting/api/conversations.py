@@ -64,8 +64,16 @@ def conversations_router(
 
     @router.at("POST", PROJECT + "/feedback/search")
     async def find(tenant: Name, project: Name, body: SearchBody) -> FoundFeedbacks:
-        """List feedback records that match every given filter, replies to answers included, newest first."""
-        return await search(pool, Project(tenant, project), body.span, body.filters, body.limit, body.cursor)
+        """List feedback records that match every given filter, replies to answers included, by default newest first."""
+        return await search(
+            pool,
+            Project(tenant, project),
+            body.span,
+            body.filters,
+            body.limit,
+            body.cursor,
+            oldest_first=body.sort == "oldest",
+        )
 
     @router.at("POST", PROJECT + "/feedback/artifacts")
     async def find_artifacts(tenant: Name, project: Name, body: ArtifactsBody) -> Artifacts:

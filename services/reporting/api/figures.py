@@ -48,7 +48,9 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
         span = question.span(clock.now())
         at, filters = Project(tenant, project), question.filters
         return await ranking(
-            pool, at, span, question.min_votes, filters, question.limit, question.cursor, given=question.asked
+            *(pool, at, span, question.min_votes, filters, question.limit, question.cursor),
+            given=question.asked,
+            order=question.order,
         )
 
     @router.at("GET", PROJECT + "/feedback/compare")

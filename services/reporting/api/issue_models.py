@@ -20,6 +20,12 @@ class IssuesQuestion(RequestBody):
     agent_id: Id | None = Field(default=None, description="List only issues of this agent.")
     state: IssueState | None = Field(default=None, description="List only issues in this state.")
     limit: Annotated[int, Field(ge=1, le=500, description="Maximum number of issues in the response.")] = 100
+    sort: Literal["turns", "-turns", "people", "-people", "topic", "-topic", "last", "-last"] = Field(
+        default="-turns",
+        description="The order, `-` for descending: number of rejected turns or of people, share of rejected answers on"
+        " the topic (by the lower bound of its interval if descending, otherwise by the upper bound), or time of the"
+        " last rejection. Issues without a value come last.",
+    )
 
 
 class IssueBody(RequestBody):
@@ -95,7 +101,7 @@ class IssueItem(ResponseModel):
 class IssueList(ResponseModel):
     available: Annotated[bool, Field(description="False if the server lacks the extra `agent-feedback[issues]`.")]
     waiting: Annotated[int, Field(description="Number of rejected turns that belong to no issue yet.")]
-    items: Annotated[list[IssueItem], Field(description="Issues, those with most turns first.")]
+    items: Annotated[list[IssueItem], Field(description="Issues in the order of `sort`, by default those with most turns first.")]
 
 
 class IssueTurnItem(ResponseModel):

@@ -27,9 +27,10 @@ from reporting.api.issue_models import (
     item_of,
 )
 from reporting.issues.job import is_available
-from reporting.issues.reading import find_issue, list_issues, waiting
+from reporting.issues.reading import ISSUE_COLUMNS, find_issue, list_issues, waiting
 from reporting.issues.store import IssueChange, change, merge, split
 from reporting.queries.selection import Project
+from reporting.queries.sorting import SortOrder
 from servicekit import Clock, RequestRefused, Routes, read_body
 
 ISSUES: Final = PROJECT + "/issues"
@@ -49,10 +50,11 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
     @router.at("GET", ISSUES)
     async def issues(tenant: Name, project: Name, question: Annotated[IssuesQuestion, Query()]) -> IssueList:
-        """List issues, most turns first. An issue is a group of an agent's rejected turns on one topic."""
+        """List issues, by default most turns first. An issue is a group of an agent's rejected turns on one topic."""
         at = Project(tenant, project)
         states = None if question.state is None else [question.state]
-        found = await list_issues(reads, at, clock.now(), question.agent_id, states, question.limit)
+        order = SortOrder.parse(question.sort, ISSUE_COLUMNS)
+        found = await list_issues(reads, at, clock.now(), question.agent_id, states, question.limit, order)
         return IssueList(
             available=is_available(),
             waiting=await waiting(reads, at, question.agent_id),

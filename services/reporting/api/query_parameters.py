@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -14,6 +14,7 @@ from reporting.api.bodies import SOURCE_FILTER, Moment, RequestBody
 from reporting.queries.cursor import CURSOR_LIMIT
 from reporting.queries.dimensions import DimensionName
 from reporting.queries.selection import Bucket, Filters, GivenBy, TimeSpan, attribute_pairs
+from reporting.queries.sorting import JUDGED, SortOrder
 
 DEFAULT_DAYS = 30
 
@@ -136,7 +137,19 @@ class RankingQuestion(PagedQuestion):
     min_votes: Annotated[
         int, Field(ge=1, le=1_000_000, description="Minimum verdicts of one side, people or the machine.")
     ] = 10
+    sort: Literal["people", "-people", "machine", "-machine", "rejected", "-rejected", "total", "-total"] | None = (
+        Field(
+            default=None,
+            description="The order, `-` for descending, instead of worst first: satisfaction of people or of the"
+            " machine (by the upper bound of its interval, or by the lower bound if descending), number of rejections,"
+            " or of verdicts. Agents without a value come last.",
+        )
+    )
 
     @property
     def asked(self) -> tuple[object, ...]:
-        return *super().asked, self.min_votes
+        return *super().asked, self.min_votes, self.sort
+
+    @property
+    def order(self) -> SortOrder | None:
+        return None if self.sort is None else SortOrder.parse(self.sort, JUDGED)

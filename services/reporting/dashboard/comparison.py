@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -13,6 +13,7 @@ from contracts.base import Origin
 from reporting.dashboard import charts
 from reporting.dashboard.overview import Link, chart_steps
 from reporting.dashboard.queries.breakdown import Breakdown, breakdown
+from reporting.dashboard.sorting import Sorting, sorting
 from reporting.dashboard.view import View
 from reporting.dashboard.zones import bucket_of, starts
 from reporting.queries.comparison import compare
@@ -20,18 +21,31 @@ from reporting.queries.comparison_models import ValueComparison
 from reporting.queries.dimension_votes import ValueVotes, first_verdicts, known_dimensions, value_votes
 from reporting.queries.dimensions import KNOWN, Dimension, dimension
 from reporting.queries.selection import Bucket, Project, TimeSpan
+from reporting.queries.sorting import JUDGED, Column, SortOrder, in_order
 
 _MARKERS: Final = 12
 """Maximum number of release markers in a chart; the latest versions are marked."""
 
 
+VALUE_COLUMNS: Final[Mapping[str, Column[ValueVotes]]] = {
+    "value": lambda one, _: one.value,
+    "first": lambda one, _: one.first_at,
+    "last": lambda one, _: one.last_at,
+    **JUDGED,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ComparisonPage:
-    """Data of the comparison page. `comparison` is None if there are no two values to compare."""
+    """Data of the comparison page. `comparison` is None if there are no two values to compare.
+
+    `values` are in the order of `sorting`, by default by their names.
+    """
 
     by: Dimension
     dimensions: list[Dimension]
     values: list[ValueVotes]
+    sorting: Sorting
     comparison: ValueComparison | None
 
 
@@ -51,7 +65,7 @@ class Releases:
     comparison: ValueComparison | None
 
 
-async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> ComparisonPage:
+async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, link: Link) -> ComparisonPage:
     """Return the data of the comparison page.
 
     If no values are chosen, the two latest versions or the two most frequent values are compared.
@@ -63,7 +77,14 @@ async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view:
     values = await value_votes(pool, at, span, filters, by)
     pair = _pair(view, by, values)
     comparison = None if pair is None else await compare(pool, at, span, filters, by, pair)
-    return ComparisonPage(by, known, sorted(values, key=lambda one: one.value), comparison)
+    chosen = {"dimension": by.name, "chosen_by": by.name, "a": view.a, "b": view.b}
+    order = sorting(
+        view.sort,
+        VALUE_COLUMNS,
+        lambda text: link("/dashboard/compare", sort=text, **chosen) + "#values",
+        SortOrder("value", descending=False),
+    )
+    return ComparisonPage(by, known, in_order(values, order.order, VALUE_COLUMNS), order, comparison)
 
 
 async def releases(

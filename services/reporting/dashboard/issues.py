@@ -11,10 +11,20 @@ import asyncpg
 from contracts.scopes import REVIEW
 from reporting.api.exports import EXPORT
 from reporting.api.issues import ISSUE
+from reporting.dashboard.overview import Link
 from reporting.dashboard.reading import path_of, trace_url
+from reporting.dashboard.sorting import sorting
 from reporting.dashboard.view import View
 from reporting.issues.job import is_available
-from reporting.issues.reading import EXAMPLES, Issue, find_issue, list_issues, waiting
+from reporting.issues.reading import (
+    EXAMPLES,
+    ISSUE_COLUMNS,
+    MOST_FIRST,
+    Issue,
+    find_issue,
+    list_issues,
+    waiting,
+)
 from reporting.issues.store import IssueState
 from reporting.queries.projects import agent_ids
 from reporting.queries.selection import Project
@@ -22,13 +32,18 @@ from servicekit import Caller
 
 UNSOLVED: Final[tuple[IssueState, ...]] = ("open", "regressed")
 _CARD: Final = 6
+MOST_LISTED: Final = 100
+"""Maximum number of issues in the list."""
 
 
-async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int) -> dict[str, Any]:
+async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int, link: Link) -> dict[str, Any]:
     """Return the data of the issue list; `now` is in microseconds."""
     states = UNSOLVED if view.state is None else None if view.state == "all" else (view.state,)
+    order = sorting(view.sort, ISSUE_COLUMNS, lambda text: link("/dashboard/issues", sort=text), MOST_FIRST)
     return {
-        "issues": await list_issues(pool, at, now, view.agent, states),
+        "issues": await list_issues(pool, at, now, view.agent, states, MOST_LISTED, order.order or MOST_FIRST),
+        "most_listed": MOST_LISTED,
+        "sorting": order,
         "waiting": await waiting(pool, at, view.agent),
         "available": is_available(),
         "agent_names": await agent_ids(pool, at),

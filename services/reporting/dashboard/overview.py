@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from contracts.base import Origin
 from reporting.dashboard import charts
 from reporting.dashboard.queries.breakdown import SPARK_STEPS, Breakdown, Version, breakdown
 from reporting.dashboard.queries.changes import changed_since, stamp
+from reporting.dashboard.sorting import Sorting, sorting
 from reporting.dashboard.view import View
 from reporting.dashboard.zones import bucket_of, local, starts
 from reporting.queries.projects import first_reaction
@@ -22,6 +23,7 @@ from reporting.queries.reasons import Reason, reasons
 from reporting.queries.replies import reply_count
 from reporting.queries.search import found, with_answers
 from reporting.queries.selection import Bucket, Filters, Project, TimeSpan
+from reporting.queries.sorting import JUDGED, Column, in_order
 from reporting.queries.suspects import suspect_count
 from reporting.queries.votes import SatisfactionChange, Votes
 
@@ -71,6 +73,13 @@ class AgentRow:
         return self.machine if self.origin == "machine" else self.people
 
 
+AGENT_COLUMNS: Final[Mapping[str, Column[AgentRow]]] = {
+    "agent": lambda one, _: one.agent_id,
+    "change": lambda one, _: None if one.change is None else one.change.points,
+    **JUDGED,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Moved:
     """Agent or agent version whose satisfaction changed significantly."""
@@ -97,6 +106,7 @@ class Overview:
     suspects: int
     ratings: list[ScaleFigures]
     agents: list[AgentRow]
+    sorting: Sorting
     more_agents: int
     moved: list[Moved]
     compared: bool
@@ -130,7 +140,8 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
     by_machine = only_machine if view.origin is None else view.origin != "user"
     charted: Origin = "machine" if by_machine else "user"
     steps = chart_steps(counted, charted, begins, span, view, link)
-    agents = ranked_agents(counted, before)
+    order = sorting(view.sort, AGENT_COLUMNS, lambda text: link("/", sort=text, every=view.every or None) + "#agents")
+    agents = in_order(ranked_agents(counted, before), order.order, AGENT_COLUMNS)
     why = await reasons(pool, at, span, view.filters, _REASONS, rules=False)
     return Overview(
         span=span,
@@ -146,6 +157,7 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
         suspects=await suspect_count(pool, at, span, view.filters),
         ratings=await ratings(pool, at, span, view.filters),
         agents=agents if view.every else agents[:_AGENTS],
+        sorting=order,
         more_agents=0 if view.every else max(0, len(agents) - _AGENTS),
         moved=moved(counted, before),
         compared=any(votes.total for votes in before.whole.values()),

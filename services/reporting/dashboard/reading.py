@@ -18,11 +18,13 @@ from reporting.dashboard.queries.agent import BadConversation, TypicalWord, reje
 from reporting.dashboard.queries.breakdown import Breakdown
 from reporting.dashboard.queries.transcript import Transcript, transcript
 from reporting.dashboard.review import ReviewQueue, review_path
+from reporting.dashboard.sorting import Sorting, sorting
 from reporting.dashboard.view import View
 from reporting.queries.calibration import Calibration, calibration
 from reporting.queries.reasons import Reason, reasons
 from reporting.queries.search import neighbours
 from reporting.queries.selection import ConversationScope, Project, TimeSpan
+from reporting.queries.sorting import JUDGED, Column, in_order
 from reporting.queries.votes import Votes
 
 _REASONS: Final = 12
@@ -37,13 +39,17 @@ class VersionRow:
     machine: Votes
 
 
+VERSION_COLUMNS: Final[Mapping[str, Column[VersionRow]]] = {"version": lambda one, _: one.name, **JUDGED}
+
+
 @dataclass(frozen=True, slots=True)
 class AgentPage:
-    """Data of the agent page. `people` and `machine` cover all versions; `versions` are ordered by most verdicts."""
+    """Data of the agent page. `people` and `machine` cover all versions; by default the most judged one is first."""
 
     people: Votes
     machine: Votes
     versions: list[VersionRow]
+    sorting: Sorting
     reasons: list[Reason]
     words: list[TypicalWord]
     worst: list[BadConversation]
@@ -110,10 +116,12 @@ async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, lin
     filters = replace(view.filters, origins=None)
     counted = await steps_of(pool, at, span, view)
     people, machine = (counted.whole[origin] for origin in BOTH)
+    order = sorting(view.sort, VERSION_COLUMNS, lambda text: link("/dashboard/agent", sort=text) + "#versions")
     return AgentPage(
         people=people,
         machine=machine,
-        versions=_versions(counted),
+        versions=in_order(_versions(counted), order.order, VERSION_COLUMNS),
+        sorting=order,
         reasons=(await reasons(pool, at, span, filters, _REASONS, rules=False)).reasons,
         words=await rejected_words(pool, at, span, filters),
         releases=await releases(pool, at, span, view, counted, link),

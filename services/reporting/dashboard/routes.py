@@ -39,12 +39,13 @@ from reporting.dashboard.view import chosen
 from reporting.dashboard.visits import NO_PROJECT, PageRoute, Visit, Visits, view_of
 from reporting.queries.calibration import calibration
 from reporting.queries.cursor import BadCursor
-from reporting.queries.dimension_votes import filter_choices
+from reporting.queries.dimension_votes import MOST_VALUES, filter_choices
 from reporting.queries.found_counts import count_found
 from reporting.queries.projects import agent_ids, projects
 from reporting.queries.search import every, found, scanned_by, with_answers
 from reporting.queries.selection import ALWAYS, TimeSpan
 from reporting.queries.sessions import RatingsOfLength, session_ratings
+from reporting.queries.sorting import UnknownColumn
 from servicekit import Caller, Clock
 
 __all__ = ["Health", "pages_router"]
@@ -75,6 +76,8 @@ PAGES: Final = (
 )
 FILES: Final = (CSV, JSONL)
 _PAGE: Final = 50
+OLDEST: Final = "oldest"
+"""Sort order of the list that begins with the oldest feedback; an index serves this order and its reverse only."""
 
 
 Where = Callable[[str, str, str, bool], Awaitable[list[dict[str, str]]]]
@@ -124,7 +127,8 @@ def pages_router(
         reviewer = REVIEW in visit.caller.scopes
         source = current if reviewer else pool  # reviewers must see their own verdict at once
         span, after = _continued(visit.view.cursor) or (await visits.span(visit), None)
-        rows, cursor = await found(source, visit.at, span, visit.view.listed, _PAGE, after)
+        oldest_first = _is_oldest_first(visit.view.sort)
+        rows, cursor = await found(source, visit.at, span, visit.view.listed, _PAGE, after, oldest_first=oldest_first)
         return visit.page(
             "list.html",
             found=await with_answers(source, visit.at, rows),
@@ -136,6 +140,7 @@ def pages_router(
             span=span,
             path=reading.path_of(PROJECT, visit.at),
             reviewer=reviewer,
+            oldest_first=oldest_first,
         )
 
     async def show_agent(visit: Visit) -> Response:
@@ -149,11 +154,12 @@ def pages_router(
 
     async def show_comparison(visit: Visit) -> Response:
         span = await visits.span(visit)
-        found = await comparison_page(pool, visit.at, span, visit.view)
+        found = await comparison_page(pool, visit.at, span, visit.view, visit.link)
         return visit.page(
             "compare.html",
             c=found,
             cases=found.by.cases,
+            most_values=MOST_VALUES,
             agent_names=await agent_ids(pool, visit.at),
             span=span,
         )
@@ -200,7 +206,7 @@ def pages_router(
         )
 
     async def show_issues(visit: Visit) -> Response:
-        return visit.page("issues.html", **await issues_values(current, visit.at, visit.view, clock.now()))
+        return visit.page("issues.html", **await issues_values(current, visit.at, visit.view, clock.now(), visit.link))
 
     async def show_issue(visit: Visit) -> Response:
         issue = visit.view.issue
@@ -328,6 +334,13 @@ def turns_in_words(one: RatingsOfLength) -> str:
     if one.turns_to is None:
         return f"{one.turns_from} or more"
     return str(one.turns_from) if one.turns_from == one.turns_to else f"{one.turns_from} to {one.turns_to}"
+
+
+def _is_oldest_first(sort: str | None) -> bool:
+    """Return True if the list begins with the oldest feedback. Raises UnknownColumn."""
+    if sort not in (None, OLDEST):
+        raise UnknownColumn
+    return sort == OLDEST
 
 
 def _continued(cursor: str | None) -> tuple[TimeSpan, str] | None:

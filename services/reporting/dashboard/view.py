@@ -128,6 +128,8 @@ class View(BaseModel):
     b: Annotated[Id | None, Empty] = None
     every: Annotated[bool, BeforeValidator(bool)] = False
     """Overview: True to list all agents, False to list only the worst ones."""
+    sort: Annotated[Annotated[str, Field(max_length=40)] | None, Empty] = None
+    """Sort order of the page's table or list (see `queries/sorting.py`); None for the default order."""
     cursor: _Position = None
     stamp: _Position = None
     """Stamp of the data that the page shows (see `dashboard/queries/changes.py`)."""
@@ -255,6 +257,7 @@ class View(BaseModel):
             "reviewed",
             "audit",
             "cursor",
+            "sort",
             "stamp",
             "every",
             "of",

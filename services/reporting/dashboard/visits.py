@@ -19,6 +19,7 @@ from reporting.dashboard.zones import known_zones
 from reporting.queries.cursor import BadCursor
 from reporting.queries.projects import first_reaction, is_known, projects
 from reporting.queries.selection import Project, TimeSpan
+from reporting.queries.sorting import UnknownColumn
 from servicekit import Caller, Clock
 
 ZONE_COOKIE: Final = "agent_feedback_zone"
@@ -38,7 +39,7 @@ class PageRoute(APIRoute):
         async def guarded(request: Request) -> Response:
             try:
                 return await handler(request)
-            except (ValidationError, BadCursor):
+            except (ValidationError, BadCursor, UnknownColumn):
                 return error_page(400, "This address does not work", "One of its filters is not valid.")
 
         return guarded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,10 +12,20 @@ from contracts.instants import DAY
 from reporting.issues.resolution import Resolution, Share, TopicCount, resolution
 from reporting.issues.store import IssueState
 from reporting.queries.selection import Project
+from reporting.queries.sorting import SortOrder
 from reporting.sql import SQL
 
 TREND_DAYS: Final = 14
 EXAMPLES: Final = 3
+_COLUMNS: Final[Mapping[str, tuple[str, str]]] = {
+    "turns": ("i.turns", "i.turns"),
+    "people": ("i.people", "i.people"),
+    "topic": (SQL.part("topic_bound", sign="+"), SQL.part("topic_bound", sign="-")),
+    "last": ("i.last_at", "i.last_at"),
+}
+ISSUE_COLUMNS: Final = _COLUMNS.keys()
+"""Columns that sort issues. `topic` is the share of rejected answers, by a bound of its interval (`certain_share`)."""
+MOST_FIRST: Final = SortOrder("turns", descending=True)
 MOST_TURNS: Final = 100
 """Maximum number of turns that a page of one issue shows; the feedback list has all of them."""
 
@@ -103,11 +113,18 @@ async def list_issues(
     agent_id: str | None = None,
     states: Sequence[IssueState] | None = None,
     limit: int = 100,
+    order: SortOrder = MOST_FIRST,
 ) -> list[Issue]:
-    """List the issues that have turns, most turns first, each with its trend; `now` is in microseconds."""
-    of = at._asdict()
-    rows = await pool.fetch(*SQL.list_issues(**of, agent_id=agent_id, states=states, limit=limit))
+    """List the issues that have turns, by default most turns first, each with its trend; `now` is in microseconds."""
+    statement = SQL.list_issues.filled(order=order_of(order))
+    rows = await pool.fetch(*statement(**at._asdict(), agent_id=agent_id, states=states, limit=limit))
     return await _with_days(pool, at, rows, now)
+
+
+def order_of(order: SortOrder) -> str:
+    """Return the SQL order of issues; those without a value come last."""
+    ascending, descending = _COLUMNS[order.column]
+    return f"{descending} desc nulls last" if order.descending else f"{ascending} nulls last"
 
 
 async def waiting(pool: asyncpg.Pool, at: Project, agent_id: str | None = None) -> int:

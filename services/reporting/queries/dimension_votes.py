@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import asyncpg
 
@@ -14,6 +14,9 @@ from reporting.queries.rollup_counts import CountSource, dimensions, votes
 from reporting.queries.selection import ALWAYS, Filters, Project, TimeSpan
 from reporting.queries.votes import Votes
 from reporting.sql import SQL
+
+MOST_VALUES: Final = 200
+"""Maximum number of values of a dimension whose verdicts are counted at once."""
 
 
 def source_of(by: Dimension, at: Project, span: TimeSpan, filters: Filters) -> CountSource:
@@ -81,7 +84,7 @@ async def value_votes(
     by: Dimension,
     values: Sequence[str] | None = None,
 ) -> list[ValueVotes]:
-    """Return the verdict counts by value, most verdicts first, for `values` or otherwise for at most 200 values."""
+    """Return the verdict counts by value, most verdicts first, for `values` or else for at most MOST_VALUES values."""
     source = source_of(by, at, span, filters)
     narrowed, named = narrowed_to(by, to_values=values is not None)
     if values is not None:

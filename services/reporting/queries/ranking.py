@@ -15,6 +15,7 @@ from reporting.queries.cursor import Moment, decode, encode, question
 from reporting.queries.rollup_counts import votes
 from reporting.queries.satisfaction import window_of
 from reporting.queries.selection import Filters, Project, TimeSpan
+from reporting.queries.sorting import JUDGED, SortOrder
 from reporting.queries.votes import Votes
 from reporting.sql import SQL
 
@@ -102,7 +103,7 @@ class RankedAgent(Counts):
 
 
 class Ranking(ResponseModel):
-    """Agents by upper confidence bound of satisfaction, lowest first.
+    """Agents by upper confidence bound of satisfaction, lowest first, unless `sort` asks for another order.
 
     Agents with fewer than `min_votes` verdicts on each side follow the others, in the same order.
     """
@@ -111,11 +112,11 @@ class Ranking(ResponseModel):
     project: Annotated[str, Field(description="The project in the path.")]
     window: Annotated[Window, Field(description="Time window: `start` inclusive, `end` exclusive.")]
     min_votes: Annotated[int, Field(description="The requested minimum number of verdicts.")]
-    agents: Annotated[list[RankedAgent], Field(description="Agents, worst first.")]
+    agents: Annotated[list[RankedAgent], Field(description="Agents, worst first, or in the order of `sort`.")]
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")] = None
 
 
-_PLACE: Final = TypeAdapter(tuple[Moment, Moment, bool, float, int, Id])
+_PLACE: Final = TypeAdapter(tuple[Moment, Moment, bool, float, bool, float, int, Id])
 
 
 async def ranking(
@@ -127,10 +128,12 @@ async def ranking(
     limit: int = MOST_AGENTS,
     cursor: str | None = None,
     given: tuple[object, ...] = (),
+    order: SortOrder | None = None,
 ) -> Ranking:
     """Return one page of agents, ranked by the upper confidence bound of their satisfaction, lowest first.
 
-    The upper bound keeps an agent with few verdicts from being ranked worst. `given` are the query's parameters, to
+    The upper bound keeps an agent with few verdicts from being ranked worst. An `order` by a column of `JUDGED` comes
+    before the rank. `given` are the query's parameters, to
     which the cursor is bound. The first page's window applies to all pages.
     Raises BadCursor if the cursor belongs to another query.
     """
@@ -141,16 +144,28 @@ async def ranking(
     rows: dict[str, list[asyncpg.Record]] = defaultdict(list)
     for row in await pool.fetch(*SQL.count_by_origin.filled(source=source.sql)(**source.values)):
         rows[row["agent_id"]].append(row)
-    found = sorted((_evidence(agent, some) for agent, some in rows.items()), key=lambda one: one.rank(min_votes))
-    left = found if after is None else [one for one in found if one.rank(min_votes) > after[2:]]
+
+    def place(one: AgentEvidence) -> tuple[bool, float, bool, float, int, str]:
+        return *_sort_key(one, order), *one.rank(min_votes)
+
+    found = sorted((_evidence(agent, some) for agent, some in rows.items()), key=place)
+    left = found if after is None else [one for one in found if place(one) > after[2:]]
     return Ranking(
         tenant=at.tenant,
         project=at.project,
         window=window_of(span),
         min_votes=min_votes,
         agents=[_ranked(one, rows[one.agent_id], min_votes) for one in left[:limit]],
-        next_cursor=encode(asked, (*span, *left[limit - 1].rank(min_votes))) if len(left) > limit else None,
+        next_cursor=encode(asked, (*span, *place(left[limit - 1]))) if len(left) > limit else None,
     )
+
+
+def _sort_key(one: AgentEvidence, order: SortOrder | None) -> tuple[bool, float]:
+    """Return the agent's key in an order; agents without a value come last, and without an order all keys are equal."""
+    value = 0.0 if order is None else JUDGED[order.column](one, order.descending)
+    if value is None:
+        return True, 0.0
+    return False, -value if order is not None and order.descending else value
 
 
 def _evidence(agent_id: str, rows: list[asyncpg.Record]) -> AgentEvidence:

@@ -89,13 +89,13 @@ class FoundFeedback(ResponseModel):
 
 
 class FoundFeedbacks(ResponseModel):
-    """One page of feedback records, newest first, at most 2 MiB of text.
+    """One page of feedback records in the order of `sort`, at most 2 MiB of text.
 
     With the filter `text`, a page scans at most 10,000 records. With `words` that more than 3,000 texts contain, it
     scans at most 1,000. Therefore a page may be empty and still have a `next_cursor`.
     """
 
-    items: Annotated[list[FoundFeedback], Field(description="Feedback records, newest first.")]
+    items: Annotated[list[FoundFeedback], Field(description="Feedback records in the order of `sort`.")]
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
 
 
@@ -113,24 +113,38 @@ Place = tuple[int, UUID]
 
 
 async def search(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, limit: int, cursor: str | None
+    pool: asyncpg.Pool,
+    at: Project,
+    span: TimeSpan,
+    filters: Filters,
+    limit: int,
+    cursor: str | None,
+    *,
+    oldest_first: bool = False,
 ) -> FoundFeedbacks:
     """Return one page of matching records. Raises BadCursor if the cursor belongs to another query."""
-    rows, next_cursor = await found(pool, at, span, filters, limit, cursor)
+    rows, next_cursor = await found(pool, at, span, filters, limit, cursor, oldest_first=oldest_first)
     return FoundFeedbacks(items=[as_answer(row) for row in rows], next_cursor=next_cursor)
 
 
 async def found(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, limit: int, cursor: str | None = None
+    pool: asyncpg.Pool,
+    at: Project,
+    span: TimeSpan,
+    filters: Filters,
+    limit: int,
+    cursor: str | None = None,
+    *,
+    oldest_first: bool = False,
 ) -> tuple[Sequence[asyncpg.Record], str | None]:
-    """Return one page of rows, newest first, and the next page's cursor (None on the last page).
+    """Return one page of rows, by default newest first, and the next page's cursor (None on the last page).
 
-    Raises BadCursor if the cursor belongs to another query.
+    Raises BadCursor if the cursor belongs to another query or another order.
     """
-    asked = question("search", *at, *span, asdict(filters))
+    asked = question("search", *at, *span, asdict(filters), *(("oldest first",) if oldest_first else ()))
     after = None if cursor is None else decode(cursor, asked, _POSITION)
     filters = await looked_up(pool, at, filters)
-    rows = await pool.fetch(*_statement(at, span, filters, limit + 1, after))
+    rows = await pool.fetch(*_statement(at, span, filters, limit + 1, after, newer=oldest_first))
     # The row at which a text scan stopped before the end of all records.
     ended_at = rows.pop() if filters.scans and rows and rows[-1]["ended_here"] else None
     sizes = (OVERHEAD + len(row["text"] or "") + len(row["correction"] or "") for row in rows)

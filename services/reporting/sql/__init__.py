@@ -6,6 +6,7 @@ from typing import Final
 from contracts.chat import DELETED
 from contracts.erasure import ERASURE_MARGIN
 from contracts.instants import DAY, MINUTE
+from contracts.intervals import Z
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
 from reporting.queries.paging import ITEM_BYTES, OVERHEAD, PAGE_BYTES
 from reporting.queries.selection import BINS, HOUR
@@ -37,6 +38,7 @@ def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
         overhead=OVERHEAD,
         page_bytes=PAGE_BYTES,
         suspect_window=WINDOW,
+        z=Z,
     )
 
 

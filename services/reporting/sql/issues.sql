@@ -361,7 +361,13 @@ left join lateral (
     limit 1
 )
 
--- name: list_issues
+-- fragment: topic_bound(sign)
+-- A bound of the Wilson interval of the rejected share (`contracts/intervals.py`); null without answers.
+(c.topic_rejected + {z} * {z} / 2 {sign} {z} * sqrt(
+    c.topic_rejected * (c.topic_turns - c.topic_rejected)::float8 / nullif(c.topic_turns, 0) + {z} * {z} / 4
+)) / nullif(c.topic_turns + {z} * {z}, {z} * {z})
+
+-- name: list_issues(order)
 select {issue_columns}, {question_of(newest)} as newest_question
 from issues i {counts_of_issue}
 left join lateral (
@@ -370,7 +376,7 @@ left join lateral (
 ) newest on true
 where i.tenant = :tenant and i.project = :project and i.merged_into is null and i.turns > 0
   and (:agent_id::text is null or i.agent_id = :agent_id) and (:states::text[] is null or i.state = any(:states))
-order by i.turns desc, i.id limit :limit
+order by {order}, i.turns desc, i.id limit :limit
 
 -- name: find_issue
 select {issue_columns}, null as newest_question from issues i {counts_of_issue}
