@@ -227,3 +227,24 @@ async def test_an_issue_is_found_resolved_split_and_merged(
                 await page.goto(url + path)
                 assert await page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, (path, width)
                 assert await faint_texts(page) == []
+
+
+async def test_the_share_of_people_affected_has_an_interval(read_models: asyncpg.Pool, take: Take, refund: int) -> None:
+    """Of the people with a verdict on this agent: neither critics nor the people of another agent."""
+    await take(
+        *(feedback(f"s{n}", user=f"v{n}", turn=f"s{n}", conversation=f"s{n}", agent="bot", at=900) for n in range(5)),
+        feedback("critic", user="critic", user_type="agent", turn="s0", conversation="s0", agent="bot", at=900),
+        feedback("other", user="w", turn="s0", conversation="s0", agent="other", at=900),
+    )
+    async with visitor(read_models) as http:
+        path = "/conversations/acme/support/issues"
+        found = (await http.get(f"{path}/{refund}")).json()["issue"]
+        assert found["affected"].pop("low") == pytest.approx(0.112, abs=0.001)
+        assert found["affected"].pop("high") == pytest.approx(0.469, abs=0.001)
+        assert found["affected"] == {"people": 20, "affected": 5, "share": 0.25}
+        listed = {one["id"]: one["affected"]["affected"] for one in (await http.get(path)).json()["items"]}
+        assert listed[refund] == 5
+        text = (await http.get(ISSUE, params={**HERE, "issue": refund})).text
+        assert "25% of the 20 people with the agent's newest verdicts" in text
+        assert "5, 11% to 47% with 95% confidence" in text
+        assert "25% (11%–47%)" in (await http.get(LIST, params=HERE)).text

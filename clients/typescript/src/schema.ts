@@ -694,6 +694,8 @@ export interface IssueItem {
   turns: number;
   /** Number of people who rejected an answer. */
   people: number;
+  /** Share of the people with a recent verdict whom the issue affects. */
+  affected: PeopleShare;
   /** Time of the first rejection; null without turns. */
   first_at: string | null;
   /** Time of the last rejection. */
@@ -987,6 +989,20 @@ export interface PendingItems {
   pending: number;
   /** Drawn answers, in drawing order. */
   items: PendingItem[];
+}
+
+/** Share of people affected by an issue, with its 95 % confidence interval (Wilson). */
+export interface PeopleShare {
+  /** People with the agent's newest verdicts, by people and the machine, at most 2,000. */
+  people: number;
+  /** Those of them who rejected a turn of the issue. */
+  affected: number;
+  /** affected / people, 0 to 1; null without people. */
+  share: number | null;
+  /** Lower bound of the share's interval, 0 to 1. */
+  low: number;
+  /** Upper bound of the share's interval, 0 to 1. */
+  high: number;
 }
 
 /** Query for reactions from `start` to `end`, both inclusive. */

@@ -11,7 +11,7 @@ from contracts.base import Id, Label
 from contracts.instants import format_instant
 from reporting.api.bodies import RequestBody
 from reporting.issues.reading import Issue, IssuePage
-from reporting.issues.resolution import Share
+from reporting.issues.resolution import AffectedPeople, Share
 from reporting.issues.store import IssueState
 from reporting.queries.answers import ResponseModel, Time
 
@@ -70,6 +70,18 @@ class TopicShare(ResponseModel):
     high: Annotated[float, Field(description="Upper bound of the share's interval, 0 to 1.")]
 
 
+class PeopleShare(ResponseModel):
+    """Share of people affected by an issue, with its 95 % confidence interval (Wilson)."""
+
+    people: Annotated[
+        int, Field(description="People with the agent's newest verdicts, by people and the machine, at most 2,000.")
+    ]
+    affected: Annotated[int, Field(description="Those of them who rejected a turn of the issue.")]
+    share: Annotated[float | None, Field(description="affected / people, 0 to 1; null without people.")]
+    low: Annotated[float, Field(description="Lower bound of the share's interval, 0 to 1.")]
+    high: Annotated[float, Field(description="Upper bound of the share's interval, 0 to 1.")]
+
+
 class IssueItem(ResponseModel):
     """An agent's rejected turns on one topic."""
 
@@ -89,6 +101,9 @@ class IssueItem(ResponseModel):
     ]
     turns: Annotated[int, Field(description="Number of rejected turns.")]
     people: Annotated[int, Field(description="Number of people who rejected an answer.")]
+    affected: Annotated[
+        PeopleShare, Field(description="Share of the people with a recent verdict whom the issue affects.")
+    ]
     first_at: Annotated[Time | None, Field(description="Time of the first rejection; null without turns.")]
     last_at: Annotated[Time | None, Field(description="Time of the last rejection.")]
     versions: Annotated[list[str], Field(description="The agent's versions that gave the answers.")]
@@ -101,7 +116,10 @@ class IssueItem(ResponseModel):
 class IssueList(ResponseModel):
     available: Annotated[bool, Field(description="False if the server lacks the extra `agent-feedback[issues]`.")]
     waiting: Annotated[int, Field(description="Number of rejected turns that belong to no issue yet.")]
-    items: Annotated[list[IssueItem], Field(description="Issues in the order of `sort`, by default those with most turns first.")]
+    items: Annotated[
+        list[IssueItem],
+        Field(description="Issues in the order of `sort`, by default those with most turns first."),
+    ]
 
 
 class IssueTurnItem(ResponseModel):
@@ -167,7 +185,7 @@ def _time(moment: int | None) -> str | None:
     return None if moment is None else format_instant(moment)
 
 
-def item_of(one: Issue) -> IssueItem:
+def item_of(one: Issue, affected: AffectedPeople) -> IssueItem:
     """Return the API model of an issue."""
     return IssueItem(
         id=one.id,
@@ -182,6 +200,13 @@ def item_of(one: Issue) -> IssueItem:
         merged_into=one.merged_into,
         turns=one.turns,
         people=one.people,
+        affected=PeopleShare(
+            people=affected.people,
+            affected=affected.affected,
+            share=affected.share,
+            low=affected.sure.low,
+            high=affected.sure.high,
+        ),
         first_at=_time(one.first_at),
         last_at=_time(one.last_at),
         versions=list(one.versions),
@@ -190,11 +215,11 @@ def item_of(one: Issue) -> IssueItem:
     )
 
 
-def detail_of(page: IssuePage) -> IssueDetail:
+def detail_of(page: IssuePage, affected: AffectedPeople) -> IssueDetail:
     """Return the API model of an issue with its turns."""
     proof = page.resolution
     return IssueDetail(
-        issue=item_of(page.issue),
+        issue=item_of(page.issue, affected),
         resolution=None
         if proof is None
         else ResolutionFigures(

@@ -20,7 +20,9 @@ from reporting.issues.reading import (
     EXAMPLES,
     ISSUE_COLUMNS,
     MOST_FIRST,
+    NEWEST_VERDICTS,
     Issue,
+    affected_people,
     find_issue,
     list_issues,
     waiting,
@@ -40,8 +42,10 @@ async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int, l
     """Return the data of the issue list; `now` is in microseconds."""
     states = UNSOLVED if view.state is None else None if view.state == "all" else (view.state,)
     order = sorting(view.sort, ISSUE_COLUMNS, lambda text: link("/dashboard/issues", sort=text), MOST_FIRST)
+    issues = await list_issues(pool, at, now, view.agent, states, MOST_LISTED, order.order or MOST_FIRST)
     return {
-        "issues": await list_issues(pool, at, now, view.agent, states, MOST_LISTED, order.order or MOST_FIRST),
+        "issues": issues,
+        "affected": await affected_people(pool, at, issues),
         "most_listed": MOST_LISTED,
         "sorting": order,
         "waiting": await waiting(pool, at, view.agent),
@@ -61,6 +65,8 @@ async def issue_values(
     others = await list_issues(pool, at, now, found.issue.agent_id, None) if reviewer else []
     return {
         "i": found.issue,
+        "affected": (await affected_people(pool, at, [found.issue]))[issue],
+        "newest_verdicts": NEWEST_VERDICTS,
         "turns": found.turns,
         "examples": EXAMPLES,
         "well_received": found.well_received,

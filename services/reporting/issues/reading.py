@@ -9,7 +9,7 @@ from typing import Any, Final
 import asyncpg
 
 from contracts.instants import DAY
-from reporting.issues.resolution import Resolution, Share, TopicCount, resolution
+from reporting.issues.resolution import AffectedPeople, Resolution, Share, TopicCount, resolution
 from reporting.issues.store import IssueState
 from reporting.queries.selection import Project
 from reporting.queries.sorting import SortOrder
@@ -26,6 +26,8 @@ _COLUMNS: Final[Mapping[str, tuple[str, str]]] = {
 ISSUE_COLUMNS: Final = _COLUMNS.keys()
 """Columns that sort issues. `topic` is the share of rejected answers, by a bound of its interval (`certain_share`)."""
 MOST_FIRST: Final = SortOrder("turns", descending=True)
+NEWEST_VERDICTS: Final = 2_000
+"""Number of an agent's newest verdicts, by people and the machine, whose people are the base of a share of people."""
 MOST_TURNS: Final = 100
 """Maximum number of turns that a page of one issue shows; the feedback list has all of them."""
 
@@ -125,6 +127,14 @@ def order_of(order: SortOrder) -> str:
     """Return the SQL order of issues; those without a value come last."""
     ascending, descending = _COLUMNS[order.column]
     return f"{descending} desc nulls last" if order.descending else f"{ascending} nulls last"
+
+
+async def affected_people(pool: asyncpg.Pool, at: Project, issues: Sequence[Issue]) -> dict[int, AffectedPeople]:
+    """Return the people affected by each issue, by its id, among the people with NEWEST_VERDICTS of its agent."""
+    ids, agents = [one.id for one in issues], sorted({one.agent_id for one in issues})
+    statement = SQL.count_affected_people(**at._asdict(), ids=ids, agents=agents, limit=NEWEST_VERDICTS)
+    counted = {row["id"]: AffectedPeople(row["people"], row["affected"]) for row in await pool.fetch(*statement)}
+    return {one: counted.get(one, AffectedPeople()) for one in ids}
 
 
 async def waiting(pool: asyncpg.Pool, at: Project, agent_id: str | None = None) -> int:

@@ -44,6 +44,24 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class AffectedPeople:
+    """Number of people with a recent verdict on an agent, and number of those who rejected a turn of an issue."""
+
+    people: int = 0
+    affected: int = 0
+
+    @property
+    def share(self) -> float | None:
+        """Return affected / people; None without people."""
+        return self.affected / self.people if self.people else None
+
+    @property
+    def sure(self) -> Interval:
+        """Return the 95 % confidence interval of the share."""
+        return wilson(self.affected, self.people)
+
+
+@dataclass(frozen=True, slots=True)
 class Resolution:
     """Rejection rates before and after a resolution, with the 95 % confidence interval of after minus before."""
 

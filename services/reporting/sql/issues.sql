@@ -382,6 +382,27 @@ order by {order}, i.turns desc, i.id limit :limit
 select {issue_columns}, null as newest_question from issues i {counts_of_issue}
 where i.tenant = :tenant and i.project = :project and i.id = :id
 
+-- name: count_affected_people
+-- By issue: the people among those with the agent's newest verdicts, and those of them who rejected a turn of the issue.
+with people as materialized (
+    select distinct a.agent_id, newest.user_id
+    from unnest(:agents::text[]) as a (agent_id)
+    cross join lateral (
+        select e.user_id from effective e
+        where e.tenant = :tenant and e.project = :project and e.agent_id = a.agent_id and e.origin <> 'reviewer'
+          and e.user_type <> 'agent'
+        order by e.occurred_at desc, e.feedback_id desc limit :limit
+    ) newest
+), counted as (
+    select agent_id, count(*)::int as people from people group by agent_id
+)
+select i.id, c.people, (
+    select count(distinct t.user_id)::int from issue_turns t join people p using (user_id)
+    where t.issue_id = i.id and t.tenant = :tenant and t.project = :project and p.agent_id = i.agent_id
+) as affected
+from issues i join counted c using (agent_id)
+where i.id = any(:ids::bigint[]) and i.tenant = :tenant and i.project = :project
+
 -- name: count_waiting_turns
 select count(*)::int from issue_turns
 where tenant = :tenant and project = :project and issue_id is null and (:agent_id::text is null or agent_id = :agent_id)
