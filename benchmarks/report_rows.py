@@ -25,39 +25,46 @@ _HOUR: Final = 3_600
 """Timeout of a statement, in seconds."""
 _CHUNK: Final = 100_000
 _TABLES: Final = ("feedbacks", "messages", "replies")
+# Properties of answer i, and their copies in the feedback on it.
+_STRATEGY: Final = "'strategy-' || i % 60 % 5 + i / 60 % 2"
+_ATTRIBUTES: Final = """jsonb_build_object(
+        'language', (array['en', 'de', 'fr', 'ja'])[1 + (i / 61 % 16 / 5)::int],
+        'channel', (array['web', 'app'])[1 + (i / 67 % 2)::int])"""
+_COPIES: Final = f"{_STRATEGY}, '', {_ATTRIBUTES}"
 # Feedback i was given i steps before now.
-_FILL: Final = """
+_FILL: Final = f"""
 insert into feedbacks (feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id,
     user_type, agent_id, origin, feedback_type, source, reaction, value, confidence, text, tags, correction_type,
-    occurred_at, rn, agent_version, model, bundle_id, intent, agent_message_id)
+    occurred_at, rn, agent_version, model, bundle_id, intent, agent_message_id, answer_strategy, answer_thread,
+    answer_attributes)
 select id, 1, $2, case when person then gen_random_uuid() else id end, 'acme', 'support',
     case when i <= 400 then 'c0' else 'c' || i / 8 end, 't' || case when i <= 400 then i % 200 else i end,
     'u' || i % 5000, 'human', 'agent-' || i % 60, case when person then 'user' else 'machine' end,
     case when person then 'explicit' else 'inferred' end, 'chat', reaction, 0.5,
     case when person then 1 else 0.7 + 0.3 * random() end, 'no that is wrong ' || i,
-    case when person and i % 40 = 0 then array['wrong'] when person then '{}'
+    case when person and i % 40 = 0 then array['wrong'] when person then '{{}}'
         else array['en.wrong', 'learned.reject'] end,
     case when not person and reaction = 'not_ok' then (array['explicit', 'rephrased', 'abandonment'])[1 + i % 3] end,
     $2 - i * ($3::bigint / $1), 'rn' || i, 'v' || i * 5 / $1, 'm' || i % 3, 'bundle-' || i % 10,
-    'intent-' || i % 60 % 4 + i / 60 % 3, 'a' || i
+    'intent-' || i % 60 % 4 + i / 60 % 3, 'a' || i, {_COPIES}
 from (
     select i::bigint, gen_random_uuid() as id, i % 4 = 0 as person,
            (array['ok', 'ok', 'not_ok', 'neutral'])[1 + (i * 7919 / 4 % 4)::int] as reaction
     from generate_series($4::bigint, $5::bigint) i
 ) made
 """
-_REPLIES: Final = """
+_REPLIES: Final = f"""
 insert into replies (feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id,
     user_type, agent_id, origin, feedback_type, source, value, confidence, text, tags, occurred_at, rn,
-    agent_version, model)
+    agent_version, model, answer_strategy, answer_thread, answer_attributes)
 select id, 1, $2, id, 'acme', 'support', case when i <= 400 then 'c0' else 'c' || i / 8 end,
     't' || case when i <= 400 then i % 200 else i end, 'u' || i % 5000, 'human', 'agent-' || i % 60, 'user', 'implicit',
-    'chat', 0.4, 1, 'and that is wrong ' || i, '{}', $2 - i * ($3::bigint / $1) - 1, 'rn' || i, 'v' || i * 5 / $1,
-    'm' || i % 3
+    'chat', 0.4, 1, 'and that is wrong ' || i, '{{}}', $2 - i * ($3::bigint / $1) - 1, 'rn' || i, 'v' || i * 5 / $1,
+    'm' || i % 3, {_COPIES}
 from (select i::bigint, gen_random_uuid() as id from generate_series(1, $1::bigint, 4) i) made
 """
 # The question and the answer of each feedback.
-_MESSAGES: Final = """
+_MESSAGES: Final = f"""
 insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_type, sender_id, content,
     occurred_at, sequence, version, agent_id, agent_version, model, bundle_id, intent, strategy, attributes)
 select 'acme', 'support', case when i <= 400 then 'c0' else 'c' || i / 8 end, kind || i,
@@ -69,10 +76,7 @@ select 'acme', 'support', case when i <= 400 then 'c0' else 'c' || i / 8 end, ki
     case kind when 'a' then 'agent-' || i % 60 end, case kind when 'a' then 'v' || i * 5 / $1 end,
     case kind when 'a' then 'm' || i % 3 end, case kind when 'a' then 'bundle-' || i % 10 end,
     case kind when 'a' then 'intent-' || i % 60 % 4 + i / 60 % 3 end,
-    case kind when 'a' then 'strategy-' || i % 60 % 5 + i / 60 % 2 end,
-    case kind when 'a' then jsonb_build_object(
-        'language', (array['en', 'de', 'fr', 'ja'])[1 + (i / 61 % 16 / 5)::int],
-        'channel', (array['web', 'app'])[1 + (i / 67 % 2)::int]) end
+    case kind when 'a' then {_STRATEGY} end, case kind when 'a' then {_ATTRIBUTES} end
 from (
     select i::bigint,
            (array['cancel', 'change', 'export', 'print', 'track', 'return', 'pay', 'find', 'share', 'archive'])
@@ -94,11 +98,13 @@ from generate_series(1, $1::bigint) i, unnest(array['q', 'a']) kind
 """
 _VERDICTS: Final = """
 insert into feedbacks (feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id,
-    user_type, agent_id, origin, feedback_type, source, reaction, value, confidence, tags, occurred_at, rn)
+    user_type, agent_id, origin, feedback_type, source, reaction, value, confidence, tags, occurred_at, rn,
+    answer_strategy, answer_thread, answer_attributes)
 select id, 1, $2, id, 'acme', 'audit', 'c' || i / 5, 't' || i, 'u' || i % 5000, 'human', 'agent-' || i % 60,
     origin, case origin when 'machine' then 'inferred' else 'explicit' end,
     case origin when 'machine' then 'inference' else 'review' end,
-    case i % 8 when 0 then 'ok' else 'not_ok' end, 0.5, 1, '{}', $2::bigint - ($1 - i) * 50_000_000 + 2, 'rn' || i
+    case i % 8 when 0 then 'ok' else 'not_ok' end, 0.5, 1, '{}', $2::bigint - ($1 - i) * 50_000_000 + 2, 'rn' || i,
+    '', '', '{}'
 from generate_series(4, $1::bigint, $3::bigint) i
 cross join lateral (select md5($4::text || i)::uuid as id, $4::text as origin) made
 """

@@ -282,6 +282,13 @@ create table feedbacks (
     best_rating smallint,
     -- Why the verdict does not count: burst, rate or reviewer; null if it is not suspect
     suspect text,
+    -- Copy of the answer's strategy, empty without one; null as answer_attributes
+    answer_strategy text,
+    -- Copy of the answer's thread, empty without one; null as answer_attributes
+    answer_thread text,
+    -- Copy of the answer's attributes, {} without any; null if the answer was not known when the record was written,
+    -- or not copied yet
+    answer_attributes jsonb,
     primary key (feedback_id)
 );
 create index feedbacks_agent on feedbacks (tenant, project, agent_id, occurred_at desc) where reaction is not null;
@@ -293,19 +300,24 @@ create index feedbacks_of_detector on feedbacks (tenant, project, occurred_at, d
 create index feedbacks_overruled on feedbacks (tenant, project, occurred_at) where overruled_reaction is not null;
 create index feedbacks_rated on feedbacks (tenant, project, occurred_at) where rating is not null;
 create index feedbacks_slot on feedbacks (slot, occurred_at, feedback_id) where feedback_type = 'explicit' or reaction is not null;
+create index feedbacks_strategy on feedbacks (tenant, project, answer_strategy, occurred_at desc) where reaction is not null and answer_strategy <> '';
 create index feedbacks_suspect on feedbacks (tenant, project, occurred_at desc) where suspect is not null;
 create index feedbacks_tags on feedbacks using gin (tags) where tags <> '{}';
 create index feedbacks_terms on feedbacks using gin (search_terms(tenant, project, (coalesce(text, '') || ' ') || coalesce(correction, ''))) where text is not null or correction is not null;
+create index feedbacks_thread on feedbacks (tenant, project, answer_thread, occurred_at desc) where reaction is not null and answer_thread <> '';
 create index feedbacks_time on feedbacks (tenant, project, occurred_at desc, conversation_id) where reaction is not null;
 create index feedbacks_turn on feedbacks (conversation_id, turn_id, origin) where reaction is not null;
 create index feedbacks_user on feedbacks (tenant, project, user_id, occurred_at desc) where reaction is not null;
 create index feedbacks_version on feedbacks (tenant, project, agent_version, occurred_at desc) where reaction is not null and agent_version is not null;
+create index feedbacks_without_copy on feedbacks (tenant, project, occurred_at desc) where answer_attributes is null and reaction is not null;
 create index feedbacks_written on feedbacks (tenant, project, written_by);
+create index overruled_without_copy on feedbacks (tenant, project, occurred_at desc) where answer_attributes is null and overruled_reaction is not null;
 -- After delete, insert, update: mark_rejections()
 -- After delete, insert, update: mark_stale_hours()
 -- After delete, insert, update: mark_stale_turns()
 -- After insert: mark_suspect_changes()
 -- After update: mark_suspect_updates()
+-- Before insert, update: copy_answer()
 
 -- Erased feedback records and the revision of the erasure: an older announcement may come again
 create table forgotten (
@@ -584,16 +596,24 @@ create table replies (
     best_rating smallint,
     -- Always null: no rule marks other feedback
     suspect text,
+    answer_strategy text,
+    answer_thread text,
+    answer_attributes jsonb,
     primary key (feedback_id)
 );
 create index replies_agent on replies (tenant, project, agent_id, occurred_at desc) where value is not null;
 create index replies_conversation on replies (tenant, project, conversation_id, occurred_at, feedback_id);
 create index replies_rated on replies (tenant, project, occurred_at) where rating is not null;
+create index replies_strategy on replies (tenant, project, answer_strategy, occurred_at desc) where value is not null and answer_strategy <> '';
 create index replies_terms on replies using gin (search_terms(tenant, project, coalesce(text, ''))) where text is not null;
+create index replies_thread on replies (tenant, project, answer_thread, occurred_at desc) where value is not null and answer_thread <> '';
 create index replies_time on replies (tenant, project, occurred_at desc, feedback_id desc) where value is not null;
 create index replies_user on replies (tenant, project, user_id, occurred_at desc) where value is not null;
 create index replies_version on replies (tenant, project, agent_version, occurred_at desc) where value is not null and agent_version is not null;
+create index replies_without_copy on replies (tenant, project, occurred_at desc) where answer_attributes is null and value is not null;
 create index replies_written on replies (tenant, project, written_by);
+-- After insert, update: mark_hours_of_replies()
+-- Before insert, update: copy_answer()
 
 -- Who is told, or was told, that an issue was resolved, as in feedback.resolved
 create table resolution_notices (
@@ -708,24 +728,26 @@ create table suspect_decisions (
 
 -- view conv_messages: migrations/0001_schema.sql
 -- Artifacts of a conversation: effective reactions and turn logs
--- view effective: migrations/0019_suspects.sql
+-- view effective: migrations/0031_answer_columns.sql
 -- The reactions that count: live, and of a person's on a turn, as of the reviews of a turn, the newest (a
 -- person's explicit null is newest as well)
--- view effective_or_overruled: migrations/0014_ratings.sql
+-- view effective_or_overruled: migrations/0031_answer_columns.sql
 -- What counts, and the machine's verdicts that reviews have overruled, with the machine's reaction
 -- view effective_or_review: migrations/0001_schema.sql
 -- Reactions that count, and reviewers' judgements of the machine's verdicts
--- view effective_or_suspect: migrations/0029_tenant_in_view.sql
+-- view effective_or_suspect: migrations/0031_answer_columns.sql
 -- The reactions that count, and the suspect ones that would
--- view live_replies: migrations/0014_ratings.sql
+-- view live_replies: migrations/0031_answer_columns.sql
 -- Feedback that is shown and is not a verdict
 -- view reaction_artifacts: migrations/0001_schema.sql
--- view suspected: migrations/0019_suspects.sql
+-- view suspected: migrations/0031_answer_columns.sql
 -- Suspect reactions that would count
 -- view turn_log_artifacts: migrations/0001_schema.sql
+-- function copy_answer: migrations/0031_answer_columns.sql
 -- function feedback_about: migrations/0020_search.sql
+-- function mark_hours_of_replies: migrations/0031_answer_columns.sql
 -- function mark_rejections: migrations/0011_issues.sql
--- function mark_stale_dimensions: migrations/0018_dimensions.sql
+-- function mark_stale_dimensions: migrations/0031_answer_columns.sql
 -- function mark_stale_hours: migrations/0002_reviews.sql
 -- function mark_stale_turns: migrations/0001_schema.sql
 -- function mark_suspect_changes: migrations/0019_suspects.sql

@@ -17,7 +17,16 @@ from reporting.queries.answers import ResponseModel, Time
 from reporting.queries.cursor import Moment, decode, encode, question
 from reporting.queries.paging import OVERHEAD, page_of
 from reporting.queries.said import looked_up
-from reporting.queries.selection import SAID, Filters, Project, SuspectReason, TimeSpan, substring, where
+from reporting.queries.selection import (
+    SAID,
+    Filters,
+    Project,
+    SuspectReason,
+    TimeSpan,
+    copies_of,
+    substring,
+    where,
+)
 from reporting.queries.words import patterns
 from reporting.read_models.store_postgres import IS_LIVE, FeedbackTable
 from reporting.sql import SQL
@@ -222,16 +231,21 @@ def _statement(
     sources = sources_of(filters)
     if not sources:
         return SQL.search_nothing()
-    condition, values = where(at, span, replace(filters, text=None, words=None))
+    filtered = replace(filters, text=None, words=None)
+    _, values = where(at, span, filtered)
+    place = ""
     values["limit"] = limit
     if after is not None:
-        condition += _NEWER if newer else _OLDER
+        place = _NEWER if newer else _OLDER
         values |= {"after": after[0], "after_id": after[1]}
+    found_by = [where(at, span, filtered, copies)[0] + place for copies in copies_of(filtered)]
     suspect = "e.suspect" if filters.suspect else "null::text"
     order = "occurred_at, feedback_id" if newer else "occurred_at desc, feedback_id desc"
     if not filters.scans:
         parts = [
-            SQL.part("found_in", view=view, suspect=suspect, where=condition, order=order) for view in sources.values()
+            SQL.part("found_in", view=view, suspect=suspect, where=condition, order=order)
+            for view in sources.values()
+            for condition in found_by
         ]
         return SQL.search.filled(rows=_joined(parts, order, "limit"))(**values)
     holds = [_CONTAINS] if filters.text is not None else []
@@ -247,6 +261,7 @@ def _statement(
             order=order,
         )
         for table in sources
+        for condition in found_by
     ]
     statement = SQL.search_text.filled(
         scanned=_joined(scanned, order, "scanned"),

@@ -146,7 +146,7 @@ _DIMENSIONS: Final = {
 """Dimensions that have their own roll-ups, by filter field."""
 BINS: Final = 20
 """Number of equal-width confidence bins in which verdicts are counted."""
-_ANSWER: Final = """exists (
+_ANSWER: Final = """e.answer_attributes is null and exists (
         select from (
             select m.strategy, m.attributes, m.thread from messages m
             where m.conversation_id = e.conversation_id and m.turn_id = e.turn_id and m.sender_type = 'agent'
@@ -155,7 +155,7 @@ _ANSWER: Final = """exists (
                      m.occurred_at desc, m.sequence desc, m.message_id
             limit 1
         ) a where {condition})"""
-"""SQL condition on the row's answer, which is chosen as in `answer_of_row` (sql/rollups.sql)."""
+"""SQL condition on the answer of a row without a copy; the answer is chosen as in `answer_of_row` (sql/rollups.sql)."""
 SAID: Final = """((coalesce(e.text, '') || ' ' || coalesce(e.correction, '')) ~* all(:words::text[]) or exists (
         select from messages m
         where m.conversation_id = e.conversation_id and m.tenant = e.tenant and m.project = e.project
@@ -200,10 +200,22 @@ _CLAUSES: Final = {
     "track_id": "e.track_id = :track_id",
     "intent": "e.intent = :intent",
     "user_type": "e.user_type = :user_type",
-    "strategy": _ANSWER.format(condition="a.strategy = :strategy"),
-    "thread": _ANSWER.format(condition="a.thread = :thread"),
-    "attributes": _ANSWER.format(condition="a.attributes @> :attributes::jsonb"),
 }
+_OF_COPY: Final = {
+    # Partial indexes have the rows that are not empty.
+    "strategy": "e.answer_strategy = :strategy and e.answer_strategy <> ''",
+    "thread": "e.answer_thread = :thread and e.answer_thread <> ''",
+    "attributes": "e.answer_attributes @> :attributes::jsonb",
+}
+"""SQL conditions on the columns that are copied from the row's answer, by filter field."""
+_OF_ANSWER: Final = {
+    "strategy": "a.strategy = :strategy",
+    "thread": "a.thread = :thread",
+    "attributes": "a.attributes @> :attributes::jsonb",
+}
+"""SQL conditions on the row's answer `a`, by filter field."""
+Copies = Literal["copied", "looked up"]
+"""Rows to select by a condition on the answer: those with a copy of its properties, or those without."""
 
 
 def attribute_pairs(attributes: Mapping[str, str] | None) -> tuple[tuple[str, str], ...] | None:
@@ -230,16 +242,29 @@ _CORRECTION: Final = "(e.tags <> '{}' and e.tags @> array[:reason::text] or e.co
 _CORRECTIONS: Final = frozenset(get_args(CorrectionType))
 
 
-def where(at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN) -> tuple[str, dict[str, Any]]:
-    """Return the SQL condition on effective reactions `e`, and its parameters by name."""
-    window, narrowed, values = conditions(at, span, filters)
+def where(
+    at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN, copies: Copies | None = None
+) -> tuple[str, dict[str, Any]]:
+    """Return the SQL condition on effective reactions `e`, and its parameters by name; `copies` as in `conditions`."""
+    window, narrowed, values = conditions(at, span, filters, copies)
     return window + narrowed, values
 
 
-def conditions(at: Project, span: TimeSpan, filters: Filters) -> tuple[str, str, dict[str, Any]]:
+def copies_of(filters: Filters) -> tuple[Copies | None, ...]:
+    """Return the values of `copies` whose conditions together select the matching rows, each of them once.
+
+    Only separate conditions can use an index, because of row-level security.
+    """
+    return ("copied", "looked up") if any(getattr(filters, name) is not None for name in _OF_COPY) else (None,)
+
+
+def conditions(
+    at: Project, span: TimeSpan, filters: Filters, copies: Copies | None = None
+) -> tuple[str, str, dict[str, Any]]:
     """Return the condition of `where` in two parts, and its parameters by name.
 
     The first part has the project and the window. The second part has the filters; it is empty or starts with `and`.
+    If the filters have properties of the answer, `copies` selects only some of the matching rows.
     """
     values: dict[str, Any] = {**at._asdict(), **span._asdict()}
     clauses: list[str] = []
@@ -249,5 +274,11 @@ def conditions(at: Project, span: TimeSpan, filters: Filters) -> tuple[str, str,
             values[name] = _AS_VALUES.get(name, _same)(value)
             # Search both columns only for names of correction types: the plan for one column is better.
             clauses.append(_CORRECTION if name == "reason" and value in _CORRECTIONS else clause)
+    asked = [name for name in _OF_COPY if getattr(filters, name) is not None]
+    if asked:
+        values |= {name: _AS_VALUES.get(name, _same)(getattr(filters, name)) for name in asked}
+        of_copy = " and ".join(_OF_COPY[name] for name in asked)
+        of_answer = _ANSWER.format(condition=" and ".join(_OF_ANSWER[name] for name in asked))
+        clauses.append({"copied": of_copy, "looked up": of_answer, None: f"({of_copy} or {of_answer})"}[copies])
     window = "e.tenant = :tenant and e.project = :project and e.occurred_at >= :start and e.occurred_at < :end"
     return window, "".join(f" and {clause}" for clause in clauses), values

@@ -9,7 +9,7 @@ are counted. `queries/rollup_counts.py` reads the counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from reporting.sql import SQL
 from servicekit import Clock, Database
@@ -22,6 +22,16 @@ WARNING_MINUTES: Final = 15
 """Age of an open transaction at which it causes a warning because it delays counting, in minutes."""
 _AT_ONCE: Final = 48
 """Maximum number of hours counted in one transaction, to stay under the statement timeout."""
+
+
+_UNCOPIED: Final = 50_000
+"""Maximum number of records without copied properties of their answers whose hours are marked at once."""
+_COPIED: Final = (
+    ("feedbacks", "reaction is not null"),
+    ("feedbacks", "overruled_reaction is not null"),
+    ("replies", "value is not null"),
+)
+"""Records with copied properties: tables, each with the condition of a partial index by time."""
 
 
 class _SnapshotMark(NamedTuple):
@@ -64,24 +74,38 @@ class Rollups:
         return counted
 
     async def _some(self, quiet: float, longest: float) -> int:
-        async with self._pool.acquire() as connection, connection.transaction(isolation="repeatable_read"):
+        """Copy properties of answers to the due hours' records, then count the hours. Return the number of hours."""
+        async with self._pool.acquire() as connection, connection.transaction():
             if not await connection.fetchval(*SQL.try_count()):
                 return 0
             look = await connection.fetchrow(*SQL.writers_of_stale_hours())
+            due: Sequence[Any] = ()
             if look is None:
                 self._looked = None
+            else:
+                self._settle(_SnapshotMark(look["seen"], look["next"]))
+                due = await connection.fetch(
+                    *SQL.due_hours(quiet=quiet, longest=longest, settled=self._settled, limit=_AT_ONCE)
+                )
+            if not due:
+                for table, is_live in _COPIED:
+                    statement = SQL.mark_hours_without_copies.filled(table=table, is_live=is_live)
+                    await connection.execute(*statement(quiet=quiet, limit=_UNCOPIED))
                 return 0
-            self._settle(_SnapshotMark(look["seen"], look["next"]))
-            due = await connection.fetch(
-                *SQL.due_hours(quiet=quiet, longest=longest, settled=self._settled, limit=_AT_ONCE)
-            )
-            if due:
-                await self._pool.plan_freely(connection)
-                hours = [tuple(row) for row in due]
-                await connection.execute(*SQL.delete_stale_marks.bulk(hours, settled=self._settled))
-                for statement in (SQL.delete_hours, SQL.count_hours, SQL.delete_days, SQL.count_days):
-                    await connection.execute(*statement.bulk(hours))
-            return len(due)
+            hours = [tuple(row) for row in due]
+            await self._pool.plan_freely(connection)
+            await connection.execute(*SQL.copy_only())
+            for table, is_live in _COPIED:
+                await connection.execute(*SQL.copy_answers.filled(table=table, is_live=is_live).bulk(hours))
+        # Marks of changes that the copies may lack are not settled, so they remain.
+        async with self._pool.acquire() as connection, connection.transaction(isolation="repeatable_read"):
+            if not await connection.fetchval(*SQL.try_count()):
+                return 0
+            await self._pool.plan_freely(connection)
+            await connection.execute(*SQL.delete_stale_marks.bulk(hours, settled=self._settled))
+            for statement in (SQL.delete_hours, SQL.count_hours, SQL.delete_days, SQL.count_days):
+                await connection.execute(*statement.bulk(hours))
+            return len(hours)
 
     def _settle(self, now: _SnapshotMark) -> None:
         """Remember the newest snapshot whose concurrent writers had all ended by `now`."""

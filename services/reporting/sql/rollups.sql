@@ -55,16 +55,65 @@ least(floor(round(e.confidence * {bins}e6) / 1e6)::int, {bins} - 1)::text
       and p.conversation_id = e.conversation_id and p.turn_id = e.turn_id
 )
 
+-- name: copy_only
+-- In this transaction, updates of feedback only copy properties of answers: triggers note nothing.
+select set_config('agent_feedback.copying', 'on', true)
+
+-- fragment: copy_of_answer
+(
+    select coalesce(a.strategy, ''), coalesce(a.thread, ''), coalesce(a.attributes, '{}')
+    from (values (1)) always left join lateral {answer_of_row} a on true
+)
+
+-- name: copy_answers(table, is_live)
+-- Corrects the copies in the given hours: of answers that were not known, or were changed at the same time.
+with differing as materialized (
+    select feedback_id from {table} where feedback_id in (
+        select e.feedback_id
+        from {hours_given}
+        cross join lateral (
+            select * from {table} where tenant = due.tenant and project = due.project
+              and occurred_at >= due.hour and occurred_at < due.hour + {hour} and {is_live}
+            offset 0 -- one index lookup per hour
+        ) e
+        cross join lateral {copy_of_answer} a (strategy, thread, attributes)
+        where (e.answer_strategy, e.answer_thread, e.answer_attributes) is distinct from (a.strategy, a.thread, a.attributes)
+    )
+    order by feedback_id for update
+)
+update {table} e set (answer_strategy, answer_thread, answer_attributes) = {copy_of_answer}
+from differing d where d.feedback_id = e.feedback_id
+
+-- name: mark_hours_without_copies(table, is_live)
+-- Hours of the newest :limit records of each kind that have no copy, unless the hours are marked; they count as quiet.
+insert into stale_hours (tenant, project, hour, marked_at)
+select distinct tenant, project, hour, now() - make_interval(secs => :quiet) from (
+    select tenant, project, occurred_at / {hour} * {hour} as hour
+    from {table} where answer_attributes is null and {is_live}
+    order by tenant, project, occurred_at desc limit :limit
+) uncopied
+where not exists (
+    select from stale_hours s
+    where s.tenant = uncopied.tenant and s.project = uncopied.project and s.hour = uncopied.hour)
+
 -- fragment: answer_of_row
 -- The answer that a feedback row `e` is about: the message that it names, otherwise the turn's last one, of its agent
 -- if possible.
 (
-    select m.strategy, m.attributes from messages m
+    select m.strategy, m.attributes, m.thread from messages m
     where m.conversation_id = e.conversation_id and m.turn_id = e.turn_id and m.sender_type = 'agent'
       and m.tenant = e.tenant and m.project = e.project
     order by (m.message_id = e.agent_message_id) is true desc, (m.agent_id = e.agent_id) is true desc,
              m.occurred_at desc, m.sequence desc, m.message_id
     limit 1
+)
+
+-- fragment: answer_or_copy
+-- The copied properties of the answer of a feedback row `e`; without a copy they are looked up.
+(
+    select e.answer_strategy as strategy, e.answer_attributes as attributes where e.answer_attributes is not null
+    union all
+    select a.strategy, a.attributes from {answer_of_row} a where e.answer_attributes is null
 )
 
 -- fragment: dimensions_of_row
@@ -76,7 +125,7 @@ least(floor(round(e.confidence * {bins}e6) / 1e6)::int, {bins} - 1)::text
     where d.reason <> ''
     union all
     select d.kind, d.reason, e.reaction
-    from {answer_of_row} a
+    from {answer_or_copy} a
     cross join lateral (
         select 'strategy' as kind, a.strategy as reason
         union all select 'attributes.' || key, value from jsonb_each_text(a.attributes)
@@ -96,7 +145,8 @@ count(*) filter (where {row}.reaction = 'ok'), count(*) filter (where {row}.reac
     from {hours_given}
     cross join lateral (
         select tenant, project, conversation_id, turn_id, origin, agent_id, agent_version, model, reaction, confidence,
-               tags, correction_type, bundle_id, track_id, intent, user_type, agent_message_id
+               tags, correction_type, bundle_id, track_id, intent, user_type, agent_message_id,
+               answer_strategy, answer_attributes
         from {view}
         where tenant = due.tenant and project = due.project
           and occurred_at >= due.hour and occurred_at < due.hour + {hour}

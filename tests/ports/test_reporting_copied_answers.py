@@ -1,0 +1,124 @@
+"""Properties of answers copied to the feedback on them: lists by strategy, thread and attributes find the same records
+with copies, without them, and after answers change."""
+
+from __future__ import annotations
+
+import pytest
+
+from reporting.queries.found_counts import count_found
+from reporting.queries.search import found
+from reporting.queries.selection import ALWAYS, Filters, Project
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.rollups import Rollups
+from reporting.read_models.store_postgres import PostgresReadModels
+from servicekit.clock import SystemClock
+from servicekit.db.database import Database
+from tests.support.reporting_events import Event, batch, feedback, feedback_id, message
+
+AT = Project("acme", "support")
+NAMES = {feedback_id(name): name for name in ("verdict", "reply", "other")}
+FEEDBACK = (
+    feedback("verdict", at=3),
+    feedback("reply", kind="implicit", at=4, user="bob"),
+    feedback("other", turn="t2", at=5, user="bob"),
+)
+UNCOPY = """begin; set local agent_feedback.copying = 'on';
+    update {} set answer_strategy = null, answer_thread = null, answer_attributes = null; commit"""
+
+
+def answer(strategy: str, language: str, *, turn: str = "t1", at: float = 1, thread: str | None = None) -> Event:
+    return message(
+        f"{turn}-answer", turn=turn, agent="agent-a", at=at, strategy=strategy, thread_id=thread,
+        attributes={"language": language}, content=f"{strategy} {at}",
+    )  # fmt: skip
+
+
+async def take(pool: Database, *events: Event) -> None:
+    await ProjectionHandler(PostgresReadModels(pool), frozenset({"language"})).handle(batch(*events))
+
+
+async def listed(pool: Database, filters: Filters) -> set[str]:
+    rows, _ = await found(pool, AT, ALWAYS, filters, 50)
+    counted = await count_found(pool, AT, ALWAYS, filters)
+    assert counted is not None
+    assert counted.records == len(rows)
+    return {NAMES[row["feedback_id"]] for row in rows}
+
+
+async def by_answer(pool: Database) -> list[set[str]]:
+    """Return the records found by a strategy, by a language, and by both."""
+    language = (("language", "de"),)
+    return [
+        await listed(pool, Filters(strategy="short")),
+        await listed(pool, Filters(attributes=language)),
+        await listed(pool, Filters(strategy="short", attributes=language)),
+    ]
+
+
+async def copies(pool: Database) -> dict[str, tuple[str | None, str | None]]:
+    """Return the copied strategy and attributes of each record."""
+    rows = await pool.fetch(
+        "select feedback_id, answer_strategy, answer_attributes from feedbacks"
+        " union all select feedback_id, answer_strategy, answer_attributes from replies"
+    )
+    return {NAMES[row[0]]: (row[1], row[2]) for row in rows}
+
+
+@pytest.mark.parametrize("answers_first", [True, False])
+async def test_lists_by_properties_of_the_answer_follow_its_changes(read_models: Database, answers_first: bool) -> None:
+    answers = (answer("short", "de"), answer("long", "de", turn="t2"))
+    for events in (answers, FEEDBACK) if answers_first else (FEEDBACK, answers):
+        await take(read_models, *events)
+    first = [{"verdict", "reply"}, {"verdict", "reply", "other"}, {"verdict", "reply"}]
+    assert await by_answer(read_models) == first
+    rollups = Rollups(read_models, SystemClock())
+    await rollups.catch_up(quiet=0)
+    assert await by_answer(read_models) == first
+    assert None not in {one for pair in (await copies(read_models)).values() for one in pair}
+    await take(read_models, answer("long", "fr", at=10), answer("short", "de", turn="t2", at=10))
+    then = [{"other"}, {"other"}, {"other"}]
+    assert await by_answer(read_models) == then
+    await rollups.catch_up(quiet=0)
+    assert await by_answer(read_models) == then
+    assert (await copies(read_models))["reply"] == ("long", '{"language": "fr"}')
+
+
+async def test_records_from_before_the_columns_are_copied_and_found_meanwhile(read_models: Database) -> None:
+    await take(read_models, answer("short", "de"), answer("long", "de", turn="t2"), *FEEDBACK)
+    rollups = Rollups(read_models, SystemClock())
+    await rollups.catch_up(quiet=0)
+    expected, copied = await by_answer(read_models), await copies(read_models)
+    for table in ("feedbacks", "replies"):
+        await read_models.execute(UNCOPY.format(table))
+    assert await read_models.fetchval("select count(*) from stale_hours") == 0
+    assert set((await copies(read_models)).values()) == {(None, None)}
+    assert await by_answer(read_models) == expected
+    await rollups.catch_up(quiet=0)  # marks the hours
+    await rollups.catch_up(quiet=0)
+    assert await copies(read_models) == copied
+    assert await by_answer(read_models) == expected
+    assert await read_models.fetchval("select count(*) from stale_hours") == 0
+
+
+async def test_a_record_written_while_its_answer_changes_gets_the_changed_copy(read_models: Database) -> None:
+    await take(read_models, answer("short", "de"))
+    async with read_models.acquire() as other, other.transaction():
+        await other.execute("update messages set strategy = 'long', attributes = '{\"language\": \"fr\"}'")
+        await take(read_models, *FEEDBACK[:2])  # neither transaction sees the other's change
+        assert (await copies(read_models))["verdict"] == ("short", '{"language": "de"}')
+        await Rollups(read_models, SystemClock()).catch_up(quiet=0)
+    rollups = Rollups(read_models, SystemClock())
+    await rollups.catch_up(quiet=0)
+    await rollups.catch_up(quiet=0)
+    assert set((await copies(read_models)).values()) == {("long", '{"language": "fr"}')}
+    assert await by_answer(read_models) == [set(), set(), set()]
+
+
+async def test_a_record_without_a_known_answer_has_empty_copies_once_its_hour_is_counted(read_models: Database) -> None:
+    await take(read_models, *FEEDBACK)
+    assert set((await copies(read_models)).values()) == {(None, None)}
+    await Rollups(read_models, SystemClock()).catch_up(quiet=0)
+    assert set((await copies(read_models)).values()) == {("", "{}")}
+    assert await by_answer(read_models) == [set(), set(), set()]
+    await take(read_models, answer("short", "de"))
+    assert (await by_answer(read_models))[0] == {"verdict", "reply"}
