@@ -10,13 +10,35 @@ from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.store import MessageStore
 from chat_bridge.translate import Translated, message_of, translate
 from contracts.headers import Headers, derived_headers
-from contracts.instants import SECOND
+from contracts.instants import SECOND, format_instant
 from servicekit import Clock, Message, Outcome, Producer, Received
 
 SWEEP_BATCH = 500
+LISTED = 1_000
+"""Maximum number of parked events in the list on the dashboard."""
+_END_OF_TIME = 2**63 - 1
 GIVEN_UP = Outcome.dead_lettered("original_never_came")
 Late = Sequence[tuple[Received[Any], Outcome]]
 """Parked events with their final outcomes."""
+
+
+async def list_parked(store: MessageStore) -> list[dict[str, str]]:
+    """Return the events that have been parked longest, without content (keys as in the list of dead letters)."""
+    return [
+        {
+            "group": "chat_bridge",
+            "record": one.cause,
+            "cause": one.cause,
+            "reason": "original_unknown",
+            "detail": "",
+            "noted_at": format_instant(one.parked_at),
+            "tenant": one.key.tenant,
+            "project": one.key.project,
+            "event_id": one.event.event_id,
+            "message_id": one.original.message_id,
+        }
+        for one in await store.expired(_END_OF_TIME, LISTED)
+    ]
 
 
 class OutcomeWriter(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import asyncpg
@@ -15,7 +15,7 @@ from chat_bridge.handlers import ChatHandler
 from chat_bridge.intake import Intake
 from chat_bridge.message_source_http import HttpMessageSource
 from chat_bridge.missing_originals import MissingOriginals
-from chat_bridge.parking import Parking
+from chat_bridge.parking import Parking, list_parked
 from chat_bridge.refused_store import RefusedEvents
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.api import source_router
@@ -77,6 +77,7 @@ async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBrid
     store, refused = PostgresMessageStore(pool), RefusedEvents(pool, context.clock)
     log = service.request_producer(settings.log_seconds)
     service.facts["parked"] = store.parked
+    service.facts["parked events"] = partial(list_parked, store)
     return ChatBridgeParts(
         settings=settings,
         service=service,

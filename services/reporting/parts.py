@@ -25,6 +25,7 @@ from reporting.alerts.sending import AlertCourier
 from reporting.alerts.settings_file import AlertSettings, read_alerts
 from reporting.alerts.store import AlertMessages
 from reporting.dashboard.routes import Health, Where
+from reporting.dashboard.unprocessed import Unprocessed
 from reporting.egress.figures import FeedbackMetrics
 from reporting.egress.mirror.mirror import ArtifactReplicator
 from reporting.egress.mirror.object_store import ObjectStore
@@ -57,7 +58,8 @@ class ReportingParts:
     `reports` is the pool of reads that may be some seconds old: a replica, if the settings name one, otherwise `reads`.
 
     `health` supplies the dashboard's panel on the whole platform; without it the panel says that it has no data.
-    `where` finds the processing steps of events in the other services of the process.
+    `where` finds the processing steps of events in the other services of the process, `unprocessed` the events that had
+    no effect there.
     """
 
     settings: ReportingSettings
@@ -82,6 +84,7 @@ class ReportingParts:
     keys: ApiKeys
     health: Health | None
     where: Where | None
+    unprocessed: Unprocessed | None
 
     @property
     def clock(self) -> Clock:
@@ -155,7 +158,11 @@ def check_settings(settings: ReportingSettings) -> None:
 
 
 async def open_parts(
-    settings: ReportingSettings, service: Service, health: Health | None = None, where: Where | None = None
+    settings: ReportingSettings,
+    service: Service,
+    health: Health | None = None,
+    where: Where | None = None,
+    unprocessed: Unprocessed | None = None,
 ) -> ReportingParts:
     """Open the parts for `service`: its database, the pool of HTTP reads and the object store. Raises StartError."""
     pool = await service.open_database(settings.database_url, MIGRATIONS, size=settings.pool_size)
@@ -207,6 +214,7 @@ async def open_parts(
         keys=keys,
         health=health,
         where=where,
+        unprocessed=unprocessed,
     )
 
 

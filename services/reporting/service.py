@@ -8,6 +8,7 @@ from reporting.dashboard.access import ACCESS, ACCOUNTS, KEYS, access_router
 from reporting.dashboard.erasure import ERASE, erasure_router
 from reporting.dashboard.routes import ALERTS as ALERTS_PAGE
 from reporting.dashboard.routes import FILES, PAGES, pages_router
+from reporting.dashboard.unprocessed import DEAD_LETTERS, PARKED, unprocessed_router
 from reporting.egress.webhooks.handlers import ErasureRequestHandler
 from reporting.parts import ReportingParts, check_settings, open_parts
 from reporting.read_models.erasure_log import ErasureLogHandler
@@ -116,6 +117,11 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 ("POST", ACCOUNTS): ADMIN,
                 ("POST", KEYS): ADMIN,
             },
+            pages=True,
+        ),
+        Serves(
+            lambda parts: unprocessed_router(parts.unprocessed),
+            {("GET", DEAD_LETTERS): READ, ("GET", PARKED): READ},
             pages=True,
         ),
         Serves(lambda parts: erasure_router(parts.reads), {("GET", ERASE): ADMIN}, pages=True),

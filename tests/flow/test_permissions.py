@@ -86,6 +86,8 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", PROJECT + "/audit/draws"): frozenset({"review"}),
     ("POST", PROJECT + "/audit/draws"): frozenset({"review"}),
     ("GET", "/dashboard/where"): frozenset({"read"}),
+    ("GET", "/dashboard/dead-letters"): frozenset({"read"}),
+    ("GET", "/dashboard/parked"): frozenset({"read"}),
     ("GET", "/dashboard/alerts"): frozenset({"read"}),
     ("POST", "/dashboard/alerts"): frozenset({"operate", "admin"}),
     ("GET", PROJECT + "/alerts"): frozenset({"read"}),

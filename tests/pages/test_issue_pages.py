@@ -248,3 +248,18 @@ async def test_the_share_of_people_affected_has_an_interval(read_models: asyncpg
         assert "25% of the 20 people with the agent's newest verdicts" in text
         assert "5, 11% to 47% with 95% confidence" in text
         assert "25% (11%–47%)" in (await http.get(LIST, params=HERE)).text
+
+
+async def test_the_numbers_of_an_issue_lead_to_its_rejections(read_models: asyncpg.Pool, refund: int) -> None:
+    async with visitor(read_models) as http:
+        text = (await http.get(ISSUE, params={**HERE, "issue": refund, "period": "24h"})).text
+        tiles = text[text.index("Figures of the issue") : text.index("List the feedback")]
+        counts = re.findall(r'href="(/dashboard/feedback[^"]*)">(\d+)</a>', tiles)
+        assert [count for _, count in counts] == ["5", "1", "5", "5"], "turns, the version, 14 days, the worst day"
+        words = re.findall(r'href="(/dashboard/feedback[^"]*q=(\w+)[^"]*)">\2</a>', text)
+        assert {word for _, word in words} >= {"refund", "money"}
+        trend = re.search(r'class="sparks"><a href="([^"]*)"', (await http.get(LIST, params=HERE)).text)
+        assert trend is not None
+        for address in (*(address for address, _ in counts), words[0][0], trend[1]):
+            listed = await http.get(address.replace("&amp;", "&"))
+            assert "5 records." in listed.text, address

@@ -5,7 +5,6 @@ Each service with a journal creates the table `journal` in its own migrations.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -14,15 +13,15 @@ from typing import Any, Final
 from uuid import UUID
 
 import asyncpg
-from pydantic_core import from_json
 
-from contracts.base import ID_LIMIT, ID_PATTERN, Event
+from contracts.base import Event
 from contracts.headers import CAUSE, header
 from contracts.topics import FOREIGN
 from contracts.where import FOUND_LIMIT
 from servicekit.db.sql import SQL
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
+from servicekit.log.record_ids import ids_of
 from servicekit.log.records import Received, Unreadable
 from servicekit.logging import frames, logger
 
@@ -33,8 +32,6 @@ _COLUMNS: Final = (
 _COPIED: Final = 50
 """Minimum number of rows for which COPY takes less CPU time than an insert, although it needs two round trips."""
 _MESSAGE_NAMES: Final = ("message_id", "detected_in_message_id", "agent_message_id")
-_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_ID: Final = re.compile(ID_PATTERN)
 FeedbackOf = Callable[[Any], UUID | None]
 log = logger("journal")
 
@@ -149,21 +146,10 @@ class JournalingHandler(Handler):
 
 def _refused_row(refused: Unreadable) -> tuple[Any, ...] | None:
     """Return the journal row for a dead letter; None if the record has no tenant. Invalid ids count as missing."""
-    try:
-        event = from_json(refused.raw.value or b"")
-    except (ValueError, RecursionError):
+    ids = ids_of(refused.raw)
+    if ids is None:
         return None
-    if not isinstance(event, dict) or not all(_fits(_NAME, event.get(name)) for name in ("tenant", "project")):
-        return None
-    names = ("eventId", "conversationId", "messageId")
-    event_id, conversation, message = (event[name] if _fits(_ID, event.get(name)) else None for name in names)
-    if event_id is None and message is None:
-        return None
-    at = str(refused.raw.coordinates)
-    place = (event_id or "", at, event["tenant"], event["project"])
+    place = (ids.event_id or "", str(refused.raw.coordinates), ids.tenant, ids.project)
     cause = header(refused.raw.headers, CAUSE)
-    return (*place, cause, conversation, message, None, "dead_lettered", refused.reason, refused.detail)
-
-
-def _fits(pattern: re.Pattern[str], value: object) -> bool:
-    return isinstance(value, str) and len(value) <= ID_LIMIT and pattern.fullmatch(value) is not None
+    about = (ids.conversation_id, ids.message_id)
+    return (*place, cause, *about, None, "dead_lettered", refused.reason, refused.detail)

@@ -11,6 +11,7 @@ from servicekit.log.journal import Journal
 from servicekit.log.messages import Producer
 from servicekit.log.observing import observe
 from servicekit.log.outcome import Observation, Observer, Outcome
+from servicekit.log.record_ids import ids_of
 from servicekit.log.records import Received, Unreadable
 
 NoteSetAside = Callable[[Sequence[Unreadable]], Awaitable[None]]
@@ -56,4 +57,6 @@ class LateOutcomes:
         if self._journal is not None:
             await self._journal.settle([(received.event, received.cause, outcome) for received, outcome in late])
         for received, outcome in late:
-            observe(self._observers, Observation(self._group, received.topic, received.cause, outcome))
+            ids = ids_of(received.raw) if outcome.kind == "dead_lettered" else None
+            place = str(received.raw.coordinates)
+            observe(self._observers, Observation(self._group, received.topic, received.cause, outcome, place, ids))

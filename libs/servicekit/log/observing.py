@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.log.outcome import Observation, Observer, Outcome
+from servicekit.log.record_ids import ids_of
 from servicekit.log.records import RawRecord, cause_of
 
 
@@ -28,4 +29,5 @@ def observe_all(
         metrics.RECORDS.labels(group, topic, outcome.kind, outcome.reason).inc(count)
     for observer in observers:
         for raw, topic, outcome in zip(records, topics, outcomes, strict=True):
-            observer(Observation(group, topic, cause_of(raw), outcome))
+            ids = ids_of(raw) if outcome.kind == "dead_lettered" else None
+            observer(Observation(group, topic, cause_of(raw), outcome, str(raw.coordinates), ids))

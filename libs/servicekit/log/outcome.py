@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple, Self
 
 from contracts.topics import Consumer
+from servicekit.log.record_ids import RecordIds
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,17 @@ TOMBSTONE = Outcome.ignored("tombstone")
 
 
 class Observation(NamedTuple):
-    """The outcome of one record; `cause` has the coordinates of the record's chat record (`cause_of`)."""
+    """The outcome of one record; `cause` has the coordinates of the record's chat record (`cause_of`).
+
+    `record` has the record's own coordinates. `ids` are the ids in a dead letter, if it names any.
+    """
 
     group: Consumer
     topic: str
     cause: str
     outcome: Outcome
+    record: str = ""
+    ids: RecordIds | None = None
 
 
 Observer = Callable[[Observation], None]

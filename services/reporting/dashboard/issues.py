@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import asyncpg
 
+from contracts.instants import DAY
 from contracts.scopes import REVIEW
 from reporting.api.exports import EXPORT
 from reporting.api.issues import ISSUE
@@ -15,12 +16,14 @@ from reporting.dashboard.overview import Link
 from reporting.dashboard.reading import path_of, trace_url
 from reporting.dashboard.sorting import sorting
 from reporting.dashboard.view import View
+from reporting.dashboard.zones import local, zone_of
 from reporting.issues.job import is_available
 from reporting.issues.reading import (
     EXAMPLES,
     ISSUE_COLUMNS,
     MOST_FIRST,
     NEWEST_VERDICTS,
+    TREND_DAYS,
     Issue,
     affected_people,
     find_issue,
@@ -47,6 +50,8 @@ async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int, l
         "issues": issues,
         "affected": await affected_people(pool, at, issues),
         "most_listed": MOST_LISTED,
+        "cases": partial(cases_of, link),
+        "trend_start": trend_days(now)[0],
         "sorting": order,
         "waiting": await waiting(pool, at, view.agent),
         "available": is_available(),
@@ -55,7 +60,7 @@ async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int, l
 
 
 async def issue_values(
-    pool: asyncpg.Pool, at: Project, issue: int, now: int, caller: Caller, trace_url_template: str | None
+    pool: asyncpg.Pool, at: Project, issue: int, now: int, caller: Caller, trace_url_template: str | None, link: Link
 ) -> dict[str, Any] | None:
     """Return the data of one issue, or None if the project has no such issue. `now` is in microseconds."""
     found = await find_issue(pool, at, issue, now)
@@ -67,6 +72,9 @@ async def issue_values(
         "i": found.issue,
         "affected": (await affected_people(pool, at, [found.issue]))[issue],
         "newest_verdicts": NEWEST_VERDICTS,
+        "cases": partial(cases_of, link),
+        "trend_start": trend_days(now)[0],
+        "trend_days": trend_days(now),
         "turns": found.turns,
         "examples": EXAMPLES,
         "well_received": found.well_received,
@@ -78,6 +86,19 @@ async def issue_values(
         "path": path_of(ISSUE.replace("{issue:segment}", str(issue)), at),
         "export_path": path_of(EXPORT.replace("/{wanted:segment}", ""), at),
     }
+
+
+def cases_of(link: Link, issue: int, *, since: str | None = None, until: str | None = None, **narrowed: str) -> str:
+    """Return the URL of the list of an issue's rejections, of all time or between two UTC days (both included)."""
+    days = {"from": since, "to": until, "tz": "UTC"} if since else {"from": None, "to": None, "period": "all"}
+    return link("/dashboard/feedback", issue=issue, reaction="not_ok", **days, **narrowed)
+
+
+def trend_days(now: int) -> list[str]:
+    """Return the UTC days of an issue's trend, such as `2026-01-31`; the last one is today."""
+    return [
+        f"{local(day * DAY, zone_of('UTC')):%Y-%m-%d}" for day in range(now // DAY - TREND_DAYS + 1, now // DAY + 1)
+    ]
 
 
 async def unsolved(pool: asyncpg.Pool, at: Project, now: int, agent: str | None) -> Sequence[Issue]:

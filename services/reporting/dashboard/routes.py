@@ -213,7 +213,7 @@ def pages_router(
         found = (
             None
             if issue is None
-            else await issue_values(current, visit.at, issue, clock.now(), visit.caller, trace_url_template)
+            else await issue_values(current, visit.at, issue, clock.now(), visit.caller, trace_url_template, visit.link)
         )
         if found is None:
             return error_page(404, "There is no such issue", "It does not exist, or all its turns are gone.")

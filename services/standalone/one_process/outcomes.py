@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from contracts.topics import INBOUND_TOPICS
@@ -16,26 +16,34 @@ _NAMES = {"stored": "good", "unchanged": "duplicate", "ignored": "ignored", "par
 """Names of outcomes in the file, by the outcome's kind."""
 
 
+MOST_LETTERS = 1_000
+"""Maximum number of dead letters that a run remembers for the list on the dashboard, without content."""
+
+
 class Outcomes:
     """Observer of outcomes. It counts them for the summary, and keeps the last outcome of every chat record.
 
     For a message, only the bridge's outcome counts. For a reply or reaction forwarded by the bridge, the feedback
-    service's outcome of the derived event counts.
+    service's outcome of the derived event counts. `now` returns the time in microseconds, for the list of dead letters.
     """
 
-    def __init__(self, *, keep: bool = False) -> None:
+    def __init__(self, *, keep: bool = False, now: Callable[[], int] = int) -> None:
         self._keep = keep
+        self._now = now
         self._bridge: dict[str, Outcome] = {}
         self._derived: dict[str, Outcome] = {}
         self.ignored: Counter[str] = Counter()
         self.dead_letters: Counter[str] = Counter()
         self.letters_by_reason: Counter[str] = Counter()
+        self.letters: deque[tuple[int, Observation]] = deque(maxlen=MOST_LETTERS)
+        """The newest dead letters, each with its time in microseconds."""
 
     def __call__(self, observation: Observation) -> None:
         group, topic, outcome = observation.group, observation.topic, observation.outcome
         if outcome.kind == "dead_lettered":
             self.dead_letters[topic] += 1
             self.letters_by_reason[outcome.reason] += 1
+            self.letters.append((self._now(), observation))
         elif outcome.kind == "ignored" and group in ("chat_bridge", "feedback"):
             self.ignored[outcome.reason] += 1
         if not self._keep:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import chat_bridge.service
 import feedback.service
@@ -15,11 +15,13 @@ import inference.service
 import reporting.service
 from agent_feedback_kit.deadlines import within
 from chat_bridge.settings import ChatBridgeSettings
+from contracts.instants import format_instant
 from contracts.topics import Consumer
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.log.messages import Producer
+from servicekit.log.outcome import Observation
 from servicekit.log.producer import BatchProducer
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings
@@ -50,12 +52,14 @@ class Stack:
         backpressure: Backpressure | None = None,
         dead_letters: Callable[[], Mapping[str, int]] = dict,
         reporting: Mapping[str, Any] | None = None,
+        letters: Sequence[tuple[int, Observation]] = (),
     ) -> None:
         self._made: list[Service] = []
         self._context = replace(context, on_made=self._made.append)
         self._backpressure = backpressure
         self._dead_letters = dead_letters
         self._reporting = reporting or {}
+        self._letters = letters
         self.database_url = database_url
         self.services: dict[str, Service] = {}
         self.intake = BatchProducer(context.bootstrap, client_id="agent-feedback-intake")
@@ -74,7 +78,7 @@ class Stack:
             chat_bridge.service.PROGRAM.build(of_bridge, around),
             feedback.service.PROGRAM.build(of_feedback, around),
             inference.service.PROGRAM.build(of_inference, around),
-            reporting.service.PROGRAM.build(of_reporting, around, self.health, self.where),
+            reporting.service.PROGRAM.build(of_reporting, around, self.health, self.where, self.unprocessed),
         )
         self.services = {service.name: service for service in built}
         if self._backpressure is not None:
@@ -160,6 +164,13 @@ class Stack:
             "warnings": self.warnings,
         }
 
+    async def unprocessed(self, kind: Literal["dead letters", "parked"]) -> list[dict[str, str]]:
+        """Return the dead letters of this run, latest first, or the parked events, oldest first. Without content."""
+        if kind == "parked":
+            parked: list[dict[str, str]] = await self.fact("parked events")
+            return parked
+        return [_letter(noted_at, seen) for noted_at, seen in reversed(self._letters)]
+
     async def where(self, tenant: str, project: str, id_: str, is_message: bool) -> list[dict[str, str]]:
         """Return the steps of an event, or of all events about a message; see `EventTrace.steps`."""
 
@@ -181,6 +192,22 @@ class Stack:
             if name in service.facts:
                 return await service.facts[name]()
         raise KeyError(name)
+
+
+def _letter(noted_at: int, seen: Observation) -> dict[str, str]:
+    ids = seen.ids
+    return {
+        "group": seen.group,
+        "record": seen.record,
+        "cause": seen.cause,
+        "reason": seen.outcome.reason,
+        "detail": seen.outcome.detail,
+        "noted_at": format_instant(noted_at),
+        "tenant": "" if ids is None else ids.tenant,
+        "project": "" if ids is None else ids.project,
+        "event_id": (ids and ids.event_id) or "",
+        "message_id": (ids and ids.message_id) or "",
+    }
 
 
 async def together(*work: Coroutine[Any, Any, T]) -> list[T]:

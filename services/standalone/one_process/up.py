@@ -94,7 +94,7 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
-    account, outcomes = ReplayResult(), Outcomes(keep=options.outcomes is not None)
+    account, outcomes = ReplayResult(), Outcomes(keep=options.outcomes is not None, now=SystemClock().now)
     async with AsyncExitStack() as parts:
         state = parts.enter_context(StateFolder(options.state))
         token = state.token(options.token)
@@ -212,7 +212,7 @@ def _stack(
         )
     # The run listens on this machine only, so an administrator of all tenants may let it call this machine.
     reporting = {"secret_key": state.secret_key(), "private_channels": True}
-    return Stack(context, database_url, backpressure, lambda: outcomes.letters_by_reason, reporting)
+    return Stack(context, database_url, backpressure, lambda: outcomes.letters_by_reason, reporting, outcomes.letters)
 
 
 async def _bounded(starting: Coroutine[Any, Any, Stack], needed: Sequence[Dependency]) -> Stack:
