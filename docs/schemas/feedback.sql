@@ -117,6 +117,14 @@ create table feedback (
 create index feedback_by_person on feedback (tenant, user_id, feedback_id);
 create index feedback_on_turn on feedback (conversation_id, (((slots -> '') -> 'payload') ->> 'turn_id')) where source = any (array['inference', 'review']);
 
+-- Rate limit of requests with impressions: the time at which a person's bucket will be full
+create table impression_buckets (
+    tenant text not null,
+    user_id text not null,
+    full_at timestamp with time zone not null,
+    primary key (tenant, user_id)
+);
+
 -- The outcome of each record, by event and message id
 create table journal (
     event_id text not null,

@@ -356,6 +356,25 @@ create table hosted_artifacts (
 create index hosted_artifacts_doomed on hosted_artifacts (state, due_at) where state = any (array['doomed', 'late']);
 create index hosted_artifacts_turn on hosted_artifacts (tenant, project, conversation_id, turn_id);
 
+-- People and turns whose controls for judging they saw, each at its first time; a rebuild keeps them
+create table impressions (
+    -- The slot of the person's feedback on the turn, as in feedbacks
+    slot uuid not null,
+    tenant text not null,
+    project text not null,
+    conversation_id text not null,
+    turn_id text not null,
+    user_id text not null,
+    agent_id text not null,
+    agent_version text,
+    model text,
+    occurred_at bigint not null,
+    primary key (slot, tenant)
+);
+create index impressions_agent on impressions (tenant, project, agent_id, occurred_at);
+create index impressions_time on impressions (tenant, project, occurred_at);
+create index impressions_user on impressions (user_id, tenant);
+
 -- Last grouping of an agent's rejected turns, and the number of turns that it left without issue
 create table issue_agents (
     tenant text not null,

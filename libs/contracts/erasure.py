@@ -16,6 +16,7 @@ from contracts.feedback import (
     FeedbackCreated,
     FeedbackErasureConfirmed,
     FeedbackErasureRequested,
+    FeedbackImpressionsReceived,
     FeedbackKeeper,
     FeedbackResolved,
 )
@@ -80,7 +81,7 @@ def is_erased(occurred_at: int, erased_at: int | None, log_time: int | None = No
 
 
 def author_of(event: Envelope | None) -> Person | None:
-    """Return the author of an event's message, reply, reaction or feedback; None for an agent's message."""
+    """Return the author of an event's message, reply, reaction, feedback or impressions; None for an agent's message."""
     author = _AUTHORS.get(type(event))
     return None if author is None else author(event)
 
@@ -101,7 +102,9 @@ def _author(event: PostPublished | PostCommented) -> Person | None:
     return Person(event.tenant, event.author_id) if event.author_type == "human" else None
 
 
-def _user(event: ChatMessageReactionIngested | PostReacted | FeedbackCreated | FeedbackResolved) -> Person:
+def _user(
+    event: ChatMessageReactionIngested | PostReacted | FeedbackCreated | FeedbackImpressionsReceived | FeedbackResolved,
+) -> Person:
     return Person(event.tenant, event.user_id)
 
 
@@ -114,6 +117,7 @@ _AUTHORS: Final[Mapping[type, Callable[[Any], Person | None]]] = {
     PostCommented: _author,
     PostReacted: _user,
     FeedbackCreated: _user,
+    FeedbackImpressionsReceived: _user,
     FeedbackResolved: _user,
 }
 

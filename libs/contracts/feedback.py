@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -27,12 +27,14 @@ from contracts.fields import (
     AgentContent,
     AgentId,
     AgentMessageId,
+    AgentVersion,
     BestRating,
     ConversationId,
     Correction,
     CorrectionTypeField,
     Epoch,
     Evaluation,
+    ModelName,
     OptionalText,
     Rating,
     Reviews,
@@ -177,6 +179,32 @@ class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
     `-gate`."""
     epoch: Epoch = 0
     evaluation: Evaluation
+
+
+MOST_SHOWN_TURNS: Final = 50
+"""Greatest number of turns in one event of impressions."""
+
+
+class ShownTurn(Model):
+    """Turn under whose answer the controls for judging it were visible, with the agent of that answer."""
+
+    turn_id: TurnId
+    agent_id: AgentId
+    agent_version: AgentVersion = None
+    model: ModelName = None
+
+
+class FeedbackImpressionsReceived(Event):
+    """The controls for judging turns became visible to a person. This is not feedback, and no reward depends on it.
+
+    An impression is a person and a turn: reports count it once, however often it is sent.
+    """
+
+    conversation_id: ConversationId
+    user_id: Id
+    """The person who saw the controls."""
+    turns: Annotated[tuple[ShownTurn, ...], Field(min_length=1, max_length=MOST_SHOWN_TURNS)]
+    """The turns, at most 50."""
 
 
 class FeedbackErasureRequested(Envelope):

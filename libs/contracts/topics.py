@@ -15,6 +15,7 @@ from contracts.feedback import (
     FeedbackErasureConfirmed,
     FeedbackErasureRequested,
     FeedbackExplicitReceived,
+    FeedbackImpressionsReceived,
     FeedbackInferredReceived,
     FeedbackReactionReceived,
     FeedbackReplyReceived,
@@ -154,6 +155,13 @@ INFERRED_RECEIVED = _conversation(
     ("feedback",),
     "a message was read as feedback on a turn",
 )
+IMPRESSIONS_RECEIVED = _conversation(
+    "feedback.impressions.received",
+    FeedbackImpressionsReceived,
+    "feedback",
+    ("reporting",),
+    "the controls for judging turns became visible to a person",
+)
 ERASURE_REQUESTED = Topic(
     "feedback.erasure.requested",
     FeedbackErasureRequested,
@@ -235,6 +243,7 @@ TOPICS: tuple[Topic, ...] = (
     REACTION_RECEIVED,
     EXPLICIT_RECEIVED,
     INFERRED_RECEIVED,
+    IMPRESSIONS_RECEIVED,
     ERASURE_REQUESTED,
     ERASURE_CONFIRMED,
     SESSION_CREATED,

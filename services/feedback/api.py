@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from contracts.base import Id, Name
 from contracts.instants import format_instant
 from contracts.scopes import ON_BEHALF
-from feedback.rate_limit import TooManyJudgements
+from feedback.rate_limit import LimitReached
 from feedback.ratings import RatingScale
 from feedback.registry import TurnKey
 from feedback.submission import ExplicitIntake, RegistryBehind, UnknownTurn
@@ -81,7 +81,7 @@ def intake_router(intake: ExplicitIntake, scales_of: ScalesOf) -> Routes:
             raise RequestRefused(404, "No agent has answered on that turn.") from None
         except RegistryBehind:
             raise RequestRefused(503, "That turn is not known yet; send the request again.") from None
-        except TooManyJudgements as error:
+        except LimitReached as error:
             raise RequestRefused(429, str(error), error.seconds) from None
         return AcceptedFeedback(feedback_id=accepted.feedback_id, ts=format_instant(accepted.occurred_at))
 

@@ -13,6 +13,7 @@ from feedback.aggregates.handler import VerdictHandler
 from feedback.aggregates.store_postgres import PostgresAggregates
 from feedback.erasure_status import ErasureStatusHandler, PostgresErasureStatuses
 from feedback.handlers import FeedbackHandler
+from feedback.impressions import ImpressionIntake
 from feedback.rate_limit import PersonLimit
 from feedback.registry_postgres import PostgresRegistry
 from feedback.sessions import SessionAnnouncer, Sessions
@@ -21,7 +22,7 @@ from feedback.settings import FeedbackSettings
 from feedback.store import Store
 from feedback.store_choice import MIGRATIONS, open_store
 from feedback.store_postgres import PostgresStore
-from feedback.submission import ExplicitIntake
+from feedback.submission import ExplicitIntake, TurnProgress
 from feedback.turn_erasures import TurnErasures
 from feedback.turns import TurnHandler
 from servicekit import Database, Producer, Service
@@ -75,6 +76,31 @@ class FeedbackParts:
         return PersonLimit(self.pool, self.settings.person_limit)
 
     @cached_property
+    def impression_limit(self) -> PersonLimit:
+        return PersonLimit(self.pool, self.settings.person_limit, "impression_buckets")
+
+    async def purge_buckets(self) -> None:
+        """Delete the full buckets of both limits."""
+        await self.rate_limit.purge()
+        await self.impression_limit.purge()
+
+    @cached_property
+    def impressions(self) -> ImpressionIntake:
+        """Intake of impressions. For unknown turns, it waits for the group `feedback_turns` to catch up."""
+        return ImpressionIntake(
+            PostgresRegistry(self.reads),
+            self.turn_progress,
+            self.log,
+            self.service.context.clock,
+            self.impression_limit,
+            wait_seconds=self.settings.turn_seconds,
+        )
+
+    @cached_property
+    def turn_progress(self) -> TurnProgress:
+        return self.service.progress("feedback_turns", seconds=self.settings.log_seconds)
+
+    @cached_property
     def intake(self) -> ExplicitIntake:
         """Intake of judgements and reviews.
 
@@ -83,7 +109,7 @@ class FeedbackParts:
         context, settings = self.service.context, self.settings
         return ExplicitIntake(
             PostgresRegistry(self.reads),
-            self.service.progress("feedback_turns", seconds=settings.log_seconds),
+            self.turn_progress,
             self.log,
             context.clock,
             self.rate_limit,

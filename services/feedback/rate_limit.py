@@ -1,45 +1,53 @@
-"""Rate limit for people who judge over HTTP, as token buckets in the service's PostgreSQL."""
+"""Rate limits for people who judge over HTTP or report impressions, as token buckets in the service's PostgreSQL."""
 
 from __future__ import annotations
 
 from math import ceil
-from typing import Final
+from typing import Final, Literal, get_args
 
 from contracts.erasure import Person
 from feedback.sql import SQL
 from servicekit import Database
 
 _MINUTE: Final = 60.0
+Buckets = Literal["buckets", "impression_buckets"]
+"""Table of a limit: of judgements, or of requests with impressions."""
+BUCKETS: Final[tuple[Buckets, ...]] = get_args(Buckets)
+_LIMITED: Final[dict[Buckets, str]] = {
+    "buckets": "judgements",
+    "impression_buckets": "requests with impressions",
+}
 
 
-class TooManyJudgements(Exception):
+class LimitReached(Exception):
     """The person's bucket is empty. The next token is available in `seconds`."""
 
-    def __init__(self, limit: int, seconds: int) -> None:
-        super().__init__(f"A person may send {limit} judgements a minute; try again in {seconds} s.")
+    def __init__(self, limited: str, limit: int, seconds: int) -> None:
+        super().__init__(f"A person may send {limit} {limited} a minute; try again in {seconds} s.")
         self.seconds = seconds
 
 
 class PersonLimit:
     """One bucket of `limit` tokens per person, which refills within a minute; 0 means no limit.
 
-    Buckets are rows, so all processes share them, and they survive restarts. `purge` deletes the rows of full buckets.
-    The table is unlogged: a crash of PostgreSQL refills all buckets.
+    Buckets are rows of the table `buckets`, so all processes share them, and they survive restarts. `purge` deletes the
+    rows of full buckets. The table is unlogged: a crash of PostgreSQL refills all buckets.
     """
 
-    def __init__(self, pool: Database, limit: int) -> None:
+    def __init__(self, pool: Database, limit: int, buckets: Buckets = "buckets") -> None:
         self._pool = pool
         self._limit = limit
+        self._buckets: Buckets = buckets
 
     async def take(self, person: Person) -> None:
-        """Take one of the person's tokens. Raises TooManyJudgements if none is left, and errors of the database."""
+        """Take one of the person's tokens. Raises LimitReached if none is left, and errors of the database."""
         if not self._limit:
             return
         token = {**person._asdict(), "token_seconds": _MINUTE / self._limit}
-        if await self._pool.fetchval(*SQL.take_token(**token)) is None:
-            wait = await self._pool.fetchval(*SQL.token_wait(**token))
-            raise TooManyJudgements(self._limit, max(1, ceil(wait or 0)))
+        if await self._pool.fetchval(*SQL.take_token.filled(buckets=self._buckets)(**token)) is None:
+            wait = await self._pool.fetchval(*SQL.token_wait.filled(buckets=self._buckets)(**token))
+            raise LimitReached(_LIMITED[self._buckets], self._limit, max(1, ceil(wait or 0)))
 
     async def purge(self) -> None:
         """Delete the rows of full buckets."""
-        await self._pool.execute(*SQL.delete_full_buckets())
+        await self._pool.execute(*SQL.delete_full_buckets.filled(buckets=self._buckets)())

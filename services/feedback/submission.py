@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 from uuid import UUID, uuid4
 
 from contracts.base import PERSON, Reaction, UserType
@@ -17,6 +17,8 @@ from contracts.topics import EXPLICIT_RECEIVED
 from feedback.rate_limit import PersonLimit
 from feedback.registry import AgentAnswer, Registry, TurnKey
 from servicekit import Clock, Message, Producer
+
+T = TypeVar("T")
 
 
 class UnknownTurn(Exception):
@@ -81,9 +83,7 @@ class KnownAnswer(NamedTuple):
 class TurnProgress(Protocol):
     """Progress of the consumer group that fills the turn registry."""
 
-    async def look_until_read(
-        self, seconds: float, look: Callable[[], Awaitable[KnownAnswer | None]]
-    ) -> tuple[KnownAnswer | None, bool]:
+    async def look_until_read(self, seconds: float, look: Callable[[], Awaitable[T | None]]) -> tuple[T | None, bool]:
         """Return the last result of `look`, and True if the group had read the log before that call.
 
         Gives up after `seconds`. Raises Unavailable.
@@ -120,7 +120,7 @@ class ExplicitIntake:
     async def take(self, key: TurnKey, judgement: Judgement, *, limited: bool = True) -> Accepted:
         """Publish the judgement and wait for the acknowledgement.
 
-        Raises UnknownTurn, RegistryBehind, TooManyJudgements, Unavailable if the log or the database does not respond,
+        Raises UnknownTurn, RegistryBehind, LimitReached, Unavailable if the log or the database does not respond,
         and LogFull. Reviewers have no rate limit. `limited` is False for a back end that sends judgements for people
         without naming them.
         """

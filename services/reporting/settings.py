@@ -41,6 +41,8 @@ class ReportingSettings(ReadSettings):
     """Retention of messages, which transcripts show, in days since they were written; 0 keeps all."""
     feedback_days: float = Field(default=0, ge=0)
     """Retention of feedback and session ratings, in days since the time they count for; 0 keeps all."""
+    impression_days: float = Field(default=90, ge=0)
+    """Retention of impressions, which tell who saw which answer, in days since they were first seen; 0 keeps all."""
     tombstone_days: float = Field(default=30, ge=0)
     """Retention of the ids of erased feedback, in days; must exceed the topics' retention. 0 keeps all."""
     trace_url_template: str | None = Field(

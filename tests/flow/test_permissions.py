@@ -51,6 +51,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("POST", "/sources/slack/events"): PUBLIC,  # signed by Slack
     ("POST", "/sources/webhooks/{source}"): PUBLIC,  # signed as the map defines
     ("POST", TURN + "/feedback"): ANY,
+    ("POST", PROJECT + "/{conversation_id}/impressions"): ANY,
     ("POST", TURN + "/reviews"): frozenset({"review"}),
     ("POST", "/api/threads/{thread_id}/end"): ANY,
     ("GET", "/api/memory/status"): ANY,
@@ -72,6 +73,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/tenants/{tenant}/erasures/{request_id}"): frozenset({"admin"}),
     ("GET", "/tenants/{tenant}/webhooks"): frozenset({"admin"}),
     ("POST", "/tenants/{tenant}/webhooks/{endpoint}/replay"): frozenset({"admin"}),
+    ("GET", PROJECT + "/feedback/response-rates"): frozenset({"read"}),
     ("GET", PROJECT + "/feedback/reasons"): frozenset({"read"}),
     ("GET", "/dashboard/feedback"): frozenset({"read"}),
     ("GET", "/dashboard/feedback.csv"): frozenset({"export"}),

@@ -62,6 +62,7 @@ VALID: dict[tuple[str, str], Valid] = {
     ("POST", "/sign-in"): Valid(raw=("application/x-www-form-urlencoded", "token=all")),
     ("POST", "/ingest/{tenant}/{project}/events"): Valid(raw=("application/x-ndjson", "{}\n")),
     ("POST", TURN + "/feedback"): Valid(body={"reaction": "not_ok", "tags": ["wrong"], "ts": "2026-01-01T00:00:00Z"}),
+    ("POST", PLACE + "/{conversation_id}/impressions"): Valid(body={"turn_ids": ["{turn_id}"]}),
     ("POST", TURN + "/reviews"): Valid(body={"reaction": "ok"}),
     ("POST", "/api/threads/{thread_id}/end"): Valid(
         body={"feedback": "positive", "tenant": TENANT, "project": PROJECT, "user_id": "carlos"}
@@ -75,6 +76,7 @@ VALID: dict[tuple[str, str], Valid] = {
     ("POST", PLACE + "/{conversation_id}/turns-with-feedbacks"): Valid(body={"days": 3650}),
     ("POST", PLACE + "/{conversation_id}/feedback/latest"): Valid(body={"since": WINDOW["start"]}),
     ("GET", PLACE + "/feedback/summary"): Valid(WINDOW),
+    ("GET", PLACE + "/feedback/response-rates"): Valid(WINDOW),
     ("GET", PLACE + "/feedback/agents"): Valid(WINDOW),
     ("GET", PLACE + "/feedback/compare"): Valid(WINDOW | {"by": "version", "a": "1", "b": "2"}),
     ("GET", PLACE + "/feedback/calibration"): Valid(WINDOW),
@@ -146,7 +148,8 @@ async def recorded(http: httpx.AsyncClient, method: str, template: str, ids: dic
     sends = method == "POST" and (valid.body is not None or valid.raw is not None)
     sent: dict[str, Any] = {"params": query}
     if valid.body is not None:
-        sent["json"] = valid.body
+        turns = {"turn_ids": [one.format_map(ids) for one in valid.body.get("turn_ids", ())]}
+        sent["json"] = {**valid.body, **{name: turns[name] for name in turns if name in valid.body}}
     elif valid.raw is not None:
         sent |= {"content": content, "headers": {"Content-Type": media}}
 

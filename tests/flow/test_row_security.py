@@ -24,6 +24,7 @@ READING = {"feedback": FEEDBACK, "inference": INFERENCE, "reporting": REPORTING}
 """Services that read for callers, with their migrations."""
 SUPPORT = "/conversations/acme/support"
 C1 = f"{SUPPORT}/c1"
+RATES = f"{SUPPORT}/feedback/response-rates?start=2026-01-01T00:00:00Z"
 SAID = {"text": "No, that is wrong.", "ts": "2026-01-01T10:05:00Z", "user_id": "ann", "turn_id": "t3"}
 
 
@@ -40,6 +41,8 @@ async def filled(postgres_url: str) -> AsyncIterator[RunningStack]:
                 judged = {"reaction": "ok", "user_id": "bob"}
                 turn = f"/conversations/{place.tenant}/{place.project}/c1/turns/t2/feedback"
                 assert (await http.post(turn, json=judged)).is_success
+                shown = f"/conversations/{place.tenant}/{place.project}/c1/impressions"
+                assert (await http.post(shown, json={"turn_ids": ["t1"], "user_id": "bob"})).is_success
                 assert (await http.delete(f"/tenants/{place.tenant}/users/nobody")).is_success
         await running.quiet()
         yield running
@@ -73,6 +76,8 @@ QUESTIONS: list[tuple[str, Ask, Any]] = [
     ("inference.turns", part("POST", f"{SUPPORT}/strategies/search", "items", json={"intent": "hours"}), []),
     ("inference.messages", part("POST", f"{C1}/detect", "target", json=SAID), None),
     ("feedback.turns", status("POST", f"{C1}/turns/t1/feedback", json={"reaction": "ok"}), 404),
+    ("feedback.turns", status("POST", f"{C1}/impressions", json={"turn_ids": ["t1"]}), 404),
+    ("reporting.impressions", part("GET", RATES, "totals", "impressions"), 0),
     ("feedback.session_feedback", part("GET", "/api/memory/status?thread_id=c1", "session_feedback_count"), 0),
     ("feedback.erasure_requests", erasure, 404),
     ("reporting.feedbacks", part("GET", f"{C1}/turns/t1/feedback?user_id=bob", "reaction"), None),
@@ -92,7 +97,7 @@ async def test_a_closed_table_answers_nobody(filled: RunningStack, table: str, a
         assert await ask(http) == before
 
 
-BOTH = {"feedbacks", "replies", "live_replies", "messages", "effective", "conv_messages", "erasures"}
+BOTH = {"feedbacks", "replies", "impressions", "live_replies", "messages", "effective", "conv_messages", "erasures"}
 """Tables and views of reporting that must have rows of both tenants, so that hiding them shows."""
 IN_SIGHT = ("acme", "globex", "", "acme", "none", EVERY_TENANT, "globex")
 """Tenants of a connection's requests, one after the other."""

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from contracts.erasure import Person
-from feedback.rate_limit import PersonLimit, TooManyJudgements
+from feedback.rate_limit import LimitReached, PersonLimit
 from feedback.turn_erasures import TurnErasures
 from servicekit.db.database import Database
 from tests.support.databases import empty_schema
@@ -30,7 +30,7 @@ async def taken(limit: PersonLimit, person: Person, times: int) -> int:
         try:
             await limit.take(person)
             accepted += 1
-        except TooManyJudgements:
+        except LimitReached:
             pass
     return accepted
 
@@ -69,7 +69,7 @@ async def test_a_bucket_holds_the_limit_and_fills_within_a_minute(pool: Database
     assert await taken(limit, ANN, 60) == 60
     assert await taken(PersonLimit(pool, 60), BOB, 5) == 5
     await pool.execute("update buckets set full_at = clock_timestamp() + interval '60 seconds' where user_id = 'ann'")
-    with pytest.raises(TooManyJudgements) as caught:
+    with pytest.raises(LimitReached) as caught:
         await limit.take(ANN)
     assert str(caught.value) == "A person may send 60 judgements a minute; try again in 1 s."
     await later(pool, 30)
@@ -81,7 +81,7 @@ async def test_a_bucket_holds_the_limit_and_fills_within_a_minute(pool: Database
 async def test_the_wait_is_that_of_one_token(pool: Database) -> None:
     limit = PersonLimit(pool, 2)
     assert await taken(limit, ANN, 2) == 2
-    with pytest.raises(TooManyJudgements) as caught:
+    with pytest.raises(LimitReached) as caught:
         await limit.take(ANN)
     assert 20 < caught.value.seconds <= 30
     await later(pool, caught.value.seconds)

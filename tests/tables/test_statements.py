@@ -21,6 +21,7 @@ import inference.service
 import reporting.service
 from chat_bridge.sql import SQL as CHAT_BRIDGE
 from contracts.instants import DAY
+from feedback.rate_limit import BUCKETS
 from feedback.sql import SQL as FEEDBACK
 from inference.sql import SQL as INFERENCE
 from inference.turns.vectors_postgres import WIRES
@@ -85,6 +86,8 @@ FILLED: Mapping[tuple[str, ...], Parts] = {
         {f"{one}_vector": WIRES["halfvec"].nth.format(place=f"k.{one}_vector") for one in ("user", "assistant")}
     ],
     ("table",): [{"table": table} for table in IS_LIVE],
+    ("buckets",): [{"buckets": buckets} for buckets in BUCKETS],
+    ("narrowed",): [{"narrowed": ""}, {"narrowed": " and e.agent_id = :agent_id and e.model = :model"}],
     ("table", "is_live"): FEEDBACK_SLOTS,
     ("where",): [{"where": WHERE}],
     ("view", "where"): [{"view": view, "where": WHERE} for view in ("effective", "effective_or_overruled")],

@@ -32,6 +32,33 @@ export interface Accuracy {
   recall: number | null;
 }
 
+export interface AgentResponse {
+  /** Answered turns. A turn counts for the agent of its last answer. */
+  turns: number;
+  /** Those on which a person's verdict counts. */
+  turns_with_feedback: number;
+  /** turns_with_feedback / turns; null without turns. */
+  feedback_share: number | null;
+  /** Lower bound of its interval, clustered by conversation. */
+  feedback_share_low: number;
+  /** Upper bound of its interval, clustered by conversation. */
+  feedback_share_high: number;
+  /** People and turns whose controls for judging became visible; each pair counts once. */
+  impressions: number;
+  /** People with impressions. */
+  viewers: number;
+  /** Impressions whose person has a verdict or a rating on the turn that counts. */
+  responses: number;
+  /** responses / impressions; null without impressions. */
+  response_rate: number | null;
+  /** Lower bound of its interval, clustered by person. */
+  response_rate_low: number;
+  /** Upper bound of its interval, clustered by person. */
+  response_rate_high: number;
+  /** The agent. */
+  agent_id: string;
+}
+
 /** Text that the agent wrote in a turn; `message_id` is the id of the agent's last message. */
 export interface AgentText {
   /** The message. */
@@ -1309,6 +1336,52 @@ export interface ResolutionFigures {
   proved: boolean;
 }
 
+/** Answered turns and impressions, and how many of them have feedback by now. Intervals are 95 % intervals. */
+export interface ResponseFigures {
+  /** Answered turns. A turn counts for the agent of its last answer. */
+  turns: number;
+  /** Those on which a person's verdict counts. */
+  turns_with_feedback: number;
+  /** turns_with_feedback / turns; null without turns. */
+  feedback_share: number | null;
+  /** Lower bound of its interval, clustered by conversation. */
+  feedback_share_low: number;
+  /** Upper bound of its interval, clustered by conversation. */
+  feedback_share_high: number;
+  /** People and turns whose controls for judging became visible; each pair counts once. */
+  impressions: number;
+  /** People with impressions. */
+  viewers: number;
+  /** Impressions whose person has a verdict or a rating on the turn that counts. */
+  responses: number;
+  /** responses / impressions; null without impressions. */
+  response_rate: number | null;
+  /** Lower bound of its interval, clustered by person. */
+  response_rate_low: number;
+  /** Upper bound of its interval, clustered by person. */
+  response_rate_high: number;
+}
+
+/** Response of people to answers in a time window. Each list has at most 1,000 entries, most turns first. */
+export interface ResponseRates {
+  /** As in the path. */
+  tenant: string;
+  /** As in the path. */
+  project: string;
+  /** Times of the answers, and of the first impressions: `start` inclusive, `end` exclusive. */
+  window: Window;
+  /** True if all turns of the window are counted; false if only its newest 20,000 answers. */
+  turns_complete: boolean;
+  /** True if all impressions of the window are counted; false if only its newest 20,000. */
+  impressions_complete: boolean;
+  /** Of the whole window. */
+  totals: ResponseFigures;
+  /** By agent. */
+  by_agent: AgentResponse[];
+  /** By agent and version. */
+  by_agent_version: VersionResponse[];
+}
+
 /** Name of a rule. */
 export interface RuleName {
   /** Name of a rule that was set on the page or with this API. */
@@ -1753,6 +1826,35 @@ export interface VerdictKind {
   high: number;
 }
 
+export interface VersionResponse {
+  /** Answered turns. A turn counts for the agent of its last answer. */
+  turns: number;
+  /** Those on which a person's verdict counts. */
+  turns_with_feedback: number;
+  /** turns_with_feedback / turns; null without turns. */
+  feedback_share: number | null;
+  /** Lower bound of its interval, clustered by conversation. */
+  feedback_share_low: number;
+  /** Upper bound of its interval, clustered by conversation. */
+  feedback_share_high: number;
+  /** People and turns whose controls for judging became visible; each pair counts once. */
+  impressions: number;
+  /** People with impressions. */
+  viewers: number;
+  /** Impressions whose person has a verdict or a rating on the turn that counts. */
+  responses: number;
+  /** responses / impressions; null without impressions. */
+  response_rate: number | null;
+  /** Lower bound of its interval, clustered by person. */
+  response_rate_low: number;
+  /** Upper bound of its interval, clustered by person. */
+  response_rate_high: number;
+  /** The agent. */
+  agent_id: string;
+  /** The version; null for answers without one. */
+  agent_version: string | null;
+}
+
 /** Delivery state of one webhook endpoint. */
 export interface WebhookStatus {
   /** The endpoint's name in the webhooks file. */
@@ -2148,6 +2250,22 @@ export interface Operations {
     };
     body: undefined;
     answer: Reasons;
+  };
+  "GET /conversations/{tenant}/{project}/feedback/response-rates": {
+    query: {
+      /** Start of the window, inclusive; by default 30 days before the end. */
+      start?: string | null;
+      /** End of the window, exclusive; by default now. */
+      end?: string | null;
+      /** Only this agent. */
+      agent_id?: string | null;
+      /** Only this version of the agent. */
+      agent_version?: string | null;
+      /** Only answers of this language model. */
+      model?: string | null;
+    };
+    body: undefined;
+    answer: ResponseRates;
   };
   "POST /conversations/{tenant}/sessions": {
     query: Record<string, unknown>;

@@ -13,6 +13,9 @@ select to_jsonb(r) as held from aggregated_verdicts r where r.tenant = :tenant a
 -- name: held_buckets
 select to_jsonb(r) as held from buckets r where r.tenant = :tenant and r.user_id = :user_id
 
+-- name: held_impression_buckets
+select to_jsonb(r) as held from impression_buckets r where r.tenant = :tenant and r.user_id = :user_id
+
 -- name: held_erasure_requests
 select to_jsonb(r) as held from erasure_requests r where r.tenant = :tenant and r.user_id = :user_id
 

@@ -16,6 +16,7 @@ _STATEMENTS: Final = (
     SQL.blank_messages,
     SQL.delete_issue_turns_of_person,
     *(SQL.delete_feedbacks_of_person.filled(table=table, is_live=is_live) for table, is_live in IS_LIVE.items()),
+    SQL.delete_impressions_of_person,
     SQL.delete_notices_of_person,
     SQL.delete_suspect_changes_of_person,
     SQL.delete_deliveries_of_person,
@@ -29,9 +30,9 @@ class ReportingErasures:
         self._pool = pool
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Blank these people's messages; delete their feedback, its reason counts, deliveries, issue turns and notices.
+        """Blank these people's messages; delete everything else of theirs, and the reason counts of their feedback.
 
-        Return the total number of messages, feedback records, issue turns, notices and deliveries changed.
+        Return the total number of messages, feedback records, impressions, issue turns, notices and deliveries changed.
         """
         changed = 0
         for (tenant, user_id), at in sorted(erased.items()):

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from contracts.base import NO_VERDICTS
 from contracts.chat import ChatMessageIngested
-from contracts.feedback import FeedbackCreated, FeedbackSessionCreated
+from contracts.feedback import FeedbackCreated, FeedbackImpressionsReceived, FeedbackSessionCreated
 from contracts.ids import derived_id
 from contracts.sources import REVIEW
 from contracts.versions import MessageEvent, message_in, place_of, version_of
@@ -162,6 +162,74 @@ class SessionRow(NamedTuple):
     recorded_at: int
     label: str
     turns: int
+
+
+class ImpressionRow(NamedTuple):
+    """Row of the table `impressions`: a person saw the controls for judging a turn.
+
+    `slot` is that of the person's feedback on the turn.
+    """
+
+    slot: UUID
+    tenant: str
+    project: str
+    conversation_id: str
+    turn_id: str
+    user_id: str
+    agent_id: str
+    agent_version: str | None
+    model: str | None
+    occurred_at: int
+
+    @property
+    def rank(self) -> tuple[int, str, str, str]:
+        """Sort key of the rows of a slot, of which the smallest counts."""
+        return self.occurred_at, self.agent_id, self.agent_version or "", self.model or ""
+
+
+def impression_rows(event: FeedbackImpressionsReceived) -> list[ImpressionRow]:
+    """Return the rows of the turns that a person saw."""
+    place = (event.tenant, event.project, event.conversation_id)
+    return [
+        ImpressionRow(
+            person_slot(*place, shown.turn_id, event.user_id),
+            *place,
+            shown.turn_id,
+            event.user_id,
+            shown.agent_id,
+            shown.agent_version,
+            shown.model,
+            event.occurred_at,
+        )
+        for shown in event.turns
+    ]
+
+
+def first_impressions(rows: Iterable[ImpressionRow]) -> list[ImpressionRow]:
+    """Return the first impression of each slot, sorted by slot to avoid deadlocks."""
+    first: dict[UUID, ImpressionRow] = {}
+    for row in rows:
+        held = first.get(row.slot)
+        if held is None or row.rank < held.rank:
+            first[row.slot] = row
+    return sorted(first.values(), key=lambda row: row.slot.int)
+
+
+def impression_outcomes(
+    events: Iterable[Sequence[ImpressionRow]], first: Iterable[ImpressionRow], written: set[UUID]
+) -> list[Outcome]:
+    """Return the outcome of each event's rows, in arrival order.
+
+    `first` are the first impressions of the batch, and `written` the slots of those that were added or changed.
+    """
+    added = {row.slot: row for row in first if row.slot in written}
+    outcomes: list[Outcome] = []
+    for rows in events:
+        own = {row.slot for row in rows if added.get(row.slot) == row}
+        outcomes.append(Outcome.STORED if own else Outcome.UNCHANGED)
+        for slot in own:
+            del added[slot]
+    return outcomes
 
 
 def session_row(event: FeedbackSessionCreated) -> SessionRow:

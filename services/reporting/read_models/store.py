@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from reporting.read_models.projection import FeedbackRow, Forgotten, MessageKey, MessageRow, SessionRow
+from reporting.read_models.projection import FeedbackRow, Forgotten, ImpressionRow, MessageKey, MessageRow, SessionRow
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
     """Result of writing a batch.
 
-    It has the feedback rows stored before the batch, the keys of messages that the batch added or changed, and the ids
-    of session ratings that it added.
+    It has the feedback rows stored before the batch, the keys of messages that the batch added or changed, the ids of
+    session ratings that it added, and the slots of impressions that it added or changed.
     """
 
     before: Mapping[UUID, FeedbackRow]
     written: set[MessageKey]
     rated: set[UUID]
+    shown: set[UUID]
 
 
 class ReadModelStore(Protocol):
@@ -30,11 +31,14 @@ class ReadModelStore(Protocol):
         feedbacks: Sequence[FeedbackRow] = (),
         forgotten: Sequence[Forgotten] = (),
         sessions: Sequence[SessionRow] = (),
+        impressions: Sequence[ImpressionRow] = (),
     ) -> Applied:
-        """Write a batch in one transaction. Messages and feedback must be sorted, with at most one row per key.
+        """Write a batch in one transaction.
+
+        Messages, feedback and impressions must be sorted, with at most one row per key.
 
         A stored feedback record is replaced only by a higher revision. A message keeps the content of its greatest
         version and the position of its earliest one. Forgotten records are deleted up to the revision that erased
-        them, and later writes of those revisions are rejected.
+        them, and later writes of those revisions are rejected. Of an impression, the first one is kept.
         """
         ...

@@ -8,7 +8,14 @@ from uuid import UUID
 
 import asyncpg
 
-from reporting.read_models.projection import FeedbackRow, Forgotten, MessageKey, MessageRow, SessionRow
+from reporting.read_models.projection import (
+    FeedbackRow,
+    Forgotten,
+    ImpressionRow,
+    MessageKey,
+    MessageRow,
+    SessionRow,
+)
 from reporting.read_models.store import Applied
 from reporting.sql import SQL
 from servicekit import Database, Statements
@@ -18,6 +25,7 @@ _FEEDBACK: Final = (*(f"feedback_{name}" for name in FeedbackRow._fields), "feed
 _GUARD: Final = ("guarded_tenant", "guarded_user")
 _GONE: Final = ("gone_id", "gone_revision")
 _SESSION: Final = tuple(f"session_{name}" for name in SessionRow._fields)
+_IMPRESSION: Final = tuple(f"shown_{name}" for name in ImpressionRow._fields)
 _TAGS: Final = FeedbackRow._fields.index("tags")
 _ADOPT_SECONDS: Final = 3_600.0
 
@@ -33,7 +41,7 @@ class PostgresReadModels:
     def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
         self._pool = pool
         self._apply = sql.apply_batch
-        self._values = self._apply.reader(other={*_FEEDBACK, *_GONE, *_SESSION, *_GUARD})
+        self._values = self._apply.reader(other={*_FEEDBACK, *_GONE, *_SESSION, *_IMPRESSION, *_GUARD})
 
     async def adopt(self) -> None:
         """Mark rows from another server's dump as written long ago, because its transaction ids may exceed ours.
@@ -55,6 +63,7 @@ class PostgresReadModels:
         feedbacks: Sequence[FeedbackRow] = (),
         forgotten: Sequence[Forgotten] = (),
         sessions: Sequence[SessionRow] = (),
+        impressions: Sequence[ImpressionRow] = (),
     ) -> Applied:
         given = [(*values, row.is_verdict) for values, row in zip(given_feedbacks(feedbacks), feedbacks, strict=True)]
         found = await Database.call(
@@ -64,19 +73,23 @@ class PostgresReadModels:
             **_columns(_FEEDBACK, given),
             **_columns(_GONE, forgotten),
             **_columns(_SESSION, sorted(set(sessions))),
+            **_columns(_IMPRESSION, impressions),
         )
         before: dict[UUID, FeedbackRow] = {}
         written: set[MessageKey] = set()
         rated: set[UUID] = set()
-        for message_key, session, *held in found:
+        shown: set[UUID] = set()
+        for message_key, session, impression, *held in found:
             if message_key is not None:
                 written.add(tuple(message_key))
             elif session is not None:
                 rated.add(session)
+            elif impression is not None:
+                shown.add(impression)
             else:
                 row = FeedbackRow(*held)
                 before[row.feedback_id] = row._replace(tags=tuple(row.tags))
-        return Applied(before, written, rated)
+        return Applied(before, written, rated, shown)
 
 
 def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str, list[object]]:

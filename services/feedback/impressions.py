@@ -1,0 +1,102 @@
+"""Intake of impressions: which turns a person saw with the controls for judging them. It writes only to the log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+from uuid import uuid4
+
+from contracts.erasure import Person
+from contracts.feedback import FeedbackImpressionsReceived, ShownTurn
+from contracts.topics import IMPRESSIONS_RECEIVED
+from feedback.rate_limit import PersonLimit
+from feedback.registry import AgentAnswer, Registry, TurnKey
+from feedback.submission import RegistryBehind, TurnProgress, UnknownTurn
+from servicekit import Clock, Message, Producer
+
+
+class ShownPlace(NamedTuple):
+    """Conversation whose turns were shown."""
+
+    tenant: str
+    project: str
+    conversation_id: str
+
+
+class ImpressionIntake:
+    """Intake of impressions. Waits up to `wait_seconds` for unknown turns while the registry lags behind the log."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        progress: TurnProgress,
+        log: Producer,
+        clock: Clock,
+        rate_limit: PersonLimit,
+        *,
+        wait_seconds: float,
+    ) -> None:
+        self._registry = registry
+        self._progress = progress
+        self._log = log
+        self._clock = clock
+        self._rate_limit = rate_limit
+        self._wait_seconds = wait_seconds
+
+    async def take(self, place: ShownPlace, user_id: str, turn_ids: Sequence[str], *, limited: bool = True) -> int:
+        """Publish one event with the known ones of the turns, and wait for the acknowledgement.
+
+        Return their number. Raises UnknownTurn if none is known, RegistryBehind if one may still become known,
+        LimitReached, LogFull, and Unavailable if the log or the database does not respond. `limited` is False for a
+        back end that reports for people without naming them.
+        """
+        wanted = list(dict.fromkeys(turn_ids))
+        answers = await self._answers(place, user_id, wanted)
+        if len(answers) < len(wanted):
+
+            async def look() -> Mapping[str, AgentAnswer] | None:
+                nonlocal answers
+                answers = await self._answers(place, user_id, wanted)
+                return answers if len(answers) == len(wanted) else None
+
+            found, passed = await self._progress.look_until_read(self._wait_seconds, look)
+            if found is None and not passed:
+                raise RegistryBehind
+        if not answers:
+            raise UnknownTurn
+        if limited:
+            await self._rate_limit.take(Person(place.tenant, user_id))
+        event = impressions_event(place, user_id, answers, self._clock.now())
+        await self._log.send([Message.of(IMPRESSIONS_RECEIVED, event)])
+        return len(answers)
+
+    async def _answers(self, place: ShownPlace, user_id: str, turn_ids: Sequence[str]) -> dict[str, AgentAnswer]:
+        """Return the answers of the turns that have one, by turn id. Raises Unavailable."""
+        found = await asyncio.gather(*(self._registry.find(TurnKey(*place, turn), user_id) for turn in turn_ids))
+        return {
+            name: facts.turn.answer
+            for name, facts in zip(turn_ids, found, strict=True)
+            if facts.turn is not None and facts.turn.answer is not None
+        }
+
+
+def impressions_event(
+    place: ShownPlace, user_id: str, answers: Mapping[str, AgentAnswer], now: int
+) -> FeedbackImpressionsReceived:
+    """Build the event of impressions received at `now` (microseconds). Pure except for the random event id."""
+    return FeedbackImpressionsReceived(
+        event_id=str(uuid4()),
+        occurred_at=now,
+        **place._asdict(),
+        user_id=user_id,
+        turns=tuple(
+            ShownTurn(
+                turn_id=name,
+                agent_id=answer.agent_id,
+                agent_version=answer.provenance.agent_version,
+                model=answer.provenance.model,
+            )
+            for name, answer in answers.items()
+        ),
+    )
