@@ -81,7 +81,7 @@ def is_erased(occurred_at: int, erased_at: int | None, log_time: int | None = No
 
 
 def author_of(event: Envelope | None) -> Person | None:
-    """Return the author of an event's message, reply, reaction, feedback or impressions; None for an agent's message."""
+    """Return who wrote an event's message, reply, reaction, feedback or impressions; None for an agent's message."""
     author = _AUTHORS.get(type(event))
     return None if author is None else author(event)
 

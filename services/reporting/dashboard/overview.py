@@ -21,6 +21,7 @@ from reporting.queries.ranking import ENOUGH_VOTES, AgentEvidence
 from reporting.queries.ratings import ScaleFigures, ratings
 from reporting.queries.reasons import Reason, reasons
 from reporting.queries.replies import reply_count
+from reporting.queries.response_rates import ResponseRates, response_rates
 from reporting.queries.search import found, with_answers
 from reporting.queries.selection import Bucket, Filters, Project, TimeSpan
 from reporting.queries.sorting import JUDGED, Column, in_order
@@ -105,6 +106,7 @@ class Overview:
     replies: int
     suspects: int
     ratings: list[ScaleFigures]
+    response: ResponseRates
     agents: list[AgentRow]
     sorting: Sorting
     more_agents: int
@@ -156,6 +158,7 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
         replies=await reply_count(pool, at, span, view.filters),
         suspects=await suspect_count(pool, at, span, view.filters),
         ratings=await ratings(pool, at, span, view.filters),
+        response=await response_rates(pool, at, span, view.filters),
         agents=agents if view.every else agents[:_AGENTS],
         sorting=order,
         more_agents=0 if view.every else max(0, len(agents) - _AGENTS),

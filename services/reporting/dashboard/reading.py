@@ -22,6 +22,7 @@ from reporting.dashboard.sorting import Sorting, sorting
 from reporting.dashboard.view import View
 from reporting.queries.calibration import Calibration, calibration
 from reporting.queries.reasons import Reason, reasons
+from reporting.queries.response_rates import ResponseRates, response_rates
 from reporting.queries.search import neighbours
 from reporting.queries.selection import ConversationScope, Project, TimeSpan
 from reporting.queries.sorting import JUDGED, Column, in_order
@@ -54,6 +55,7 @@ class AgentPage:
     words: list[TypicalWord]
     worst: list[BadConversation]
     releases: Releases
+    response: ResponseRates
     calibration: Calibration
 
 
@@ -125,6 +127,7 @@ async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, lin
         reasons=(await reasons(pool, at, span, filters, _REASONS, rules=False)).reasons,
         words=await rejected_words(pool, at, span, filters),
         releases=await releases(pool, at, span, view, counted, link),
+        response=await response_rates(pool, at, span, filters),
         worst=await worst_conversations(pool, at, span, filters),
         calibration=await calibration(pool, at, span, filters),
     )

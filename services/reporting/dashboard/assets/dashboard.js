@@ -105,7 +105,7 @@ async function look() {
         if (!known.has(item.dataset.key)) item.classList.add("fresh");
       }
       const whole = await read(location.href);
-      if (!loading) for (const part of ["figures", "agents", "moved"]) swap(part, whole);
+      if (!loading) for (const part of ["figures", "agents", "response", "moved"]) swap(part, whole);
       offerCopies();
     }
     tellTimes();
