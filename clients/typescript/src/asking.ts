@@ -9,6 +9,8 @@ export interface Asked {
   body?: string | undefined;
   mediaType?: string;
   signal?: AbortSignal | undefined;
+  /** The request outlives its page. */
+  keepalive?: boolean;
 }
 
 export const TRIES = 4;
@@ -50,7 +52,7 @@ async function detailOf(answer: Response): Promise<string | undefined> {
  * refused is renewed once. Every request of ours may be sent twice. Rejects with a FeedbackError, or as `fetch` does.
  */
 export async function ask(address: string, asked: Asked, bearer: Bearer, tries = TRIES): Promise<Response> {
-  const { method, body, signal, mediaType = "application/json" } = asked;
+  const { method, body, signal, keepalive, mediaType = "application/json" } = asked;
   let renew = false;
   for (let attempt = 1; ; attempt++) {
     const token = await bearer(renew);
@@ -58,7 +60,7 @@ export async function ask(address: string, asked: Asked, bearer: Bearer, tries =
     if (body) headers["Content-Type"] = mediaType;
     // Another site is never sent our cookies: with a token there is no need, without one it is our own site.
     const credentials = token ? "omit" : "same-origin";
-    const answer = await fetch(address, { method, headers, body, signal, credentials, cache: "no-store" } as RequestInit);
+    const answer = await fetch(address, { method, headers, body, signal, keepalive, credentials, cache: "no-store" } as RequestInit);
     if (answer.ok) return answer;
     if (answer.status === 401 && token && !renew) {
       renew = true;

@@ -5,6 +5,7 @@
  * property, event and colour; all may be set at any time, before the script has loaded, too.
  */
 import { ask, FeedbackError, pathOf } from "../src/asking.ts";
+import { unwatch, watch } from "./impressions.js";
 import { LABELS } from "./labels.js";
 
 (() => {
@@ -61,11 +62,11 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
   const NOTHING = { reaction: null, rating: null, tags: [], text: "", correction: "" };
   const TEXTS = ["tenant", "project", "conversation", "turn", "base", "token-url", "scale", "worst", "best"];
   const SCALE = ["scale", "worst", "best"];
-  const VALUES = ["token", "getToken", "labels", "reasons", "correction"];
+  const VALUES = ["token", "getToken", "labels", "reasons", "correction", "impressions"];
   const camel = (name) => name.replace(/-(.)/, (_, letter) => letter.toUpperCase());
 
   class Thumbs extends HTMLElement {
-    static observedAttributes = [...TEXTS, "labels", "reasons", "correction"];
+    static observedAttributes = [...TEXTS, "labels", "reasons", "correction", "impressions"];
     #set = {};
     #held = NOTHING;
     #round = 0;
@@ -100,6 +101,10 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
       this.#soon();
     }
 
+    disconnectedCallback() {
+      unwatch(this);
+    }
+
     attributeChangedCallback(name) {
       if (name === "token-url") this.#forget();
       if (this.#parts) this.#soon(VALUES.includes(name) || SCALE.includes(name));
@@ -121,6 +126,13 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
       } catch (error) {
         if (round === this.#round && error.status === 401) this.#say("signIn");
       }
+    }
+
+    /** What to report if the element is visible now. */
+    #shown() {
+      if (!this.impressions || !this.#address || !this.#maySend) return null;
+      const path = pathOf(this.tenant, this.project, this.conversation, "impressions");
+      return { address: new URL(path, this.#base).href, turn: this.turn, bearer: this.#ownBearer() };
     }
 
     #change(name, value) {
@@ -191,7 +203,10 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
       this.#due = true;
       queueMicrotask(() => {
         this.#due = false;
-        if (this.isConnected) this.reload();
+        if (!this.isConnected) return;
+        this.reload();
+        if (this.impressions) watch(this, () => this.#shown());
+        else unwatch(this);
       });
     }
 
@@ -311,18 +326,12 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
       const round = ++this.#round;
       const address = this.#address;
       const body = this.#body(wanted);
-      const signIn = this.#signIns;
-      const bearer = this.#bearer();
-      bearer.catch(() => {});
+      const bearer = this.#ownBearer();
       this.#hold(wanted);
       this.#say();
       this.#queue = this.#queue.then(async () => {
         try {
-          const taken = await this.#ask("POST", body, address, (renew) => {
-            if (!renew) return bearer;
-            if (signIn !== this.#signIns) throw new FeedbackError(401);
-            return this.#bearer(true);
-          });
+          const taken = await this.#ask("POST", body, address, bearer);
           if (round === this.#round) this.#say(thanks);
           this.#tell("feedback", { ...wanted, feedbackId: taken.feedback_id });
         } catch (error) {
@@ -339,6 +348,18 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
       const scale = this.#ofAnswer ? +this.scale : this.scale;
       if (this.#points) return rating === null ? { rating, scale } : { rating, scale, text: text || null };
       return reaction ? { reaction, tags, text: text || null, correction: correction || null } : { reaction };
+    }
+
+    /** The way to the token of whoever is signed in now; it never leads to the token of the next person. */
+    #ownBearer() {
+      const signIn = this.#signIns;
+      const bearer = this.#bearer();
+      bearer.catch(() => {});
+      return (renew) => {
+        if (!renew) return bearer;
+        if (signIn !== this.#signIns) throw new FeedbackError(401);
+        return this.#bearer(true);
+      };
     }
 
     /** The person's token; kept until the platform refuses it. Empty where there is none. */
