@@ -622,6 +622,7 @@ create table replies (
 );
 create index replies_agent on replies (tenant, project, agent_id, occurred_at desc) where value is not null;
 create index replies_conversation on replies (tenant, project, conversation_id, occurred_at, feedback_id);
+create index replies_counted on replies (tenant, project, occurred_at) where value is not null and feedback_type = 'implicit';
 create index replies_rated on replies (tenant, project, occurred_at) where rating is not null;
 create index replies_strategy on replies (tenant, project, answer_strategy, occurred_at desc) where value is not null and answer_strategy <> '';
 create index replies_terms on replies using gin (search_terms(tenant, project, coalesce(text, ''))) where text is not null;
@@ -683,6 +684,7 @@ create table rollups (
 create index rollups_agent on rollups (tenant, project, agent_id, start) where grain = 'hour';
 create index rollups_choices on rollups (tenant, project, kind, reason, agent_id, start) where grain = 'dimension day';
 create index rollups_dimension on rollups (tenant, project, grain, kind, start) where grain = any (array['dimension hour', 'dimension day']);
+create index rollups_judged on rollups (tenant, project, start) where grain = 'judgement day' and kind <> 'verdict';
 create index rollups_start on rollups (tenant, project, grain, start);
 
 -- Session ratings of a tenant, without the person; a session names no project
