@@ -118,7 +118,9 @@ async def list_issues(
     order: SortOrder = MOST_FIRST,
 ) -> list[Issue]:
     """List the issues that have turns, by default most turns first, each with its trend; `now` is in microseconds."""
-    statement = SQL.list_issues.filled(order=order_of(order))
+    of_order = order_of(order)
+    counts = SQL.part("counts_of_issue") if order.column == "topic" else ""
+    statement = SQL.list_issues.filled(order=of_order, ordered_by=counts)
     rows = await pool.fetch(*statement(**at._asdict(), agent_id=agent_id, states=states, limit=limit))
     return await _with_days(pool, at, rows, now)
 

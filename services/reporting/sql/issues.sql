@@ -367,16 +367,20 @@ left join lateral (
     c.topic_rejected * (c.topic_turns - c.topic_rejected)::float8 / nullif(c.topic_turns, 0) + {z} * {z} / 4
 )) / nullif(c.topic_turns + {z} * {z}, {z} * {z})
 
--- name: list_issues(order)
+-- name: list_issues(order, ordered_by)
+-- The counts and the question are read for the listed issues only, unless the order needs the counts of all.
 select {issue_columns}, {question_of(newest)} as newest_question
-from issues i {counts_of_issue}
+from (
+    select i.*, row_number() over (order by {order}, i.turns desc, i.id) as place from issues i {ordered_by}
+    where i.tenant = :tenant and i.project = :project and i.merged_into is null and i.turns > 0
+      and (:agent_id::text is null or i.agent_id = :agent_id) and (:states::text[] is null or i.state = any(:states))
+    order by place limit :limit
+) i {counts_of_issue}
 left join lateral (
     select t.conversation_id, t.asked_at, t.asker_id from issue_turns t
     where t.issue_id = i.id and t.tenant = i.tenant order by t.occurred_at desc limit 1
 ) newest on true
-where i.tenant = :tenant and i.project = :project and i.merged_into is null and i.turns > 0
-  and (:agent_id::text is null or i.agent_id = :agent_id) and (:states::text[] is null or i.state = any(:states))
-order by {order}, i.turns desc, i.id limit :limit
+order by i.place
 
 -- name: find_issue
 select {issue_columns}, null as newest_question from issues i {counts_of_issue}
