@@ -116,9 +116,10 @@ async def filter_choices(
     statement = SQL.list_choices.filled(**choices_slots(agent_id))
     for row in await pool.fetch(*statement(**at._asdict(), **span._asdict(), **given)):
         found.setdefault(row["kind"], []).append(row["value"])
-    for name in ("version", "model"):
-        values = await value_votes(pool, at, span, filters, KNOWN[name])
-        found[name] = sorted(one.value for one in values)[:100]
+    source = votes(at, span, filters)
+    found |= {"version": [], "model": []}
+    for row in await pool.fetch(*SQL.list_versions_and_models.filled(source=source.sql)(**source.values)):
+        found[row["kind"]].append(row["value"])
     names = [*(name for name in KNOWN if name in found), *sorted(found.keys() - KNOWN.keys())]
     return [(dimension(name), found[name]) for name in names]
 

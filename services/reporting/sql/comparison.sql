@@ -7,6 +7,21 @@ select value, origin, ok, neutral, not_ok, first_at, last_at from (
 ) v
 where value <> '' order by total desc, value limit 400
 
+-- name: list_versions_and_models(source)
+-- At most 100 of each by name, of the 200 with most verdicts.
+select kind, value from (
+    select kind, value, row_number() over (partition by kind order by value collate "C") as n from (
+        select case grouping(e.agent_version) when 0 then 'version' else 'model' end as kind,
+               coalesce(e.agent_version, e.model) as value,
+               row_number() over (partition by grouping(e.agent_version)
+                   order by sum(e.ok + e.neutral + e.not_ok) desc, coalesce(e.agent_version, e.model)) as place
+        from {source} e group by grouping sets ((e.agent_version), (e.model))
+        having coalesce(e.agent_version, e.model) <> ''
+    ) v
+    where place <= 200
+) named
+where n <= 100 order by kind, n
+
 -- name: first_verdicts(source)
 select e.agent_version, min(e.at) as first_at from {source} e where e.agent_version is not null group by 1
 
