@@ -51,10 +51,14 @@ def votes(at: Project, span: TimeSpan, filters: Filters, *, by_days: bool = True
 def steps(at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]) -> CountSource:
     """Return the source of the window's verdicts by hours; hours that contain one of `starts` are given row by row.
 
-    The agent columns are null unless the filters select an agent, a version or a model.
+    If the steps are whole UTC days, whole days are read instead. The agent columns are null unless the filters select
+    an agent, a version, a model or a dimension.
     """
-    of_agents = filters.agent_id or filters.agent_version or filters.model
-    return _source(at, span, filters, "votes", _Grains("hour" if of_agents else "total", None), starts)
+    if not (filters.agent_id or filters.agent_version or filters.model or filters.of_dimension):
+        grains = _Grains("total", None)  # two counts per hour, fewer than of a day's agents
+    else:
+        grains = _Grains("hour", None if any(start % DAY for start in starts if start > span.start) else "day")
+    return _source(at, span, filters, "votes", grains, starts)
 
 
 def reasons_given(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
