@@ -40,9 +40,9 @@ from reporting.dashboard.visits import NO_PROJECT, PageRoute, Visit, Visits, vie
 from reporting.queries.calibration import calibration
 from reporting.queries.cursor import BadCursor
 from reporting.queries.dimension_votes import MOST_VALUES, filter_choices
-from reporting.queries.found_counts import count_found
+from reporting.queries.found_counts import found_and_counted
 from reporting.queries.projects import agent_ids, projects
-from reporting.queries.search import every, found, scanned_by, with_answers
+from reporting.queries.search import every, scanned_by, with_answers
 from reporting.queries.selection import ALWAYS, TimeSpan
 from reporting.queries.sessions import RatingsOfLength, session_ratings
 from reporting.queries.sorting import UnknownColumn
@@ -128,14 +128,16 @@ def pages_router(
         source = current if reviewer else pool  # reviewers must see their own verdict at once
         span, after = _continued(visit.view.cursor) or (await visits.span(visit), None)
         oldest_first = _is_oldest_first(visit.view.sort)
-        rows, cursor = await found(source, visit.at, span, visit.view.listed, _PAGE, after, oldest_first=oldest_first)
+        rows, cursor, total = await found_and_counted(
+            source, visit.at, span, visit.view.listed, _PAGE, after, oldest_first=oldest_first
+        )
         return visit.page(
             "list.html",
             found=await with_answers(source, visit.at, rows),
             next=None if cursor is None else f"{span.start}-{span.end}-{cursor}",
             agent_names=await agent_ids(source, visit.at),
             choices=await filter_choices(source, visit.at, span, visit.view.agent),
-            total=await count_found(source, visit.at, span, visit.view.listed),
+            total=total,
             looked_through=scanned_by(visit.view.listed),
             span=span,
             path=reading.path_of(PROJECT, visit.at),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -9,7 +10,7 @@ import asyncpg
 
 from reporting.queries.rollup_counts import is_rolled, votes
 from reporting.queries.said import looked_up
-from reporting.queries.search import sources_of
+from reporting.queries.search import found, sources_of
 from reporting.queries.selection import Filters, Project, TimeSpan, copies_of, where
 from reporting.sql import SQL
 
@@ -24,12 +25,44 @@ class FoundCount(NamedTuple):
     complete: bool
 
 
+class FoundPage(NamedTuple):
+    """One page of matching rows, the next page's cursor (None on the last page), and the number of all matches."""
+
+    rows: Sequence[asyncpg.Record]
+    cursor: str | None
+    total: FoundCount | None
+
+
+async def found_and_counted(
+    pool: asyncpg.Pool,
+    at: Project,
+    span: TimeSpan,
+    filters: Filters,
+    limit: int,
+    cursor: str | None = None,
+    *,
+    oldest_first: bool = False,
+) -> FoundPage:
+    """Return one page as `found` does, and the number of all matches as `count_found` does.
+
+    Words are looked up once, and a first page without a next one is its own count. Raises BadCursor as `found`.
+    """
+    resolved = await looked_up(pool, at, filters)
+    rows, following = await found(pool, at, span, filters, limit, cursor, oldest_first=oldest_first, resolved=resolved)
+    if cursor is None and following is None and not resolved.scans:
+        return FoundPage(rows, None, FoundCount(len(rows), True))
+    return FoundPage(rows, following, await _count(pool, at, span, resolved))
+
+
 async def count_found(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> FoundCount | None:
     """Return the number of matching records; None if the filters require a scan.
 
     Roll-ups give the exact number of verdicts if they cover the filters. Other records are counted up to COUNTED.
     """
-    filters = await looked_up(pool, at, filters)
+    return await _count(pool, at, span, await looked_up(pool, at, filters))
+
+
+async def _count(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> FoundCount | None:
     if filters.scans:
         return None
     verdicts, views, plain = 0, sources_of(filters), replace(filters, feedback_type=None)

@@ -145,14 +145,16 @@ async def found(
     cursor: str | None = None,
     *,
     oldest_first: bool = False,
+    resolved: Filters | None = None,
 ) -> tuple[Sequence[asyncpg.Record], str | None]:
     """Return one page of rows, by default newest first, and the next page's cursor (None on the last page).
 
-    Raises BadCursor if the cursor belongs to another query or another order.
+    `resolved` is the result of `looked_up` for the filters, if the caller has it. Raises BadCursor if the cursor
+    belongs to another query or another order.
     """
     asked = question("search", *at, *span, asdict(filters), *(("oldest first",) if oldest_first else ()))
     after = None if cursor is None else decode(cursor, asked, _POSITION)
-    filters = await looked_up(pool, at, filters)
+    filters = resolved or await looked_up(pool, at, filters)
     rows = await pool.fetch(*_statement(at, span, filters, limit + 1, after, newer=oldest_first))
     # The row at which a text scan stopped before the end of all records.
     ended_at = rows.pop() if filters.scans and rows and rows[-1]["ended_here"] else None
