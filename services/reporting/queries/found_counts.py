@@ -10,7 +10,7 @@ import asyncpg
 
 from reporting.queries.rollup_counts import is_rolled, votes
 from reporting.queries.said import looked_up
-from reporting.queries.search import found, sources_of
+from reporting.queries.search import found, narrowed, sources_of
 from reporting.queries.selection import Filters, Project, TimeSpan, copies_of, where
 from reporting.sql import SQL
 
@@ -65,6 +65,7 @@ async def count_found(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: 
 async def _count(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> FoundCount | None:
     if filters.scans:
         return None
+    span = await narrowed(pool, at, span, filters)
     verdicts, views, plain = 0, sources_of(filters), replace(filters, feedback_type=None)
     if "feedbacks" in views and filters.feedback_type in (None, "verdict") and is_rolled(plain):
         del views["feedbacks"]

@@ -155,6 +155,7 @@ async def found(
     asked = question("search", *at, *span, asdict(filters), *(("oldest first",) if oldest_first else ()))
     after = None if cursor is None else decode(cursor, asked, _POSITION)
     filters = resolved or await looked_up(pool, at, filters)
+    span = await narrowed(pool, at, span, filters)
     rows = await pool.fetch(*_statement(at, span, filters, limit + 1, after, newer=oldest_first))
     # The row at which a text scan stopped before the end of all records.
     ended_at = rows.pop() if filters.scans and rows and rows[-1]["ended_here"] else None
@@ -162,6 +163,19 @@ async def found(
     page, more = page_of(rows, sizes, limit)
     last = page[-1] if more else ended_at
     return page, encode(asked, (last["occurred_at"], last["feedback_id"])) if last else None
+
+
+async def narrowed(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> TimeSpan:
+    """Return the part of the span that may have matches of the filter `judged`, by the roll-ups of judgements.
+
+    A list without it reads the turn of each machine verdict in the span if few are judged.
+    """
+    if filters.judged is None or filters.suspect:
+        return span
+    row = await pool.fetchrow(*SQL.times_of_judged(**at._asdict(), **span._asdict()))
+    if row is None or row["first"] is None:
+        return TimeSpan(span.start, span.start)
+    return TimeSpan(max(span.start, row["first"]), min(span.end, row["last"]))
 
 
 async def every(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> AsyncIterator[asyncpg.Record]:
@@ -180,6 +194,7 @@ async def neighbours(
 ) -> tuple[asyncpg.Record | None, asyncpg.Record | None]:
     """Return the feedback record's newer and older neighbour in the list; None at either end of the list."""
     filters = await looked_up(pool, at, filters)
+    span = await narrowed(pool, at, span, filters)
     newer = await pool.fetchrow(*_statement(at, span, filters, 1, place, newer=True))
     older = await pool.fetchrow(*_statement(at, span, filters, 1, place))
     return _match(newer), _match(older)
@@ -201,6 +216,7 @@ async def following(
     newest record. `turn` is a conversation id and a turn id.
     """
     filters = await looked_up(pool, at, filters)
+    span = await narrowed(pool, at, span, filters)
     while True:
         rows = await pool.fetch(*_statement(at, span, filters, _AT_ONCE, place, newer=newer))
         for row in rows:

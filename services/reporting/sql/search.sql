@@ -67,6 +67,18 @@ select count(distinct (conversation_id, turn_id))::int from (
 select occurred_at from feedbacks
 where feedback_id = :feedback_id::uuid and tenant = :tenant and project = :project
 
+-- name: times_of_judged
+-- The first and the end of the last day or hour in which a person may have judged a turn with a machine verdict: days
+-- with such counts, and hours that are not counted yet.
+select min(first) as first, max(last) as last from (
+    select min(start) as first, max(start) + {day} as last from rollups
+    where tenant = :tenant and project = :project and grain = 'judgement day' and kind <> 'verdict'
+      and start > :start - {day} and start < :end
+    union all
+    select min(hour), max(hour) + {hour} from stale_hours
+    where tenant = :tenant and project = :project and hour > :start - {hour} and hour < :end
+) times
+
 -- name: answers_of_found
 select f.feedback_id, left(coalesce(
     (select m.content from messages m
