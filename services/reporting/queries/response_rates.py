@@ -99,7 +99,12 @@ async def response_rates(
     for name in _OF_ANSWER:
         if (given := getattr(filters, name)) is not None:
             narrowed, values[name] = f"{narrowed} and e.{name} = :{name}", given
-    turns, of_turns = await _counts(pool, SQL.count_answered_by_conversation.filled(narrowed=narrowed), values, scanned)
+    # All turns of a conversation are one lookup; of few of them, each is looked up.
+    looked_up, of_turn = (
+        ("conversation_id, turn_id", " and e.turn_id = c.turn_id") if narrowed else ("conversation_id", "")
+    )
+    answered = SQL.count_answered_by_conversation.filled(narrowed=narrowed, looked_up=looked_up, of_turn=of_turn)
+    turns, of_turns = await _counts(pool, answered, values, scanned)
     shown, of_shown = await _counts(pool, SQL.count_impressions_by_person.filled(narrowed=narrowed), values, scanned)
     agents = _figures(turns, shown, lambda one: (one.agent_id,))
     versions = _figures(turns, shown, lambda one: (one.agent_id, one.agent_version))

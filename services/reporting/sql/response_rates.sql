@@ -1,4 +1,4 @@
--- name: count_answered_by_conversation(narrowed)
+-- name: count_answered_by_conversation(narrowed, looked_up, of_turn)
 -- The newest answers of the window, at most :scanned, as turns: each with the agent of its last answer. `read` is the
 -- number of answers.
 with looked as materialized (
@@ -9,12 +9,19 @@ with looked as materialized (
 ), turns as (
     select distinct on (conversation_id, turn_id) conversation_id, turn_id, agent_id, agent_version from looked
     order by conversation_id, turn_id, occurred_at desc, sequence desc, agent_id, agent_version
+), judged as materialized (
+    select distinct c.conversation_id, f.turn_id
+    from (select distinct {looked_up} from turns) c
+    cross join lateral (
+        select e.turn_id from effective e
+        where e.conversation_id = c.conversation_id{of_turn} and e.origin = 'user' and e.tenant = :tenant
+          and e.project = :project
+        offset 0
+    ) f
 )
-select t.agent_id, t.agent_version, t.conversation_id as cluster, count(*) as total, count(*) filter (where exists (
-        select from effective f
-        where f.conversation_id = t.conversation_id and f.turn_id = t.turn_id and f.origin = 'user'
-          and f.tenant = :tenant and f.project = :project
-    )) as responses, (select count(*) from looked) as read
+select t.agent_id, t.agent_version, t.conversation_id as cluster, count(*) as total,
+       count(*) filter (where (t.conversation_id, t.turn_id) in (select conversation_id, turn_id from judged)) as responses,
+       (select count(*) from looked) as read
 from turns t group by 1, 2, 3
 
 -- name: count_impressions_by_person(narrowed)
