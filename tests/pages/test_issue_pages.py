@@ -245,8 +245,7 @@ async def test_the_share_of_people_affected_has_an_interval(read_models: asyncpg
         listed = {one["id"]: one["affected"]["affected"] for one in (await http.get(path)).json()["items"]}
         assert listed[refund] == 5
         text = (await http.get(ISSUE, params={**HERE, "issue": refund})).text
-        assert "25% of the 20 people with the agent's newest verdicts" in text
-        assert "5, 11% to 47% with 95% confidence" in text
+        assert "25%, 11% to 47% with 95% confidence: 5 of the 20 people" in text
         assert "25% (11%–47%)" in (await http.get(LIST, params=HERE)).text
 
 
