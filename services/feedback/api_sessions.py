@@ -140,7 +140,10 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
             Name | None, Query(description="The tenant, for a token of all tenants; by default the token's tenant.")
         ] = None,
     ) -> MemoryStatus:
-        """Return the number of a thread's ratings: the caller's own, or all with the scope `read` for all projects."""
+        """Return the number of the caller's ratings of a thread.
+
+        A token with the scope `read` for all projects of the tenant counts the ratings of all people.
+        """
         if tenant is not None and caller.tenant not in (None, tenant):
             raise RequestRefused(403, "This token does not cover that tenant.")
         where = await tenant_of(tenant or caller.tenant, thread_id)

@@ -97,7 +97,7 @@ class Judging:
                 return JudgedMessages(pairs, questions, messages, _questions_behind(ranges, targets))
 
     async def verdicts(self, ranges: Sequence[MessageRange]) -> list[tuple[Placed, Verdict]]:
-        """Return verdicts on the dependent human messages. Writes nothing except the language model's answers."""
+        """Return verdicts on the dependent human messages of `ranges`. Stores only the language model's answers."""
         judged = [pair for span in ranges for pair in to_judge(span)]
         verdicts = await self._judge([neighbourhood for _, neighbourhood in judged])
         if self._gate is not None:

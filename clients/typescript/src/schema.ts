@@ -299,9 +299,9 @@ export interface ComparedShare {
   total: number;
   /** ok / total; null without verdicts. */
   satisfaction: number | null;
-  /** Lower bound of the 95 % confidence interval, clustered by person. */
+  /** Lower bound of the 95 % confidence interval, adjusted for clustering by person. */
   low: number;
-  /** Upper bound of the 95 % confidence interval, clustered by person. */
+  /** Upper bound of the 95 % confidence interval, adjusted for clustering by person. */
   high: number;
   /** Effective sample size: the number of independent verdicts that are as informative, estimated from at most the 10,000 newest verdicts. */
   effective_size: number;
@@ -925,7 +925,7 @@ export interface NamedFigures {
   name: string | null;
 }
 
-/** An open issue with a recent first rejection affects many people. The alert is over once it is not open. */
+/** An open issue with a recent first rejection affects many people. The alert is over once the issue is not open. */
 export interface NewIssue {
   /** Name of the rule, unique in its project. */
   name: string;
@@ -1406,7 +1406,7 @@ export interface SatisfactionBelow {
   agent?: string | null;
   /** Test each agent, or each version of each agent. */
   per?: "agent" | "version";
-  /** Whose verdicts count: people's or the machine's. */
+  /** Verdicts that count: people's or the machine's. */
   verdicts?: "people" | "machine";
   /** Number of days to test: one test covers the verdicts since each of the last days (UTC). */
   days?: number;
@@ -1444,7 +1444,7 @@ export interface SatisfactionDropped {
   agent?: string | null;
   /** Test each agent, or each version of each agent. */
   per?: "agent" | "version";
-  /** Whose verdicts count: people's or the machine's. */
+  /** Verdicts that count: people's or the machine's. */
   verdicts?: "people" | "machine";
   /** Number of days to test: one test covers the verdicts since each of the last days (UTC). */
   days?: number;

@@ -168,10 +168,10 @@ def guarded(
     seconds: float = REQUEST_SECONDS,
     starting: Callable[[], bool] = lambda: False,
 ) -> ASGIApp:
-    """Return `app` with the guard, the deadline of `seconds`, and the limits on bodies.
+    """Return `app`, wrapped in the guard, the deadline of `seconds` and the limits on request bodies.
 
-    Pages of `origins` may call it with their own tokens. While the process is `starting`, requests to the services'
-    routes get 503; only the process's own routes respond.
+    Scripts on pages of `origins` may call it with tokens of their own. While `starting` returns True, the services'
+    routes respond with 503; only the process's own routes work.
     """
     own = {template_of(path) for _, path in OWN_ROUTES}
     table = PermissionTable(merged(OWN_ROUTES, surface.permissions))

@@ -1,6 +1,6 @@
 """HTTP/1.1 on one connection: uvicorn's protocol on llhttp, as a state machine with limits on bytes and seconds.
 
-llhttp leaves three cases to its user: a body after an offer of another protocol, the size of trailers, and requests
+llhttp leaves three cases to its user: a body after a request to switch protocols, the size of trailers, and requests
 pipelined faster than their responses. uvicorn does not limit the time that a client takes to read.
 """
 

@@ -32,7 +32,7 @@ class _ProviderPart(BaseModel):
 
 
 class GroupAccess(_ProviderPart):
-    """Role and projects of the people whose claim has `value`."""
+    """Role and projects of the people whose claim contains `value`."""
 
     value: Text
     role: Role

@@ -31,7 +31,7 @@ class ShareRuleSettings(RuleSettings):
     per: Annotated[
         Literal["agent", "version"], Field(description="Test each agent, or each version of each agent.")
     ] = "agent"
-    verdicts: Annotated[JudgedBy, Field(description="Whose verdicts count: people's or the machine's.")] = "people"
+    verdicts: Annotated[JudgedBy, Field(description="Verdicts that count: people's or the machine's.")] = "people"
     days: Annotated[
         int,
         Field(
@@ -75,7 +75,7 @@ class IssueRuleSettings(RuleSettings):
 
 
 class NewIssue(IssueRuleSettings):
-    """An open issue with a recent first rejection affects many people. The alert is over once it is not open."""
+    """An open issue with a recent first rejection affects many people. The alert is over once the issue is not open."""
 
     kind: Annotated[Literal["new_issue"], Field(description="Kind of the rule.")]
     people: Annotated[int, Field(ge=1, le=1_000_000, description="Minimum number of people affected.")] = 5

@@ -126,7 +126,7 @@ class AlertTransaction:
         return bool(await self._connection.fetchval(*SQL.begin_digest(**self._place, period_end=period_end)))
 
     async def announce(self, one: Announcement, channels: Sequence[str], now: int) -> None:
-        """Add a message for each channel."""
+        """Queue an announcement for each channel."""
         for channel in channels:
             values = {"channel": channel, "key": one.key, "message": json.dumps(asdict(one))}
             await self._connection.execute(*SQL.add_alert_message(id=uuid4(), **self._place, **values, now=now))

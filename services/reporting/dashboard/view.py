@@ -1,4 +1,4 @@
-"""Page state (filters and others), parsed from the URL. Pure."""
+"""Page state, such as filters, parsed from the URL. Pure."""
 
 from __future__ import annotations
 

@@ -110,8 +110,8 @@ def grouped(vectors: Vectors, issues: Sequence[int | None]) -> Groups:
 def _labels(vectors: Vectors) -> npt.NDArray[np.intp]:
     """Return the cluster of each turn, -1 for none.
 
-    Almost equal turns count as one point; otherwise each popular question would be a dense cluster. SMALLEST or more
-    almost equal turns that are in no cluster become a cluster.
+    Almost equal turns count as one point; otherwise each popular question would be a dense cluster. If SMALLEST or
+    more almost equal turns are in no cluster, they become a cluster.
     """
     alike = _alike(vectors)
     labels = _density_labels(vectors[np.unique(alike)])[np.unique(alike, return_inverse=True)[1]]

@@ -46,7 +46,7 @@ class IssueTitler:
         self._seconds = seconds
 
     async def title_issues(self) -> int:
-        """Ask about at most QUESTIONS issues, largest first. Return the number of stored sentences.
+        """Ask the model about at most QUESTIONS issues, largest first. Return the number of stored sentences.
 
         An issue whose question fails is asked about again after PAUSE. A slow or broken endpoint ends the run.
         """

@@ -19,8 +19,12 @@ class ComparedShare(ResponseModel):
     not_ok: Annotated[int, Field(description="Number of not_ok verdicts.")]
     total: Annotated[int, Field(description="Number of verdicts: ok + neutral + not_ok.")]
     satisfaction: Annotated[float | None, Field(description="ok / total; null without verdicts.")]
-    low: Annotated[float, Field(description="Lower bound of the 95 % confidence interval, clustered by person.")]
-    high: Annotated[float, Field(description="Upper bound of the 95 % confidence interval, clustered by person.")]
+    low: Annotated[
+        float, Field(description="Lower bound of the 95 % confidence interval, adjusted for clustering by person.")
+    ]
+    high: Annotated[
+        float, Field(description="Upper bound of the 95 % confidence interval, adjusted for clustering by person.")
+    ]
     effective_size: Annotated[
         float,
         Field(

@@ -62,7 +62,7 @@ async def import_file(
 
 
 def _event(row: FileRow, mapping: ImportMapping, progress: ImportProgress, now: int) -> FeedbackExplicitReceived | None:
-    """Return a row's event. If it has none, count the reason and return None."""
+    """Return a row's event. If the row has no event, count the reason and return None."""
     found = row.content if isinstance(row.content, RejectedRow) else mapping.event_of(row.content, now)
     match found:
         case RejectedRow(reason):

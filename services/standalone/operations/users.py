@@ -71,7 +71,7 @@ def operator() -> str:
 
 @asynccontextmanager
 async def open_access(database_url: str | None, say: Say) -> AsyncIterator[AccessTables]:
-    """Yield the access tables in a database, by default the one in the settings. Raises StartError if it is down."""
+    """Yield the access tables in a database, by default that of the settings. Raises StartError if it is down."""
     url = database_url or read_settings(ReportingSettings).database_url
     await database_answers(url)
     async with await open_pool(url, "reporting", MIGRATIONS, size=1, say=say) as pool:

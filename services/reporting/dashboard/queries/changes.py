@@ -16,7 +16,7 @@ async def stamp(pool: asyncpg.Pool) -> str:
 
 
 async def changed_since(pool: asyncpg.Pool, at: Project, earlier: str) -> bool:
-    """Return True if the project has writes that a read made right after the stamp `earlier` may have missed.
+    """Return True if a read right after the stamp `earlier` may have missed writes to the project.
 
     Also return True if the stamp comes from another database.
     """
