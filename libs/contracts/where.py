@@ -32,7 +32,7 @@ class FeedbackState(BaseModel):
     """A feedback record as the service stores it."""
 
     feedback_id: str = Field(description="The feedback record.", examples=["c1d0e2f3-2222-5a3b-8c4d-5e6f7a8b9c0d"])
-    revision: int = Field(description="Its revision here.", examples=[1772357400000])
+    revision: int = Field(description="Revision of the record in this service.", examples=[1772357400000])
     state: str = Field(
         description="In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting"
         " `counted`, `superseded` (a newer verdict of the same person, or a newer review, counts instead), `listed` (a"
@@ -51,10 +51,10 @@ class JudgedMessage(BaseModel):
     """A message in inference's index, with its current verdict."""
 
     message_id: str = Field(description="The message.")
-    conversation_id: str = Field(description="Its conversation.")
+    conversation_id: str = Field(description="Conversation of the message.")
     role: str = Field(description="`human` or `agent`; an agent's message has no verdict.")
     verdict: str | None = Field(default=None, description="`rejected`, `accepted` or `neutral`; null if not judged.")
-    confidence: float | None = Field(default=None, description="Its confidence, 0 to 1.")
+    confidence: float | None = Field(default=None, description="Confidence of the verdict, 0 to 1.")
     turn_id: str | None = Field(default=None, description="The turn whose status it sets, if any.")
     decided_by: str | None = Field(default=None, description="`rules`, `learned` or `llm`.")
     detector: str | None = Field(default=None, description="The detector's version; null for release 0.1.0.")
@@ -79,7 +79,7 @@ class JournalRecord(BaseModel):
     at: str = Field(description="Coordinates of the record.", examples=["chat.message.ingested:3:17"])
     cause: str = Field(description="Coordinates of the chat record that it derives from; for a chat record, its own.")
     event_id: str = Field(description="`eventId` of the record; empty if it could not be read.")
-    conversation_id: str | None = Field(description="Its conversation.")
+    conversation_id: str | None = Field(description="Conversation of the record.")
     message_id: str | None = Field(description="The message that the record contains or is about.")
     feedback_id: str | None = Field(description="The feedback record that the record changes, if any.")
     outcome: str = Field(description="`stored`, `unchanged`, `ignored`, `parked` or `dead_lettered`.")

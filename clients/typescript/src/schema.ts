@@ -492,7 +492,7 @@ export interface FeedbackResult {
 export interface FeedbackState {
   /** The feedback record. */
   feedback_id: string;
-  /** Its revision here. */
+  /** Revision of the record in this service. */
   revision: number;
   /** In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting `counted`, `superseded` (a newer verdict of the same person, or a newer review, counts instead), `listed` (a reply), `suspect` (probably spam, docs/suspects.md), `overruled` or `cleared`. */
   state: string;
@@ -776,7 +776,7 @@ export interface JournalRecord {
   cause: string;
   /** `eventId` of the record; empty if it could not be read. */
   event_id: string;
-  /** Its conversation. */
+  /** Conversation of the record. */
   conversation_id: string | null;
   /** The message that the record contains or is about. */
   message_id: string | null;
@@ -796,13 +796,13 @@ export interface JournalRecord {
 export interface JudgedMessage {
   /** The message. */
   message_id: string;
-  /** Its conversation. */
+  /** Conversation of the message. */
   conversation_id: string;
   /** `human` or `agent`; an agent's message has no verdict. */
   role: string;
   /** `rejected`, `accepted` or `neutral`; null if not judged. */
   verdict?: string | null;
-  /** Its confidence, 0 to 1. */
+  /** Confidence of the verdict, 0 to 1. */
   confidence?: number | null;
   /** The turn whose status it sets, if any. */
   turn_id?: string | null;
@@ -2169,7 +2169,7 @@ export interface Operations {
       by?: string;
       /** The first value, such as the older version. */
       a: string;
-      /** The second value. */
+      /** The second value, which is compared with the first. */
       b: string;
     };
     body: undefined;

@@ -83,7 +83,7 @@ async def secure(connection: asyncpg.Connection, schema: str) -> None:
 
 
 async def _make_role(connection: asyncpg.Connection, privilege: str) -> None:
-    """Create the role READER if it is missing, and grant it to the database user unless it has `privilege` on it."""
+    """Create the role READER if it is missing. Grant it to the database user unless the user has `privilege` on it."""
     if not await connection.fetchval("select true from pg_roles where rolname = $1", READER):
         await connection.execute(f"create role {READER} nologin")
     if not await connection.fetchval("select pg_has_role(current_user, $1, $2)", READER, privilege):

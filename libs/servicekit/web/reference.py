@@ -68,7 +68,7 @@ def reference_page(document: dict[str, Any]) -> str:
 
 
 def _folded(head: str, body: str, anchor: str = "") -> str:
-    """Return an entry of the page. Its anchor is inside, because browsers open an entry for an anchor within it."""
+    """Return a folded entry of the page. The anchor is inside, so that a link to it makes browsers unfold the entry."""
     named = f" id='{anchor}'" if anchor else ""
     return f"<details><summary>{head}</summary><div{named}>{body}</div></details>"
 

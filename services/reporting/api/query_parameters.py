@@ -136,7 +136,7 @@ class ComparisonQuestion(FilteredQuestion):
         " or an attribute of the answers such as `attributes.language`.",
     )
     a: Id = Field(description="The first value, such as the older version.")
-    b: Id = Field(description="The second value.")
+    b: Id = Field(description="The second value, which is compared with the first.")
 
     @model_validator(mode="after")
     def _compares_two(self) -> Self:

@@ -40,7 +40,7 @@ class BackpressureProducer:
     def _next_piece(
         self, waiting: Sequence[tuple[int, Message]]
     ) -> tuple[list[tuple[int, Message]], dict[LogPartition, int], list[tuple[int, Message]]]:
-        """Split the messages into those that can be written now, their bytes by partition, and the rest."""
+        """Return the messages that can be written now, their bytes by partition, and the remaining messages."""
         piece, rest = list[tuple[int, Message]](), list[tuple[int, Message]]()
         sizes, full = dict[LogPartition, int](), set[LogPartition]()
         for index, message in waiting:
