@@ -1020,9 +1020,9 @@ export interface PendingItems {
 
 /** Share of people affected by an issue, with its 95 % confidence interval (Wilson). */
 export interface PeopleShare {
-  /** People with the agent's newest verdicts, by people and the machine, at most 2,000. */
+  /** People with the agent's 2,000 newest verdicts, by people and the machine. */
   people: number;
-  /** Those of them who rejected a turn of the issue. */
+  /** Those of them who rejected a turn of the issue with one of these verdicts. */
   affected: number;
   /** affected / people, 0 to 1; null without people. */
   share: number | null;

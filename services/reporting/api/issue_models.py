@@ -74,9 +74,11 @@ class PeopleShare(ResponseModel):
     """Share of people affected by an issue, with its 95 % confidence interval (Wilson)."""
 
     people: Annotated[
-        int, Field(description="People with the agent's newest verdicts, by people and the machine, at most 2,000.")
+        int, Field(description="People with the agent's 2,000 newest verdicts, by people and the machine.")
     ]
-    affected: Annotated[int, Field(description="Those of them who rejected a turn of the issue.")]
+    affected: Annotated[
+        int, Field(description="Those of them who rejected a turn of the issue with one of these verdicts.")
+    ]
     share: Annotated[float | None, Field(description="affected / people, 0 to 1; null without people.")]
     low: Annotated[float, Field(description="Lower bound of the share's interval, 0 to 1.")]
     high: Annotated[float, Field(description="Upper bound of the share's interval, 0 to 1.")]

@@ -39,6 +39,13 @@ UNSOLVED: Final[tuple[IssueState, ...]] = ("open", "regressed")
 _CARD: Final = 6
 MOST_LISTED: Final = 100
 """Maximum number of issues in the list."""
+_NO_FILTER: Final = dict.fromkeys(
+    (
+        *("origin", "by", "source", "agent", "version", "model", "bundle", "track", "intent", "strategy", "user_type"),
+        *("thread", "type", "reason", "confidence", "suspect", "state", "q", "user", "conversation"),
+    )
+)
+"""Change of a link that removes the filters of the feedback list."""
 
 
 async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int, link: Link) -> dict[str, Any]:
@@ -88,10 +95,22 @@ async def issue_values(
     }
 
 
-def cases_of(link: Link, issue: int, *, since: str | None = None, until: str | None = None, **narrowed: str) -> str:
-    """Return the URL of the list of an issue's rejections, of all time or between two UTC days (both included)."""
+def cases_of(
+    link: Link,
+    issue: int,
+    path: str = "/dashboard/feedback",
+    *,
+    since: str | None = None,
+    until: str | None = None,
+    **narrowed: str,
+) -> str:
+    """Return the URL of the page `path` with an issue's rejections, of all time or between two UTC days (inclusive).
+
+    The page's filters are left out, because the figures of an issue do not depend on them.
+    """
     days = {"from": since, "to": until, "tz": "UTC"} if since else {"from": None, "to": None, "period": "all"}
-    return link("/dashboard/feedback", issue=issue, reaction="not_ok", **days, **narrowed)
+    changes = {**_NO_FILTER, **days, **narrowed}
+    return link(path, issue=issue, reaction="not_ok", **changes)
 
 
 def trend_days(now: int) -> list[str]:

@@ -387,25 +387,37 @@ select {issue_columns}, null as newest_question from issues i {counts_of_issue}
 where i.tenant = :tenant and i.project = :project and i.id = :id
 
 -- name: count_affected_people
--- By issue: the people among those with the agent's newest verdicts, and those of them who rejected a turn of the issue.
-with people as materialized (
-    select distinct a.agent_id, newest.user_id
+-- By issue: the people with the agent's newest verdicts, and those of them who rejected a turn of the issue with one of
+-- these verdicts. A review replaces only the machine's verdict, which counts here nevertheless.
+with verdicts as materialized (
+    select a.agent_id, newest.*
     from unnest(:agents::text[]) as a (agent_id)
     cross join lateral (
-        select e.user_id from effective e
-        where e.tenant = :tenant and e.project = :project and e.agent_id = a.agent_id and e.origin <> 'reviewer'
-          and e.user_type <> 'agent'
-        order by e.occurred_at desc, e.feedback_id desc limit :limit
+        select * from (
+            (select e.user_id, e.conversation_id, e.turn_id, e.reaction, e.occurred_at, e.feedback_id from effective e
+             where {is_persons(e, a)} order by e.occurred_at desc, e.feedback_id desc limit :limit)
+            union all
+            (select e.user_id, e.conversation_id, e.turn_id, e.overruled_reaction, e.occurred_at, e.feedback_id
+             from feedbacks e where {is_persons(e, a)} and e.overruled_reaction is not null
+             order by e.occurred_at desc, e.feedback_id desc limit :limit)
+        ) given order by occurred_at desc, feedback_id desc limit :limit
     ) newest
 ), counted as (
-    select agent_id, count(*)::int as people from people group by agent_id
+    select agent_id, count(distinct user_id)::int as people from verdicts group by agent_id
+), affected as (
+    select t.issue_id, count(distinct v.user_id)::int as people
+    from verdicts v join issue_turns t on t.conversation_id = v.conversation_id and t.turn_id = v.turn_id
+        and t.agent_id = v.agent_id and t.tenant = :tenant and t.project = :project
+    where v.reaction = 'not_ok' and t.issue_id = any(:ids::bigint[])
+    group by t.issue_id
 )
-select i.id, c.people, (
-    select count(distinct t.user_id)::int from issue_turns t join people p using (user_id)
-    where t.issue_id = i.id and t.tenant = :tenant and t.project = :project and p.agent_id = i.agent_id
-) as affected
-from issues i join counted c using (agent_id)
+select i.id, c.people, coalesce(r.people, 0) as affected
+from issues i join counted c using (agent_id) left join affected r on r.issue_id = i.id
 where i.id = any(:ids::bigint[]) and i.tenant = :tenant and i.project = :project
+
+-- fragment: is_persons(verdict, agent)
+{verdict}.tenant = :tenant and {verdict}.project = :project and {verdict}.agent_id = {agent}.agent_id
+    and {verdict}.origin <> 'reviewer' and {verdict}.user_type <> 'agent'
 
 -- name: count_waiting_turns
 select count(*)::int from issue_turns
