@@ -1,7 +1,7 @@
 -- Tables of reporting after all migrations, made by `make docs`. The service applies services/reporting/migrations.
 -- The table `migrations` has the applied files.
 
--- Who read transcripts, exported, erased, or changed alert rules or access. One row for all readings of a
+-- Who read transcripts, exported, erased, or changed alert rules, views or access. One row for all readings of a
 -- conversation by one caller in an hour
 create table access_log (
     id bigint not null generated always as identity,
@@ -14,10 +14,10 @@ create table access_log (
     actor text not null,
     action text not null,
     -- The conversation, the format of an export, the id of an erasure request, the name of a rule, or what was
-    -- changed in the access
+    -- changed in the views or the access
     about text not null,
     primary key (id, tenant),
-    check (action = any (array['read', 'exported', 'erased', 'changed rule', 'changed access']))
+    check (action = any (array['read', 'exported', 'erased', 'changed rule', 'changed access', 'changed view']))
 );
 create index access_log_at on access_log (at);
 create unique index access_log_erased on access_log (tenant, about) where action = 'erased';
@@ -686,6 +686,26 @@ create index rollups_choices on rollups (tenant, project, kind, reason, agent_id
 create index rollups_dimension on rollups (tenant, project, grain, kind, start) where grain = any (array['dimension hour', 'dimension day']);
 create index rollups_judged on rollups (tenant, project, start) where grain = 'judgement day' and kind <> 'verdict';
 create index rollups_start on rollups (tenant, project, grain, start);
+
+-- Pages with filters that readers of a project saved under a name
+create table saved_views (
+    id bigint not null generated always as identity,
+    tenant text not null,
+    project text not null,
+    name text not null,
+    -- Path of the page
+    page text not null,
+    -- Its filters as a query string, without tenant and project, positions in lists, and ids of people
+    query text not null,
+    -- Time in microseconds
+    created_at bigint not null,
+    -- Subject of the token, account or key
+    created_by text not null,
+    primary key (id, tenant),
+    unique (tenant, project, name),
+    check (length(name) >= 1 and length(name) <= 80),
+    check (length(query) <= 2000)
+);
 
 -- Session ratings of a tenant, without the person; a session names no project
 create table sessions (

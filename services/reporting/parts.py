@@ -24,6 +24,7 @@ from reporting.alerts.page_channels import PageChannels, keys_of
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.settings_file import AlertSettings, read_alerts
 from reporting.alerts.store import AlertMessages
+from reporting.dashboard.queries.saved_views import ViewChanges
 from reporting.dashboard.routes import Health, Where
 from reporting.dashboard.unprocessed import Unprocessed
 from reporting.egress.figures import FeedbackMetrics
@@ -97,6 +98,10 @@ class ReportingParts:
     @property
     def access_log(self) -> AccessLog:
         return AccessLog(self.pool, self.service.context.clock)
+
+    @property
+    def view_changes(self) -> ViewChanges:
+        return ViewChanges(self.pool, self.clock, self.access_log)
 
     @property
     def alert_administration(self) -> AlertAdministration:

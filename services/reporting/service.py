@@ -8,6 +8,7 @@ from reporting.dashboard.access import ACCESS, ACCOUNTS, KEYS, access_router
 from reporting.dashboard.erasure import ERASE, erasure_router
 from reporting.dashboard.routes import ALERTS as ALERTS_PAGE
 from reporting.dashboard.routes import FILES, PAGES, pages_router
+from reporting.dashboard.saved_views import VIEWS, saved_views_router
 from reporting.dashboard.unprocessed import DEAD_LETTERS, PARKED, unprocessed_router
 from reporting.egress.webhooks.handlers import ErasureRequestHandler
 from reporting.parts import ReportingParts, check_settings, open_parts
@@ -118,6 +119,11 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 ("POST", ACCOUNTS): ADMIN,
                 ("POST", KEYS): ADMIN,
             },
+            pages=True,
+        ),
+        Serves(
+            lambda parts: saved_views_router(parts.reads, parts.clock, parts.view_changes),
+            {("GET", VIEWS): READ, ("POST", VIEWS): READ},
             pages=True,
         ),
         Serves(

@@ -90,6 +90,8 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/dashboard/where"): frozenset({"read"}),
     ("GET", "/dashboard/dead-letters"): frozenset({"read"}),
     ("GET", "/dashboard/parked"): frozenset({"read"}),
+    ("GET", "/dashboard/views"): frozenset({"read"}),
+    ("POST", "/dashboard/views"): frozenset({"read"}),
     ("GET", "/dashboard/alerts"): frozenset({"read"}),
     ("POST", "/dashboard/alerts"): frozenset({"operate", "admin"}),
     ("GET", PROJECT + "/alerts"): frozenset({"read"}),

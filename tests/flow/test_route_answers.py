@@ -85,6 +85,9 @@ VALID: dict[tuple[str, str], Valid] = {
     ("GET", PLACE + "/audit"): Valid(WINDOW),
     ("POST", PLACE + "/audit/draws"): Valid(body=WINDOW | {"count": 3}),
     ("POST", "/dashboard/alerts"): Valid(raw=("application/x-www-form-urlencoded", "remove=nothing")),
+    ("POST", "/dashboard/views"): Valid(
+        raw=("application/x-www-form-urlencoded", "name=Issues&page=/dashboard/issues")
+    ),
     ("POST", PLACE + "/alerts/rules"): Valid(body={"kind": "silence", "name": "quiet"}),
     ("POST", PLACE + "/alerts/removals"): Valid(body={"name": "nothing"}),
     ("POST", PLACE + "/alerts/tests"): Valid(body={"channel": "nothing"}),

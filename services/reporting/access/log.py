@@ -1,4 +1,4 @@
-"""Access log: records reads of transcripts, exports, erasures, and changes of alert rules, accounts and keys."""
+"""Access log: records reads of transcripts, exports, erasures, and changes of alert rules, views, accounts and keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reporting.read_models.database import Connection
 from reporting.sql import SQL
 from servicekit import Clock
 
-AccessAction = Literal["read", "exported", "erased", "changed rule", "changed access"]
+AccessAction = Literal["read", "exported", "erased", "changed rule", "changed access", "changed view"]
 MOST_ENTRIES: Final = 100
 """Maximum number of entries that the page shows."""
 

@@ -128,6 +128,8 @@ _ENVIRONMENT.globals |= {
     "offset_text": offset_text,
     "wilson": wilson,
     "view": None,
+    "views": (),
+    "here_url": None,
     "at": None,
     "zone": None,
 }

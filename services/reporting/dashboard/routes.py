@@ -23,6 +23,7 @@ from reporting.dashboard.comparison import comparison_page
 from reporting.dashboard.health import Health
 from reporting.dashboard.issues import issue_values, issues_values, unsolved
 from reporting.dashboard.overview import live, overview
+from reporting.dashboard.queries.saved_views import saved_views
 from reporting.dashboard.rendering import ASSETS, ASSETS_AT, PRIVATE, error_page
 from reporting.dashboard.review import (
     CONVERSATION,
@@ -271,7 +272,7 @@ def pages_router(
         at = chosen(view, [] if view.at is None else await projects(current, caller.tenant, caller.projects))
         if at is None or not caller.may_touch(*at):
             return error_page(404, *NO_PROJECT)
-        visit = Visit(caller, view, at, [at])
+        visit = Visit(caller, view, at, [at], await saved_views(current, at))
         reviewer = caller.subject if REVIEW in caller.scopes else None
         span = await visits.span(visit)
         shown = await reading.conversation(current, visit.at, view, span, reviewer, trace_url_template)

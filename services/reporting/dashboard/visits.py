@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,7 +13,9 @@ from pydantic import ValidationError
 
 from contracts.scopes import EXPORT
 from reporting.dashboard.health import Health, HealthFacts, SharedHealth
+from reporting.dashboard.queries.saved_views import SavedView, saved_views
 from reporting.dashboard.rendering import error_page, page
+from reporting.dashboard.savable import can_be_saved
 from reporting.dashboard.view import View, address, chosen
 from reporting.dashboard.zones import known_zones
 from reporting.queries.cursor import BadCursor
@@ -53,6 +55,10 @@ class Visit:
     view: View
     at: Project
     known: list[Project]
+    views: Sequence[SavedView] = ()
+    """Saved views of the project."""
+    here: str | None = None
+    """URL of the page if it can be saved as a view."""
 
     def link(self, path: str, /, **changes: Any) -> str:
         """Return the URL of a page with this page's filters and the given `changes`."""
@@ -67,6 +73,9 @@ class Visit:
             link=self.link,
             zone=self.view.zone,
             may_export=EXPORT in self.caller.scopes,
+            views=self.views,
+            here_url=self.here,
+            caller=self.caller,
             **values,
         )
 
@@ -78,6 +87,11 @@ def view_of(request: Request) -> View:
     if not said.get("tz") and zone in known_zones():
         said["tz"] = zone
     return View.model_validate(said)
+
+
+def _savable(request: Request) -> str | None:
+    path, query = request.url.path, request.url.query
+    return f"{path}?{query}" if request.method == "GET" and can_be_saved(path) else None
 
 
 class Visits:
@@ -102,7 +116,7 @@ class Visits:
             return page("empty.html", health=await self.health_for(caller), base=str(request.base_url).rstrip("/"))
         if at is None or not caller.may_touch(*at) or not (at in known or await is_known(self._pool, at)):
             return error_page(404, *NO_PROJECT)
-        return Visit(caller, view, at, known)
+        return Visit(caller, view, at, known, await saved_views(self._pool, at), _savable(request))
 
     def answered(self, show: Callable[[Visit], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         """Return a request handler that renders a page with `show` and stores the project in a cookie."""

@@ -1,0 +1,107 @@
+"""Saved views of a project: pages with filters under a name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import asyncpg
+
+from contracts.scopes import ADMIN, OPERATE
+from reporting.access.log import AccessLog
+from reporting.access.sessions import SUBJECT
+from reporting.dashboard.savable import NotSavable, SavablePage, savable_page, url_of
+from reporting.queries.selection import Project
+from reporting.sql import SQL
+from servicekit import Caller, Clock, RequestRefused
+
+MOST_VIEWS: Final = 50
+"""Maximum number of views of a project."""
+LONGEST_NAME: Final = 80
+_ONLY: Final = "Only its author, or an operator, may change a view."
+
+
+@dataclass(frozen=True, slots=True)
+class SavedView:
+    """View of a project. `url` is its page with filters; `created_at` is in microseconds."""
+
+    id: int
+    name: str
+    url: str
+    created_at: int
+    created_by: str
+
+    @property
+    def author(self) -> str:
+        """Return the author's name: of an account, or the subject of a token or key."""
+        return self.created_by.removeprefix(SUBJECT)
+
+    def may_be_changed_by(self, caller: Caller) -> bool:
+        """Return True for the view's author, and for operators and administrators of the project."""
+        return caller.subject == self.created_by or not {OPERATE, ADMIN}.isdisjoint(caller.scopes)
+
+
+async def saved_views(pool: asyncpg.Pool, at: Project) -> list[SavedView]:
+    """Return the views of a project by name."""
+    rows = await pool.fetch(*SQL.list_views(**at._asdict(), limit=MOST_VIEWS))
+    return [
+        SavedView(row["id"], row["name"], url_of(SavablePage(row["page"], row["query"]), at), *row[4:]) for row in rows
+    ]
+
+
+class ViewChanges:
+    """Changes of saved views, each noted in the access log. They raise RequestRefused."""
+
+    def __init__(self, pool: asyncpg.Pool, clock: Clock, log: AccessLog) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._log = log
+
+    async def save(self, at: Project, name: str, url: str, caller: Caller) -> str:
+        """Save a page of ours with its filters under a name, and return its URL."""
+        name = _name_of(name)
+        try:
+            page = savable_page(url, at)
+        except NotSavable as error:
+            raise RequestRefused(422, str(error)) from None
+        author = {"now": self._clock.now(), "by": caller.subject}
+        values = {**at._asdict(), "name": name, **author, "most": MOST_VIEWS}
+        done = await self._pool.execute(*SQL.save_view(page=page.path, query=page.query, **values))
+        if done.endswith(" 0"):
+            raise RequestRefused(409, f"A view has this name, or the project has {MOST_VIEWS} views already.")
+        await self._note(at, caller, f"saved: {name}")
+        return url_of(page, at)
+
+    async def rename(self, at: Project, view: str, name: str, caller: Caller) -> str:
+        """Give a view another name, and return the earlier one."""
+        found, name = await self._find(at, view, caller), _name_of(name)
+        done = await self._pool.execute(*SQL.rename_view(**at._asdict(), id=found.id, name=name))
+        if done.endswith(" 0"):
+            raise RequestRefused(409, "A view has this name: choose another one.")
+        await self._note(at, caller, f"renamed: {found.name} to {name}")
+        return found.name
+
+    async def delete(self, at: Project, view: str, caller: Caller) -> str:
+        """Delete a view, and return its name."""
+        found = await self._find(at, view, caller)
+        await self._pool.execute(*SQL.delete_view(**at._asdict(), id=found.id))
+        await self._note(at, caller, f"deleted: {found.name}")
+        return found.name
+
+    async def _find(self, at: Project, view: str, caller: Caller) -> SavedView:
+        found = next((one for one in await saved_views(self._pool, at) if str(one.id) == view), None)
+        if found is None:
+            raise RequestRefused(404, "There is no such view in this project.")
+        if not found.may_be_changed_by(caller):
+            raise RequestRefused(403, _ONLY)
+        return found
+
+    async def _note(self, at: Project, caller: Caller, about: str) -> None:
+        await self._log.note(caller.subject, *at, "changed view", about)
+
+
+def _name_of(text: str) -> str:
+    name = " ".join(text.split())
+    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        raise RequestRefused(422, f"A view has a name of 1 to {LONGEST_NAME} printable characters.")
+    return name

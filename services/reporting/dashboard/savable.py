@@ -1,0 +1,76 @@
+"""Pages that can be saved as a view, and the filters of their URLs that are saved. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+from urllib.parse import parse_qsl, urlencode
+
+from reporting.dashboard.view import View
+from reporting.queries.selection import Project
+
+_PAGES: Final[Mapping[str, frozenset[str]]] = {
+    "/": frozenset({"sort", "every"}),
+    "/dashboard/feedback": frozenset({"sort", "judged", "issue"}),
+    "/dashboard/issues": frozenset({"sort"}),
+    "/dashboard/compare": frozenset({"sort", "dimension", "chosen_by", "a", "b"}),
+    "/dashboard/agent": frozenset({"sort"}),
+    "/dashboard/review": frozenset({"issue"}),
+    "/dashboard/calibration": frozenset(),
+    "/dashboard/audit": frozenset(),
+    "/dashboard/sessions": frozenset(),
+}
+"""Paths, each with the parameters that only this page has and a view keeps. All pages keep the filters they share."""
+_OF_PEOPLE: Final = ("user", "conversation", "thread")
+"""Filters by ids of people and their conversations, which an erasure of a person would not find in a view."""
+MOST_CHARACTERS: Final = 2_000
+
+
+class NotSavable(ValueError):
+    """Error for a URL that cannot be saved as a view; the text says why."""
+
+
+class SavablePage(NamedTuple):
+    """Page and filters of a view; `query` is a query string without the project."""
+
+    path: str
+    query: str
+
+
+def can_be_saved(path: str) -> bool:
+    """Return True if the page with this path can be saved with its filters."""
+    return path in _PAGES
+
+
+def savable_page(url: str, at: Project) -> SavablePage:
+    """Return the page and filters of one of our own relative URLs, rebuilt from its parsed parameters.
+
+    Unknown parameters and positions in lists are left out, and the project is not part of it. Raises NotSavable.
+    """
+    path, _, query = url.partition("?")
+    if path not in _PAGES:
+        raise NotSavable("Only pages with filters can be saved.")
+    try:
+        said = dict(parse_qsl(query, max_num_fields=80))
+        view = View.model_validate(said)
+    except ValueError as error:  # a ValidationError too
+        raise NotSavable("One of the filters is not valid.") from error
+    if any(getattr(view, name) for name in _OF_PEOPLE):
+        raise NotSavable("A view of one person, conversation or thread cannot be saved.")
+    kept = {name: said[name] for name in _PAGES[path] if said.get(name)}
+    filters = urlencode({name: value for name, value in _shared(view, at).items() if value not in (None, "")} | kept)
+    if len(filters) > MOST_CHARACTERS:
+        raise NotSavable("The filters are too long to be saved.")
+    return SavablePage(path, filters)
+
+
+def _shared(view: View, at: Project) -> dict[str, Any]:
+    shared = view.parameters(at)
+    del shared["at"]
+    return shared
+
+
+def url_of(page: SavablePage, at: Project) -> str:
+    """Return the URL of a saved page in its project."""
+    place = urlencode({"at": f"{at.tenant}/{at.project}"})
+    return f"{page.path}?{place}&{page.query}" if page.query else f"{page.path}?{place}"
