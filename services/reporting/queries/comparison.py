@@ -108,8 +108,12 @@ async def _people(
     holds, named = feedback_holds(by)
     if by.rolled:  # its index finds them
         condition, holds = f"{condition} and {holds}", "true"
-    scanned = _SCANNED if by.rolled or by.of_feedback else _SCANNED_ANSWERS
-    statement = SQL.count_by_person.filled(view=filters.view, where=condition, holds=holds)
+        scanned = SAMPLE
+    else:
+        scanned = _SCANNED if by.of_feedback else _SCANNED_ANSWERS
+    # A machine verdict counts unless it is suspect, so its row tells.
+    counts = "e.origin = 'machine' and e.suspect is null" if filters.view == "effective" else "false"
+    statement = SQL.count_by_person.filled(view=filters.view, where=condition, holds=holds, counts=counts)
     rows = await pool.fetch(*statement(**given, **named, value=votes.value, scanned=scanned, sample=SAMPLE))
     found: dict[Origin, list[PersonVotes]] = defaultdict(list)
     for row in rows:

@@ -69,7 +69,7 @@ select {value} as value, {side} as origin, e.reason as intent, sum(e.ok) as ok, 
        sum(e.not_ok) as not_ok
 from {source} e where {narrowed} and e.kind = 'intent' group by 1, 2, 3
 
--- name: count_by_person(view, where, holds)
+-- name: count_by_person(view, where, holds, counts)
 -- The newest verdicts with a value, counted by person. At most :scanned verdicts are read.
 with looked as materialized (
     select e.*, {holds} as holds from (
@@ -77,12 +77,12 @@ with looked as materialized (
         order by e.occurred_at desc, e.feedback_id desc limit :scanned
     ) e
 ), hits as materialized (
-    select e.feedback_id, e.user_id, e.origin, e.reaction from looked e where e.holds
+    select e.feedback_id, e.user_id, e.origin, e.reaction, e.suspect from looked e where e.holds
     order by e.occurred_at desc, e.feedback_id desc limit :sample
 )
 select {side} as origin, e.user_id, count(*) filter (where e.reaction = 'ok') as ok, count(*) as verdicts
 from hits e
-where exists (
+where {counts} or exists (
     select from {view} counted
     where counted.feedback_id = e.feedback_id and counted.tenant = :tenant and counted.project = :project
 )
@@ -102,16 +102,12 @@ with looked as materialized (
         select * from looked where holds order by occurred_at desc limit :most
     ) e
 ), judged as (
-    select exists (
-        select from effective f
-        where f.conversation_id = t.conversation_id and f.turn_id = t.turn_id and f.origin = 'user'
+    select f.by_person, f.by_machine
+    from turns t cross join lateral (
+        select bool_or(f.origin = 'user') as by_person, bool_or(f.origin <> 'user') as by_machine from effective f
+        where f.conversation_id = t.conversation_id and f.turn_id = t.turn_id
           and f.tenant = :tenant and f.project = :project
-    ) as by_person, exists (
-        select from effective f
-        where f.conversation_id = t.conversation_id and f.turn_id = t.turn_id and f.origin <> 'user'
-          and f.tenant = :tenant and f.project = :project
-    ) as by_machine
-    from turns t
+    ) f
 )
 select count(*) as turns, count(*) filter (where by_person) as people, count(*) filter (where by_machine) as machine,
        (select count(*) from looked) as looked, (select count(*) from looked where holds) as held
