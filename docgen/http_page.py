@@ -15,6 +15,7 @@ from chat_bridge.sources.api import source_router
 from chat_bridge.sources.registry import SOURCES
 from feedback.api import intake_router
 from feedback.api_erasure import erasure_router
+from feedback.api_impressions import impressions_router
 from feedback.api_reviews import reviews_router
 from feedback.api_sessions import sessions_router
 from inference.api import inference_router
@@ -37,6 +38,7 @@ MARK = "<!-- Everything below is made from the routes by `make docs`. -->\n"
 ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     refused_router,
     intake_router,
+    impressions_router,
     reviews_router,
     sessions_router,
     erasure_router,

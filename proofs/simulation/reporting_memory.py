@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from reporting.read_models.projection import FeedbackRow, Forgotten, MessageKey, MessageRow, SessionRow
+from reporting.read_models.projection import (
+    FeedbackRow,
+    Forgotten,
+    ImpressionRow,
+    MessageKey,
+    MessageRow,
+    SessionRow,
+)
 from reporting.read_models.store import Applied
 
 
@@ -16,6 +23,7 @@ class ReportingMemory:
         self.feedbacks: dict[UUID, FeedbackRow] = {}
         self.forgotten: dict[UUID, int] = {}
         self.messages: dict[MessageKey, MessageRow] = {}
+        self.impressions: dict[UUID, ImpressionRow] = {}
 
     async def apply(
         self,
@@ -23,6 +31,7 @@ class ReportingMemory:
         feedbacks: Sequence[FeedbackRow] = (),
         forgotten: Sequence[Forgotten] = (),
         sessions: Sequence[SessionRow] = (),
+        impressions: Sequence[ImpressionRow] = (),
     ) -> Applied:
         ids = [row.feedback_id for row in feedbacks]
         before = {id_: self.feedbacks[id_] for id_ in ids if id_ in self.feedbacks}
@@ -38,8 +47,14 @@ class ReportingMemory:
             if merged != known:
                 self.messages[message.key] = merged
                 written.add(message.key)
+        shown = set()
+        for impression in impressions:
+            first = self.impressions.get(impression.slot)
+            if first is None or impression.rank < first.rank:
+                self.impressions[impression.slot] = impression
+                shown.add(impression.slot)
         self._forget(forgotten)
-        return Applied(before, written, {row.id for row in sessions})
+        return Applied(before, written, {row.id for row in sessions}, shown)
 
     def _forget(self, forgotten: Sequence[Forgotten]) -> None:
         for feedback_id, revision in forgotten:

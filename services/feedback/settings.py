@@ -39,7 +39,8 @@ class FeedbackSettings(ReadSettings):
     A request for an unknown turn waits at most `turn_seconds` for the registry to read the log. `session_seconds`
     is the timeout for storing a rating at a session's end. Ratings are deleted after `session_days`. Ratings sent with
     a token of all tenants belong to `default_tenant`, if their tenant is unknown.
-    `person_limit` is the number of judgements that a person may send over HTTP per minute; 0 means no limit.
+    `person_limit` is the number of judgements, and of requests with impressions, that a person may send over HTTP per
+    minute; 0 means no limit.
 
     `feedback.aggregated` is disabled if `aggregate_after` is 0. Otherwise, a turn's verdicts are aggregated after that
     many of them have changed, or once none has changed for `aggregate_quiet_seconds`.

@@ -44,6 +44,8 @@ async def test_the_outcome_says_if_an_event_added_or_changed_anything(read_model
     assert await take(read_models, later) == [Outcome.STORED]
     assert await take(read_models, later, first) == [Outcome.UNCHANGED, Outcome.STORED]
     assert await take(read_models, later, first, shown("t1", at=5, event_id="again")) == [Outcome.UNCHANGED] * 3
+    twice = (shown("t3"), shown("t3", event_id="again"))
+    assert await take(read_models, *twice) == [Outcome.STORED, Outcome.UNCHANGED]
 
 
 async def test_the_rows_are_the_same_in_any_order_and_number_of_deliveries(read_models: asyncpg.Pool) -> None:

@@ -18,6 +18,12 @@ export interface AcceptedFeedback {
   ts: string;
 }
 
+/** The impressions are in the log. Turns that no agent has answered are left out. */
+export interface AcceptedImpressions {
+  /** Number of the turns that were accepted. */
+  accepted: number;
+}
+
 /** Precision and recall of one machine verdict on the random sample. */
 export interface Accuracy {
   /** Number of answers with this verdict of the machine. */
@@ -1977,6 +1983,16 @@ export interface Operations {
     };
     body: undefined;
     answer: OwnFeedback;
+  };
+  "POST /conversations/{tenant}/{project}/{conversation_id}/impressions": {
+    query: Record<string, unknown>;
+    body: {
+      /** The turns, at most 50. */
+      turn_ids: string[];
+      /** The person, if not the caller; needs the scope on_behalf. */
+      user_id?: string | null;
+    };
+    answer: AcceptedImpressions;
   };
   "POST /conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/reviews": {
     query: Record<string, unknown>;

@@ -21,7 +21,7 @@ from reporting.queries.ranking import ENOUGH_VOTES, AgentEvidence
 from reporting.queries.ratings import ScaleFigures, ratings
 from reporting.queries.reasons import Reason, reasons
 from reporting.queries.replies import reply_count
-from reporting.queries.response_rates import ResponseRates, response_rates
+from reporting.queries.response_rates import SCANNED_BY_PAGES, ResponseRates, response_rates
 from reporting.queries.search import found, with_answers
 from reporting.queries.selection import Bucket, Filters, Project, TimeSpan
 from reporting.queries.sorting import JUDGED, Column, in_order
@@ -158,7 +158,7 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
         replies=await reply_count(pool, at, span, view.filters),
         suspects=await suspect_count(pool, at, span, view.filters),
         ratings=await ratings(pool, at, span, view.filters),
-        response=await response_rates(pool, at, span, view.filters),
+        response=await response_rates(pool, at, span, view.filters, scanned=SCANNED_BY_PAGES),
         agents=agents if view.every else agents[:_AGENTS],
         sorting=order,
         more_agents=0 if view.every else max(0, len(agents) - _AGENTS),

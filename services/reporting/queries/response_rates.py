@@ -21,6 +21,8 @@ from reporting.sql import SQL
 
 SCANNED: Final = 20_000
 """Maximum number of a window's answers, and of its impressions, newest first, that are read."""
+SCANNED_BY_PAGES: Final = 5_000
+"""The same for pages, which are rendered again whenever feedback arrives."""
 _OF_ANSWER: Final = ("agent_id", "agent_version", "model")
 """Filters that apply to answers and impressions."""
 _MOST_GROUPS: Final = 1_000
