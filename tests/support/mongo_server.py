@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from standalone.embedded.kafka_parts import LocalKafkaError, find_java
+from standalone.embedded.kafka_parts import LocalKafkaError, find_java, sole_download
 
 ADDRESS = "AGENT_FEEDBACK_TEST_MONGO_URL"
 """The environment variable that names a real MongoDB replica set, without a database."""
@@ -46,11 +46,13 @@ def stand_in_command() -> Iterator[list[str]]:
     """Yield the command that starts the stand-in; skip the test if Java or its jars are unavailable."""
     try:
         from jgo import build
+        from jgo.constants import default_jgo_cache
     except ImportError:
         pytest.skip(f"MongoDB: the package jgo is missing, and {ADDRESS} names no server")
     try:
         java = find_java()
-        jars, compiler = build(_SERVER).all_jars, build(_COMPILER).all_jars
+        with sole_download(default_jgo_cache()):
+            jars, compiler = build(_SERVER).all_jars, build(_COMPILER).all_jars
     except LocalKafkaError as error:
         pytest.skip(f"MongoDB: no Java, and {ADDRESS} names no server: {error}")
     except Exception as error:  # network, disk or metadata errors: jgo has no error class of its own

@@ -1,12 +1,14 @@
 """Components of a local Kafka: the Java runtime, Apache Kafka's jars from Maven Central, and the settings."""
 
+import fcntl
 import hashlib
 import importlib.util
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -112,7 +114,7 @@ def _java_version(java: Path) -> int:
 
 
 def find_jars(say: Callable[[str], None]) -> list[Path]:
-    """Return Kafka's jars from jgo's cache, with verified digests. Missing jars are downloaded.
+    """Return Kafka's jars from jgo's cache, with verified digests. One process at a time downloads missing jars.
 
     A download blocks for about 30 s.
 
@@ -120,7 +122,6 @@ def find_jars(say: Callable[[str], None]) -> list[Path]:
         LocalKafkaError: the package jgo or the network is missing, or a jar's digest is wrong.
     """
     try:
-        from jgo import build
         from jgo.constants import default_jgo_cache
     except ImportError as error:
         raise LocalKafkaError(
@@ -130,6 +131,24 @@ def find_jars(say: Callable[[str], None]) -> list[Path]:
     jars = _listed(listing)
     if not _wrong_among(jars):
         return jars
+    with sole_download(listing.parent):
+        jars = _listed(listing)  # perhaps of the process that held the lock
+        return _downloaded(listing, say) if _wrong_among(jars) else jars
+
+
+@contextmanager
+def sole_download(cache: Path) -> Iterator[None]:
+    """Wait until no other process downloads jars into `cache`, and keep others waiting: jgo's files have no locks."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "agent-feedback.lock").open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _downloaded(listing: Path, say: Callable[[str], None]) -> list[Path]:
+    """Download the jars and write their paths to `listing`. Raises LocalKafkaError like `find_jars`."""
+    from jgo import build
+
     say(f"Downloading Apache Kafka {KAFKA_VERSION} from Maven Central: 44 MB, once.")
     try:
         jars = sorted(build(_COORDINATES).all_jars)
