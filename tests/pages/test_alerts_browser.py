@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
 import uvicorn
 
 from tests.pages.test_alerts_page import Site
-from tests.pages.test_dashboard_browser import FLAGS
+from tests.support.chromium import needs_chromium
 from tests.support.receiver import receiver
 from tests.support.reporting_client import application
 from tests.support.reporting_events import Take, feedback
 
-playwright = pytest.importorskip("playwright.async_api")
-CHROMIUM = shutil.which("chromium")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium needed: apt-get install chromium"),
-]
+pytestmark = needs_chromium
 
 
 @asynccontextmanager
@@ -38,16 +33,15 @@ async def served_pages(site: Site) -> AsyncIterator[str]:
 
 
 async def test_a_rule_is_saved_and_a_channel_tested(
-    read_models: asyncpg.Pool, take: Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Any, read_models: asyncpg.Pool, take: Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await take(
         *(feedback(f"f{n}", kind="explicit", reaction="not_ok", turn=f"t{n}", user=f"u{n}", at=n) for n in range(60))
     )
     complaints: list[str] = []
-    async with receiver() as there, playwright.async_playwright() as started:
+    async with receiver() as there:
         monkeypatch.setenv("TEAM_URL", "https://team.example/")
         site = Site(read_models, tmp_path, there)
-        browser = await started.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         async with served_pages(site) as url:
             page = await browser.new_page(viewport={"width": 1280, "height": 900})
             page.set_default_timeout(30_000)
@@ -73,5 +67,5 @@ async def test_a_rule_is_saved_and_a_channel_tested(
                     assert await page.evaluate("document.documentElement.scrollWidth") <= width
             await page.click("text=Show the turns")
             assert await page.locator("ol.found > li").count() == 50  # the first page of 60 rejected turns
-        await browser.close()
+            await page.close()
     assert complaints == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -17,25 +16,12 @@ from reporting.dashboard.routes import pages_router
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
+from tests.support.chromium import expect, needs_chromium
 from tests.support.reporting_client import application
 from tests.support.reporting_database import empty_read_models
 from tests.support.reporting_events import START, Event, batch, feedback, message
 
-playwright = pytest.importorskip("playwright.async_api")
-CHROMIUM = shutil.which("chromium")
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium needed: apt-get install chromium"),
-]
+pytestmark = needs_chromium
 
 
 @dataclass
@@ -68,14 +54,6 @@ async def site(postgres_url: str) -> AsyncIterator[Site]:
 
 
 @pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with playwright.async_playwright() as started:
-        opened = await started.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield opened
-        await opened.close()
-
-
-@pytest.fixture
 def complaints() -> list[str]:
     """Return the page's errors and dialogs so far."""
     return []
@@ -99,7 +77,7 @@ async def page(browser: Browser, complaints: list[str]) -> AsyncIterator[Page]:
 
 
 async def satisfaction_reads(page: Page, text: str) -> None:
-    await playwright.expect(page.locator(".tile.main .figure")).to_have_text(text, timeout=30_000)
+    await expect(page.locator(".tile.main .figure")).to_have_text(text, timeout=30_000)
 
 
 async def test_feedback_made_now_appears_without_a_reload(site: Site, page: Page, complaints: list[str]) -> None:
@@ -263,9 +241,9 @@ async def test_every_share_shows_its_interval_and_only_a_line_that_shows_is_spok
     await site.take(feedback("p1", turn="t1", agent="agent-a", reaction="ok", at=seconds_ago(60)))
     await page.set_viewport_size({"width": width, "height": 800})
     await page.goto(f"{site.url}/?token=all")
-    await playwright.expect(page.locator("#agents .range-text:visible")).to_have_text(["21%–100%"])
+    await expect(page.locator("#agents .range-text:visible")).to_have_text(["21%–100%"])
     await page.goto(f"{site.url}/dashboard/agent?agent=agent-a")
-    await playwright.expect(page.locator(".versions-table .range-text:visible").first).to_have_text("21%–100%")
+    await expect(page.locator(".versions-table .range-text:visible").first).to_have_text("21%–100%")
     shown = await page.locator(".versions-table svg.interval").first.is_visible()
     assert ("the line shows" in await page.locator(".card:has(.versions-table) .note").inner_text()) == shown
     assert shown == (width == 1280)
