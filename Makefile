@@ -37,10 +37,10 @@ test-proofs: $(VENV)/.dev ## Test the fault injection, the simulation, the mutan
 	@$(BIN)/pytest -q -m "not real" -n 2 --dist worksteal proofs
 
 test-real: $(VENV)/.dev ## Run the tests on a real Kafka (Java comes as a wheel, Kafka's jars from Maven Central)
-	@$(BIN)/pytest -q -m real
+	@$(BIN)/pytest -q -m real -n 2 --dist loadfile
 
 test-pages: $(VENV)/.dev ## Run the tests of the pages in Chromium
-	@$(BIN)/pytest -q -m browser
+	@$(BIN)/pytest -q -m browser -n 2 --dist loadfile
 
 test-bridges: $(VENV)/.dev ## Run examples and exports with Phoenix, MLflow, frameworks for agents, TRL and an S3 server (fetched into .agent-feedback/bridges, about 9 GB)
 	@$(BIN)/pytest -q -m bridges tests/bridges tests/ports/test_reporting_mirror.py
