@@ -7,8 +7,9 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from copy import copy
 from dataclasses import dataclass, field
-from functools import _lru_cache_wrapper, cached_property, partial
+from functools import _lru_cache_wrapper, cached_property, lru_cache, partial
 from typing import Any
 from uuid import uuid4
 
@@ -21,6 +22,7 @@ from starlette.types import ASGIApp
 
 from contracts.ids import conversation_key
 from contracts.scopes import ALL_SCOPES
+from detector.encoders.embedder import WordLlamaEmbedder, WordVectors
 from servicekit.log.messages import Message
 from servicekit.log.outcome import Observation
 from servicekit.log.settings import SUBSCRIBER_SETTINGS
@@ -35,6 +37,7 @@ from standalone.embedded.memory_broker import MemoryBroker
 from standalone.one_process.api import SURFACE, routers_of
 from standalone.one_process.stack import Stack
 from tests.support.databases import MIGRATIONS, new_database
+from tests.support.waits import PATIENCE_SECONDS
 
 CALLERS = {
     "all": Caller("local", scopes=ALL_SCOPES),
@@ -116,7 +119,7 @@ class RunningStack:
 
     async def quiet(self) -> None:
         """Wait until every group has processed everything written."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await self.stack.quiet()
 
 
@@ -148,11 +151,22 @@ async def running_stack(
             for name, value in (PATIENCE | SCALES).items():
                 environment.setenv(name, os.environ.get(name, value))
             environment.setitem(SUBSCRIBER_SETTINGS, "fetch_max_wait_ms", FETCH_WAIT_MS)
+            environment.setattr("detector.detector.WordLlamaEmbedder", _embedder)
             await stack.start()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while await stack.not_ready():
                 await asyncio.sleep(0.02)
         yield RunningStack(stack, broker, database_url, backpressure, seen)
+
+
+_loaded = lru_cache(WordLlamaEmbedder)
+
+
+def _embedder() -> WordLlamaEmbedder:
+    """Return an embedder with its own cache of words, and the weights that the first stack of this process loaded."""
+    loaded, own = _loaded(), copy(_loaded())
+    own.words = WordVectors(loaded.words._tokenizer, loaded.words._table)
+    return own
 
 
 def _forget_routes() -> None:
