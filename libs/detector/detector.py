@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from detector import features
 from detector.addressing import Exchange
+from detector.calibration import ConfidenceCalibration, ranking
 from detector.encoders.embedder import Embedder, SentenceEncoder, WordLlamaEmbedder
 from detector.evidence import Evidence
 from detector.intent import IntentModel
@@ -43,6 +44,7 @@ class Detector:
     If `layer` is None, only rules and caps decide. A layer needs vectors from the embedder that it was trained with,
     and reads English only. `rewordings` compares requests, and `second` re-judges likely rejections, both by sentence
     vectors; None means word vectors. Verdicts below `target_precision` (`published.falls_short`) are not announced.
+    `calibration` converts scores to confidences; without one, the confidence is the score.
     `version`: see `contracts.detectors`.
     """
 
@@ -54,6 +56,7 @@ class Detector:
         rewordings: Rewordings | None = None,
         second: SecondLook | None = None,
         target_precision: float = ANNOUNCEMENT_THRESHOLD,
+        calibration: ConfidenceCalibration | None = None,
     ) -> None:
         if layer is not None and layer.embedder != embedder.name:
             raise ValueError(f"the learned layer was taught with {layer.embedder!r}, not with {embedder.name!r}")
@@ -62,11 +65,13 @@ class Detector:
         self._rewordings = rewordings
         self._second = second
         self._target_precision = target_precision
+        self._calibration = calibration
         self._encoder = rewordings.encoder_name if rewordings else None
         parts = (
             embedder.name,
             layer.embedder if layer else "",
             "second" if second else "",
+            "calibration" if calibration else "",
             f"{target_precision}",
         )
         self.version: str = version(parts, encoder=self._encoder)
@@ -84,13 +89,16 @@ class Detector:
 
         `encoder` compares requests. It also re-judges likely rejections if the weights were trained with it.
         """
+        calibration = ConfidenceCalibration.load()
         if encoder is None:
-            return cls(WordLlamaEmbedder(), Layer.load(), IntentModel.load(), target_precision=target_precision)
+            layer, intent = Layer.load(), IntentModel.load()
+            return cls(WordLlamaEmbedder(), layer, intent, None, None, target_precision, calibration)
         layer = Layer.load(SENTENCE_WEIGHTS)
         reader = encoder.early
         second = SecondLook(reader, layer) if reader and layer.embedder == reader.name else None
         rewordings = Rewordings(encoder, Scale.load())
-        return cls(WordLlamaEmbedder(), Layer.load(), IntentModel.load(), rewordings, second, target_precision)
+        words, intent = Layer.load(), IntentModel.load()
+        return cls(WordLlamaEmbedder(), words, intent, rewordings, second, target_precision, calibration)
 
     @classmethod
     def rules_only(cls) -> Detector:
@@ -179,17 +187,20 @@ class Detector:
     def _verdict(self, one: JudgedExchange, target: Target | None) -> Verdict:
         decision = one.decision
         reaction = _REACTION[decision.feedback] if not decision.status_only else None
+        confidence = decision.confidence
+        if self._calibration is not None:
+            confidence = self._calibration.confidence(decision, one.evidence.answer)
         return Verdict(
             feedback=decision.feedback,
             reaction=reaction,
-            confidence=decision.confidence,
+            confidence=confidence,
             correction_type=decision.correction_type,
             user_said=one.exchange.message.text[:QUOTE],
             target=target,
             rules=decision.rules,
             decided_by=decision.decided_by,
             gate=decision.gate,
-            scores=_scores(one.evidence, one.opinion),
+            scores=_scores(one, confidence),
             status_only=decision.status_only,
             settled=decision.settled,
             encoder=self._encoder,
@@ -204,8 +215,11 @@ def _settled_before(said: Decision, before: Decision | None, names: int) -> bool
     return turned_down and (said.feedback == "rejected" or names < 2)
 
 
-def _scores(evidence: Evidence, opinion: Opinion | None) -> dict[str, float]:
-    scores = {"similarity": evidence.similarity, "same_intent": evidence.same_intent}
+def _scores(one: JudgedExchange, confidence: float) -> dict[str, float]:
+    _, evidence, opinion, decision = one
+    scores = {"score": decision.confidence, "similarity": evidence.similarity, "same_intent": evidence.same_intent}
+    if decision.feedback == "rejected":
+        scores["ranking"] = ranking(confidence, opinion)
     if evidence.sentences is not None:
         scores |= {"sentence_similarity": evidence.sentences.similarity, "same_intent": evidence.sentences.same_intent}
     if opinion is not None:

@@ -90,9 +90,11 @@ class Target:
 class Verdict:
     """Verdict that a person's message gives on an agent's answer.
 
-    `confidence` is the specification's constant if `decided_by` is "rules", the learned probability if it is "learned"
-    (of approval if `gate` is ok), and the model's own value if it is "llm". `rules` has the names of matching patterns
-    and rules, `scores` the numbers behind the decision. `status_only`: a new topic. It sets the earlier turn to
+    `confidence` is the score, or after a long answer the share of right verdicts that the score stands for
+    (`calibration`). The score is the specification's constant if `decided_by` is "rules", the learned probability if it
+    is "learned" (of approval if `gate` is ok), and the model's own value if it is "llm". `rules` has the names of
+    matching patterns and rules. `scores` has the numbers behind the decision of rules and learned layer: `score`, for
+    rejections `ranking`, similarities and probabilities. `status_only`: a new topic. It sets the earlier turn to
     accepted with confidence 0.5 and is never announced. `encoder` is the name of the detector's sentence encoder; None
     means word vectors only. `settled`: a rule decided alone, or nothing was to decide; only other verdicts are sent to
     a language model. `rule` is the row of `detector.rules.RULES` that decided, or "learned" or "llm". `falls_short`:

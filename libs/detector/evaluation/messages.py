@@ -126,14 +126,18 @@ def _core(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
 def _announced(truth: Sequence[str], verdicts: Sequence[Verdict], name: str) -> dict[str, float]:
     """Return the scores of announcements, with the `precision` on these rows and at a prevalence of 8 %.
 
-    `ok` is compared with the gate's label, the others with the label.
+    `ok` is compared with the gate's label, the others with the label. For rejections, `ranking_auc` is the probability
+    that a right announcement has a greater ranking score than a wrong one.
     """
     wanted = {"ok": "accepted"}.get(name, name)
     said = [v.emitted and v.feedback == wanted for v in verdicts]
     recall, false = scoring.called(truth, said, name)
-    right = sum(1 for t, s in zip(truth, said, strict=True) if s and t == name)
+    hits = [t == name for t, s in zip(truth, said, strict=True) if s]
+    right = sum(hits)
+    ranked = [v.scores["ranking"] for v, s in zip(verdicts, said, strict=True) if s and name == "rejected"]
     return {
         "announced": sum(said),
+        **({"ranking_auc": scoring.auc(hits, ranked)} if name == "rejected" else {}),
         **scoring.share("precision", right, sum(said)),
         **scoring.share("recall", right, truth.count(name)),
         "false_share": false,
