@@ -15,7 +15,7 @@ from detector.detector import Detector
 from detector.evaluation import comparison, scoring
 from detector.evaluation.evaluate import evaluate
 from detector.evaluation.plotting import plot
-from detector.evaluation.rows import NEEDED, UnknownRows
+from detector.evaluation.rows import NEEDED, UnknownRows, neighbourhood
 from detector.evaluation.tables import markdown
 from standalone.cli.evaluate import evaluate as command
 
@@ -125,6 +125,22 @@ def test_announcements_as_they_come(detector: Detector, tmp_path: Path) -> None:
     [error] = report["errors"]
     assert (error["label"], error["said"], error["announced"]) == ("neutral", "rejected", True)
     assert "| rows: other | 2 |" in markdown({"rows": report})
+
+
+def test_the_ranking_of_announced_rejections_has_an_auc(detector: Detector, tmp_path: Path) -> None:
+    said = ("that's wrong", "forget it")
+    verdicts = detector.judge([neighbourhood(row(text, "rejected", "not_ok")) for text in said])
+    first, last = sorted(zip((one.scores["ranking"] for one in verdicts), said, strict=True))
+    assert first[0] < last[0]
+    for (_, wrong), (_, right), auc in ((first, last, 1.0), (last, first, 0.0)):
+        rows = [
+            row(wrong, "neutral", "neutral"),
+            row(right, "rejected", "not_ok"),
+            row("thanks a lot", "accepted", "ok"),
+        ]
+        announced = evaluate(write(tmp_path / "rows.jsonl", rows), detector)["at_emission"]
+        assert announced["rejected"]["ranking_auc"] == auc
+        assert "ranking_auc" not in announced["ok"]
 
 
 def test_shares_have_wilson_intervals(detector: Detector, tmp_path: Path) -> None:
