@@ -231,7 +231,7 @@ async def test_an_issue_is_found_resolved_split_and_merged(
 
 async def test_the_share_of_people_affected_has_an_interval(read_models: asyncpg.Pool, take: Take, refund: int) -> None:
     """Of the people with a verdict on this agent: neither critics nor reviewers nor the people of another agent."""
-    turn = {"turn": "t0", "conversation": "c0"}
+    turn: dict[str, Any] = {"turn": "t0", "conversation": "c0"}
     await take(
         *(feedback(f"s{n}", user=f"v{n}", turn=f"s{n}", conversation=f"s{n}", agent="bot", at=900) for n in range(5)),
         feedback("critic", user="critic", user_type="agent", turn="s0", conversation="s0", agent="bot", at=900),

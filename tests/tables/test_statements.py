@@ -27,7 +27,7 @@ from inference.sql import SQL as INFERENCE
 from inference.turns.vectors_postgres import WIRES
 from reporting.api.queries.artifacts import KINDS, Search
 from reporting.api.queries.artifacts import _statement as _artifacts
-from reporting.issues.reading import ISSUE_COLUMNS, order_of
+from reporting.issues.reading import ISSUE_COLUMNS, list_slots
 from reporting.queries.dimension_votes import (
     answer_holds,
     choices_slots,
@@ -117,7 +117,7 @@ BY_NAME: Mapping[str, Parts] = {
         for filters in (NONE_GIVEN, EVERY)
     ],
     "list_issues": [
-        {"order": order_of(SortOrder(column, descending))} for column in ISSUE_COLUMNS for descending in (False, True)
+        list_slots(SortOrder(column, descending)) for column in ISSUE_COLUMNS for descending in (False, True)
     ],
     "list_choices": [choices_slots(agent) for agent in (None, "a")],
     "count_found": [{"rows": f"(select from effective e where {WHERE} limit :most)"}],
@@ -131,7 +131,12 @@ BY_NAME: Mapping[str, Parts] = {
         for filters in (NONE_GIVEN, EVERY)
     ],
     "count_by_person": [
-        {"view": "effective", "where": WHERE, "holds": feedback_holds(dimension(name))[0]}
+        {
+            "view": "effective",
+            "where": WHERE,
+            "holds": feedback_holds(dimension(name))[0],
+            "counts": "e.suspect is null",
+        }
         for name in ("version", "bundle", "strategy")
     ],
     "count_answered_turns": [

@@ -14,7 +14,7 @@ from reporting.api.bodies import SOURCE_FILTER, Moment, RequestBody
 from reporting.queries.cursor import CURSOR_LIMIT
 from reporting.queries.dimensions import DimensionName
 from reporting.queries.selection import Bucket, Filters, GivenBy, TimeSpan, attribute_pairs
-from reporting.queries.sorting import JUDGED, SortOrder
+from reporting.queries.sorting import VOTES_COLUMNS, SortOrder
 
 DEFAULT_DAYS = 30
 
@@ -164,4 +164,4 @@ class RankingQuestion(PagedQuestion):
 
     @property
     def order(self) -> SortOrder | None:
-        return None if self.sort is None else SortOrder.parse(self.sort, JUDGED)
+        return None if self.sort is None else SortOrder.parse(self.sort, VOTES_COLUMNS)

@@ -21,7 +21,7 @@ from reporting.queries.comparison_models import ValueComparison
 from reporting.queries.dimension_votes import ValueVotes, first_verdicts, known_dimensions, value_votes
 from reporting.queries.dimensions import KNOWN, Dimension, dimension
 from reporting.queries.selection import Bucket, Project, TimeSpan
-from reporting.queries.sorting import JUDGED, Column, SortOrder, in_order
+from reporting.queries.sorting import VOTES_COLUMNS, Column, SortOrder, in_order
 
 _MARKERS: Final = 12
 """Maximum number of release markers in a chart; the latest versions are marked."""
@@ -31,7 +31,7 @@ VALUE_COLUMNS: Final[Mapping[str, Column[ValueVotes]]] = {
     "value": lambda one, _: one.value,
     "first": lambda one, _: one.first_at,
     "last": lambda one, _: one.last_at,
-    **JUDGED,
+    **VOTES_COLUMNS,
 }
 
 

@@ -24,7 +24,7 @@ from reporting.queries.replies import reply_count
 from reporting.queries.response_rates import SCANNED_BY_PAGES, ResponseRates, response_rates
 from reporting.queries.search import found, with_answers
 from reporting.queries.selection import Bucket, Filters, Project, TimeSpan
-from reporting.queries.sorting import JUDGED, Column, in_order
+from reporting.queries.sorting import VOTES_COLUMNS, Column, in_order
 from reporting.queries.suspects import suspect_count
 from reporting.queries.votes import SatisfactionChange, Votes
 
@@ -77,7 +77,7 @@ class AgentRow:
 AGENT_COLUMNS: Final[Mapping[str, Column[AgentRow]]] = {
     "agent": lambda one, _: one.agent_id,
     "change": lambda one, _: None if one.change is None else one.change.points,
-    **JUDGED,
+    **VOTES_COLUMNS,
 }
 
 

@@ -25,7 +25,7 @@ from reporting.queries.reasons import Reason, reasons
 from reporting.queries.response_rates import SCANNED_BY_PAGES, ResponseRates, response_rates
 from reporting.queries.search import neighbours
 from reporting.queries.selection import ConversationScope, Project, TimeSpan
-from reporting.queries.sorting import JUDGED, Column, in_order
+from reporting.queries.sorting import VOTES_COLUMNS, Column, in_order
 from reporting.queries.votes import Votes
 
 _REASONS: Final = 12
@@ -40,7 +40,7 @@ class VersionRow:
     machine: Votes
 
 
-VERSION_COLUMNS: Final[Mapping[str, Column[VersionRow]]] = {"version": lambda one, _: one.name, **JUDGED}
+VERSION_COLUMNS: Final[Mapping[str, Column[VersionRow]]] = {"version": lambda one, _: one.name, **VOTES_COLUMNS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,11 +118,15 @@ async def list_issues(
     order: SortOrder = MOST_FIRST,
 ) -> list[Issue]:
     """List the issues that have turns, by default most turns first, each with its trend; `now` is in microseconds."""
-    of_order = order_of(order)
-    counts = SQL.part("counts_of_issue") if order.column == "topic" else ""
-    statement = SQL.list_issues.filled(order=of_order, ordered_by=counts)
+    statement = SQL.list_issues.filled(**list_slots(order))
     rows = await pool.fetch(*statement(**at._asdict(), agent_id=agent_id, states=states, limit=limit))
     return await _with_days(pool, at, rows, now)
+
+
+def list_slots(order: SortOrder) -> dict[str, str]:
+    """Return the slots of `list_issues`. Only the order by topic needs the counts of all issues."""
+    counts = SQL.part("counts_of_issue") if order.column == "topic" else ""
+    return {"order": order_of(order), "ordered_by": counts}
 
 
 def order_of(order: SortOrder) -> str:

@@ -15,7 +15,7 @@ from reporting.queries.cursor import Moment, decode, encode, question
 from reporting.queries.rollup_counts import votes
 from reporting.queries.satisfaction import window_of
 from reporting.queries.selection import Filters, Project, TimeSpan
-from reporting.queries.sorting import JUDGED, SortOrder
+from reporting.queries.sorting import VOTES_COLUMNS, SortOrder
 from reporting.queries.votes import Votes
 from reporting.sql import SQL
 
@@ -132,9 +132,9 @@ async def ranking(
 ) -> Ranking:
     """Return one page of agents, ranked by the upper confidence bound of their satisfaction, lowest first.
 
-    The upper bound keeps an agent with few verdicts from being ranked worst. An `order` by a column of `JUDGED` comes
-    before the rank. `given` are the query's parameters, to
-    which the cursor is bound. The first page's window applies to all pages.
+    The upper bound keeps an agent with few verdicts from being ranked worst. An `order` by a column of
+    `VOTES_COLUMNS` comes before the rank. `given` are the query's parameters, to which the cursor is bound. The first
+    page's window applies to all pages.
     Raises BadCursor if the cursor belongs to another query.
     """
     asked = question("agents", *at, *given)
@@ -162,7 +162,7 @@ async def ranking(
 
 def _sort_key(one: AgentEvidence, order: SortOrder | None) -> tuple[bool, float]:
     """Return the agent's key in an order; agents without a value come last, and without an order all keys are equal."""
-    value = 0.0 if order is None else JUDGED[order.column](one, order.descending)
+    value = 0.0 if order is None else VOTES_COLUMNS[order.column](one, order.descending)
     if value is None:
         return True, 0.0
     return False, -value if order is not None and order.descending else value

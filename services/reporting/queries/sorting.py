@@ -57,7 +57,7 @@ def certain_share(votes: Votes, descending: bool) -> float | None:  # it is used
     return votes.sure.low if descending else votes.sure.high
 
 
-class Judged(Protocol):
+class VotesRow(Protocol):
     """Row with verdicts by people, and by the machine (with the reviews that replace them)."""
 
     @property
@@ -66,7 +66,7 @@ class Judged(Protocol):
     def machine(self) -> Votes: ...
 
 
-JUDGED: Final[Mapping[str, Column[Judged]]] = {
+VOTES_COLUMNS: Final[Mapping[str, Column[VotesRow]]] = {
     "people": lambda one, descending: certain_share(one.people, descending),
     "machine": lambda one, descending: certain_share(one.machine, descending),
     "rejected": lambda one, _: one.people.not_ok + one.machine.not_ok,

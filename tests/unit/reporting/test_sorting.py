@@ -6,7 +6,8 @@ import pytest
 
 from reporting.dashboard.sorting import sorting
 from reporting.queries.ranking import AgentEvidence
-from reporting.queries.sorting import JUDGED, SortOrder, UnknownColumn, in_order
+from reporting.queries.sorting import VOTES_COLUMNS as COLUMNS
+from reporting.queries.sorting import SortOrder, UnknownColumn, in_order
 from reporting.queries.votes import Votes
 
 NUMBER = {"number": lambda one, _: one[1]}
@@ -34,8 +35,8 @@ def test_few_votes_are_neither_the_worst_nor_the_best() -> None:
         AgentEvidence("good", many, none),
         AgentEvidence("unjudged", none, many),
     ]
-    worst = [one.agent_id for one in in_order(rows, SortOrder("people", descending=False), JUDGED)]
-    best = [one.agent_id for one in in_order(rows, SortOrder("people", descending=True), JUDGED)]
+    worst = [one.agent_id for one in in_order(rows, SortOrder("people", descending=False), COLUMNS)]
+    best = [one.agent_id for one in in_order(rows, SortOrder("people", descending=True), COLUMNS)]
     assert (worst[0], best[0]) == ("bad", "good")
     assert worst[-1] == best[-1] == "unjudged"
 
@@ -45,8 +46,8 @@ def test_numbers_of_both_sides_are_added() -> None:
         AgentEvidence("a", Votes(ok=9), Votes(not_ok=1)),
         AgentEvidence("b", Votes(not_ok=2), Votes(not_ok=3)),
     ]
-    assert [one.agent_id for one in in_order(rows, SortOrder.parse("-rejected", JUDGED), JUDGED)] == ["b", "a"]
-    assert [one.agent_id for one in in_order(rows, SortOrder.parse("-total", JUDGED), JUDGED)] == ["a", "b"]
+    assert [one.agent_id for one in in_order(rows, SortOrder.parse("-rejected", COLUMNS), COLUMNS)] == ["b", "a"]
+    assert [one.agent_id for one in in_order(rows, SortOrder.parse("-total", COLUMNS), COLUMNS)] == ["a", "b"]
 
 
 @pytest.mark.parametrize("text", ["", "-", "--turns", "Turns", "turns desc", "turns,people", "; drop table issues"])
