@@ -10,7 +10,8 @@ import pytest
 
 from contracts.feedback import FeedbackImpressionsReceived, ShownTurn
 from contracts.intervals import wilson
-from reporting.queries.response_rates import ClusterCount, ResponseFigures, figures_of, response_rates
+from reporting.queries.clustering import FEWEST_PEOPLE, ClusteredShare, PersonVotes, effective_size
+from reporting.queries.response_rates import ResponseFigures, Sides, figures_of, response_rates
 from reporting.queries.selection import Filters, Project, TimeSpan
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
@@ -83,62 +84,82 @@ class Pair(NamedTuple):
 
 
 async def test_the_figures_are_those_of_a_recount(read_models: asyncpg.Pool) -> None:
-    """With verdicts of the machine, replies, retracted ones, and a person without an impression."""
+    """With verdicts of the machine, replies, retracted ones, and people without an impression."""
     choose = random.Random(3)
     events: list[Any] = []
     agents: dict[tuple[str, str], tuple[str, str]] = {}
     seen: set[Pair] = set()
-    given: set[Pair] = set()
-    for conversation in ("c1", "c2", "c3"):
-        for number in range(8):
+    verdicts: set[Pair] = set()
+    rated: set[Pair] = set()
+    kinds = ["explicit", "reaction", "retracted", "inferred", "implicit", "rating"]
+    for conversation in (f"c{number}" for number in range(12)):
+        for number in range(choose.randint(1, 9)):
             turn, agent, version = f"t{number}", choose.choice(["a", "b"]), choose.choice(["1", "2"])
             agents[conversation, turn] = agent, version
             events.append(message(f"{turn}-answer", conversation=conversation, turn=turn, agent=agent, at=number,
                                   agent_version=version))  # fmt: skip
-            for user in ("ann", "bob", "cy"):
-                pair = Pair(conversation, turn, user)
+            for reader in range(12):
+                pair = Pair(conversation, turn, f"p{reader}")
                 name = " ".join(pair)
-                if choose.random() < 0.6:
+                if choose.random() < reader / 11:
                     seen.add(pair)
                     told = ShownTurn(turn_id=turn, agent_id=agent, agent_version=version)
-                    events.append(shown(user=user, at=50, conversation_id=conversation, turns=(told,)))
-                kind = choose.choice(["explicit", "reaction", "retracted", "inferred", "implicit", "rating", ""])
-                place: dict[str, Any] = {"conversation": conversation, "turn": turn, "user": user, "at": 60}
+                    events.append(shown(user=pair.user, at=50, conversation_id=conversation, turns=(told,)))
+                if choose.random() < 0.75:
+                    continue
+                kind = choose.choice(kinds)
+                place: dict[str, Any] = {"conversation": conversation, "turn": turn, "user": pair.user, "at": 60}
                 if kind == "rating":
                     events.append(feedback(name, kind="rating", rating=4, scale="polite", worst_rating=1,
                                            best_rating=5, source="rating", **place))  # fmt: skip
-                elif kind:
+                    rated.add(pair)
+                else:
                     retracted = kind == "retracted"
                     events.append(feedback(name, kind="explicit" if retracted else kind,
                                            reaction=None if retracted else "ok", **place))  # fmt: skip
                 if kind in ("explicit", "reaction"):
-                    given.add(pair)
-                elif kind == "rating":
-                    given.add(pair._replace(user=f"{user} rated"))
+                    verdicts.add(pair)
     choose.shuffle(events)
-    for event in events:
-        await take(read_models, event)
+    for first in range(0, len(events), 50):
+        await take(read_models, *events[first : first + 50])
 
-    rated = {Pair(*pair[:2], pair.user.removesuffix(" rated")) for pair in given if pair.user.endswith(" rated")}
-    verdicts = {pair for pair in given if not pair.user.endswith(" rated")}
+    def clustered(clusters: list[str], responded: list[str]) -> tuple[float, ...]:
+        """Return total, responses, share and its interval; both lists have the cluster of each."""
+        people = [PersonVotes(responded.count(name), clusters.count(name)) for name in set(clusters)]
+        share = ClusteredShare(len(responded), len(clusters), effective_size(people))
+        return len(clusters), len(responded), share.share or 0, *share.sure
 
-    def expected(agent: str | None = None, version: str | None = None) -> tuple[int, ...]:
+    def expected(agent: str | None = None, version: str | None = None) -> Any:
         chosen = {turn for turn, of in agents.items() if agent in (None, of[0]) and version in (None, of[1])}
         pairs = {pair for pair in seen if pair[:2] in chosen}
         responded = {pair[:2] for pair in verdicts} & chosen
-        answered = {pair for pair in pairs if pair in verdicts or pair in rated}
-        return len(chosen), len(responded), len(pairs), len({pair.user for pair in pairs}), len(answered)
+        answered = pairs & (verdicts | rated)
+        turns = clustered([turn[0] for turn in chosen], [turn[0] for turn in responded])
+        impressions = clustered([pair.user for pair in pairs], [pair.user for pair in answered])
+        return pytest.approx([*turns, *impressions, len({pair.user for pair in pairs})])
 
-    def found(figures: ResponseFigures) -> tuple[int, ...]:
-        return (figures.turns, figures.turns_with_feedback, figures.impressions, figures.viewers, figures.responses)
+    def found(one: ResponseFigures) -> list[float | None]:
+        turns = [
+            one.turns,
+            one.turns_with_feedback,
+            one.feedback_share,
+            one.feedback_share_low,
+            one.feedback_share_high,
+        ]
+        rate = [one.response_rate, one.response_rate_low, one.response_rate_high]
+        return [*turns, one.impressions, one.responses, *rate, one.viewers]
 
     rates = await response_rates(read_models, AT, ALL, Filters())
     assert found(rates.totals) == expected()
-    assert min(expected()) > 0 and expected()[1] < expected()[0] and expected()[4] < expected()[2]
-    assert {one.agent_id: found(one) for one in rates.by_agent} == {name: expected(name) for name in "ab"}
-    assert {(one.agent_id, one.agent_version): found(one) for one in rates.by_agent_version} == {
-        (agent, version): expected(agent, version) for agent in "ab" for version in "12"
-    }
+    assert 0 < rates.totals.turns_with_feedback < rates.totals.turns
+    assert 0 < rates.totals.responses < rates.totals.impressions
+    assert rates.totals.viewers >= FEWEST_PEOPLE, "the intervals are estimated from the clusters"
+    assert [one.agent_id for one in rates.by_agent] == sorted("ab", key=lambda name: -expected(name).expected[0])
+    for by_agent in rates.by_agent:
+        assert found(by_agent) == expected(by_agent.agent_id)
+    assert {(one.agent_id, one.agent_version) for one in rates.by_agent_version} == set(agents.values())
+    for by_version in rates.by_agent_version:
+        assert found(by_version) == expected(by_version.agent_id, by_version.agent_version)
     filtered = await response_rates(read_models, AT, ALL, Filters(agent_id="a", agent_version="2"))
     assert found(filtered.totals) == expected("a", "2")
 
@@ -179,8 +200,8 @@ async def test_a_turn_counts_for_the_agent_of_its_last_answer(read_models: async
 
 def test_the_interval_of_one_busy_reader_is_wide() -> None:
     """A hundred impressions of one person are as informative as one; of a hundred people, as a hundred."""
-    busy = figures_of((), [ClusterCount("a", None, "ann", 100, 50)])
-    crowd = figures_of((), [ClusterCount("a", None, f"p{n}", 1, n % 2) for n in range(100)])
+    busy = figures_of(Sides({}, {PersonVotes(50, 100): 1}))
+    crowd = figures_of(Sides({}, {PersonVotes(0, 1): 50, PersonVotes(1, 1): 50}))
     assert (busy["viewers"], crowd["viewers"]) == (1, 100)
     assert (busy["response_rate_low"], busy["response_rate_high"]) == pytest.approx(tuple(wilson(0.5, 1)))
     assert crowd["response_rate_high"] - crowd["response_rate_low"] < 0.3 < 0.7

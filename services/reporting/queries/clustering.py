@@ -8,7 +8,8 @@ Newcombe's intervals use the effective sample size.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Final, NamedTuple
@@ -28,17 +29,25 @@ class PersonVotes(NamedTuple):
     verdicts: int
 
 
-def effective_size(people: Sequence[PersonVotes]) -> float:
+def effective_size(people: Iterable[PersonVotes]) -> float:
     """Return the effective sample size: the number of independent verdicts as informative as those of `people`."""
-    total = sum(one.verdicts for one in people)
+    return effective_size_of(Counter(people))
+
+
+def effective_size_of(people: Mapping[PersonVotes, int]) -> float:
+    """Return the effective sample size from the number of people with the same verdicts, by their verdicts."""
+    count = sum(people.values())
+    total = sum(one.verdicts * number for one, number in people.items())
     if total == 0:
         return 0.0
-    share = sum(one.ok for one in people) / total
-    same = total * total / sum(one.verdicts**2 for one in people)
-    if len(people) < FEWEST_PEOPLE or share in (0.0, 1.0):
+    share = sum(one.ok * number for one, number in people.items()) / total
+    same = total * total / sum(one.verdicts**2 * number for one, number in people.items())
+    if count < FEWEST_PEOPLE or share in (0.0, 1.0):
         return same
     # The jackknife variance of the number of ok verdicts. For independent verdicts: share * (1 - share) * total.
-    spread = sum(((one.ok - share * one.verdicts) / (1 - one.verdicts / total)) ** 2 for one in people)
+    spread = sum(
+        ((one.ok - share * one.verdicts) / (1 - one.verdicts / total)) ** 2 * number for one, number in people.items()
+    )
     # With few people the variance estimate is imprecise: use Student's t with Kish's number of people, not the normal.
     wider = 1 + (_Z * _Z + 1) / (4 * max(1.0, same - 1))
     return max(1.0, total / (max(1.0, spread / (share * (1 - share) * total)) * wider**2))

@@ -6,15 +6,14 @@ the newest rows of the window, and their intervals account for clustering: turns
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, NamedTuple
 
 import asyncpg
 from pydantic import Field
 
 from reporting.queries.answers import ResponseModel, Window
-from reporting.queries.clustering import ClusteredShare, PersonVotes, effective_size
+from reporting.queries.clustering import ClusteredShare, PersonVotes, effective_size_of
 from reporting.queries.satisfaction import window_of
 from reporting.queries.selection import Filters, Project, TimeSpan
 from reporting.sql import SQL
@@ -76,17 +75,25 @@ class ResponseRates(ResponseModel):
     by_agent_version: Annotated[list[VersionResponse], Field(description="By agent and version.")]
 
 
-class ClusterCount(NamedTuple):
-    """Turns or impressions of one agent version in one cluster, and how many of them have a response."""
+class Sides(NamedTuple):
+    """Number of conversations with the same turns, and of people with the same impressions, of one group.
 
-    agent_id: str
-    agent_version: str | None
-    cluster: str
-    total: int
-    responses: int
+    The keys of both are the responses among the turns or impressions, and their number.
+    """
+
+    turns: dict[PersonVotes, int]
+    shown: dict[PersonVotes, int]
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Return the numbers of turns and of impressions."""
+        turns, shown = (sum(one.verdicts * number for one, number in side.items()) for side in self)
+        return turns, shown
 
 
 Group = tuple[str | None, ...]
+_NAMES: Final[dict[int, tuple[str, ...]]] = {3: (), 1: ("agent_id",), 0: ("agent_id", "agent_version")}
+"""Names of a group's columns, by the `level` of its rows."""
 
 
 async def response_rates(
@@ -106,11 +113,13 @@ async def response_rates(
         ("conversation_id, turn_id", " and e.turn_id = c.turn_id") if narrowed else ("conversation_id", "")
     )
     answered = SQL.count_answered_by_conversation.filled(narrowed=narrowed, looked_up=looked_up, of_turn=of_turn)
-    turns, of_turns = await _counts(pool, answered, values, scanned)
-    shown, of_shown = await _counts(pool, SQL.count_impressions_by_person.filled(narrowed=narrowed), values, scanned)
-    agents = _figures(turns, shown, lambda one: (one.agent_id,))
-    versions = _figures(turns, shown, lambda one: (one.agent_id, one.agent_version))
-    [(_, totals)] = _figures(turns, shown, lambda _: ()) or [((), figures_of((), ()))]
+    found = [
+        await pool.fetch(*statement(**values, scanned=scanned))
+        for statement in (answered, SQL.count_impressions_by_person.filled(narrowed=narrowed))
+    ]
+    groups = _groups(found)
+    [(_, totals)] = _figures(groups[3]) or [((), figures_of(Sides({}, {})))]
+    of_turns, of_shown = (rows[0]["read"] for rows in found)
     return ResponseRates(
         tenant=at.tenant,
         project=at.project,
@@ -118,40 +127,39 @@ async def response_rates(
         turns_complete=of_turns < scanned,
         impressions_complete=of_shown < scanned,
         totals=ResponseFigures(**totals),
-        by_agent=[AgentResponse(agent_id=agent, **found) for (agent,), found in agents],
+        by_agent=[AgentResponse(agent_id=agent, **found) for (agent,), found in _figures(groups[1])],
         by_agent_version=[
-            VersionResponse(agent_id=agent, agent_version=version, **found) for (agent, version), found in versions
+            VersionResponse(agent_id=agent, agent_version=version, **found)
+            for (agent, version), found in _figures(groups[0])
         ],
     )
 
 
-async def _counts(
-    pool: asyncpg.Pool, statement: Any, values: dict[str, Any], scanned: int
-) -> tuple[list[ClusterCount], int]:
-    """Return the counts by cluster, and the number of rows that were read for them."""
-    rows = await pool.fetch(*statement(**values, scanned=scanned))
-    counts = [ClusterCount(*(row[name] for name in ClusterCount._fields)) for row in rows]
-    return counts, rows[0]["read"] if rows else 0
+def _groups(found: Sequence[Sequence[asyncpg.Record]]) -> dict[int, dict[Group, Sides]]:
+    """Return the groups of each level from the rows of turns and of impressions."""
+    groups: dict[int, dict[Group, Sides]] = {level: {} for level in _NAMES}
+    for side, rows in enumerate(found):
+        for row in rows:
+            if (level := row["level"]) is not None:
+                group = tuple(row[name] for name in _NAMES[level])
+                counts = groups[level].setdefault(group, Sides({}, {}))[side]
+                counts[PersonVotes(row["responses"], row["total"])] = row["clusters"]
+    return groups
 
 
-def _figures(
-    turns: Sequence[ClusterCount], shown: Sequence[ClusterCount], group_of: Callable[[ClusterCount], Group]
-) -> list[tuple[Any, dict[str, Any]]]:
-    """Return the figures of each group, most turns first."""
-    grouped: dict[Group, tuple[list[ClusterCount], list[ClusterCount]]] = defaultdict(lambda: ([], []))
-    for side, counts in enumerate((turns, shown)):
-        for one in counts:
-            grouped[group_of(one)][side].append(one)
-    found = [(group, figures_of(*sides)) for group, sides in grouped.items()]
-    return sorted(found, key=lambda one: (-one[1]["turns"], -one[1]["impressions"], [name or "" for name in one[0]]))[
-        :_MOST_GROUPS
-    ]
+def _figures(groups: dict[Group, Sides]) -> list[tuple[Any, dict[str, Any]]]:
+    """Return the figures of the groups with most turns, most turns first."""
+
+    def order(group: Group) -> Any:
+        turns, shown = groups[group].rank
+        return -turns, -shown, [name or "" for name in group]
+
+    return [(group, figures_of(groups[group])) for group in sorted(groups, key=order)[:_MOST_GROUPS]]
 
 
-def figures_of(turns: Iterable[ClusterCount], shown: Iterable[ClusterCount]) -> dict[str, Any]:
-    """Return the values of `ResponseFigures` for counts of turns by conversation and of impressions by person. Pure."""
-    answered, _ = _clustered(turns)
-    seen, viewers = _clustered(shown)
+def figures_of(sides: Sides) -> dict[str, Any]:
+    """Return the values of `ResponseFigures` for one group. Pure."""
+    answered, seen = (_clustered(side) for side in sides)
     return {
         "turns": answered.votes,
         "turns_with_feedback": answered.ok,
@@ -159,7 +167,7 @@ def figures_of(turns: Iterable[ClusterCount], shown: Iterable[ClusterCount]) -> 
         "feedback_share_low": answered.sure.low,
         "feedback_share_high": answered.sure.high,
         "impressions": seen.votes,
-        "viewers": viewers,
+        "viewers": sum(sides.shown.values()),
         "responses": seen.ok,
         "response_rate": seen.share,
         "response_rate_low": seen.sure.low,
@@ -167,12 +175,8 @@ def figures_of(turns: Iterable[ClusterCount], shown: Iterable[ClusterCount]) -> 
     }
 
 
-def _clustered(counts: Iterable[ClusterCount]) -> tuple[ClusteredShare, int]:
-    """Return the share of responses, clustered, and the number of clusters."""
-    totals: dict[str, int] = defaultdict(int)
-    responses: dict[str, int] = defaultdict(int)
-    for one in counts:
-        totals[one.cluster] += one.total
-        responses[one.cluster] += one.responses
-    clusters = [PersonVotes(responses[name], total) for name, total in totals.items()]
-    return ClusteredShare(sum(responses.values()), sum(totals.values()), effective_size(clusters)), len(clusters)
+def _clustered(counts: dict[PersonVotes, int]) -> ClusteredShare:
+    """Return the share of responses, clustered."""
+    responses = sum(one.ok * number for one, number in counts.items())
+    total = sum(one.verdicts * number for one, number in counts.items())
+    return ClusteredShare(responses, total, effective_size_of(counts))

@@ -1,6 +1,17 @@
+-- fragment: clusters_counted
+-- The number of clusters with the same numbers of rows and responses, by agent and version, by agent, and of all. `level`
+-- is 0, 1 and 3 for them, and null in the only row of a window without any. `read` is the number of rows that were read.
+select c.level, c.agent_id, c.agent_version, c.total, c.responses, count(*) as clusters, l.read
+from (select count(*) as read from looked) l left join (
+    select grouping(m.agent_id, m.agent_version) as level, m.agent_id, m.agent_version, count(*) as total,
+           count(*) filter (where m.responded) as responses
+    from marked m
+    group by grouping sets ((m.agent_id, m.agent_version, m.cluster), (m.agent_id, m.cluster), (m.cluster))
+) c on true
+group by c.level, c.agent_id, c.agent_version, c.total, c.responses, l.read
+
 -- name: count_answered_by_conversation(narrowed, looked_up, of_turn)
--- The newest answers of the window, at most :scanned, as turns: each with the agent of its last answer. `read` is the
--- number of answers.
+-- The newest answers of the window, at most :scanned, as turns: each with the agent of its last answer.
 with looked as materialized (
     select e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.occurred_at, e.sequence from messages e
     where e.tenant = :tenant and e.project = :project and e.sender_type = 'agent' and e.agent_id is not null
@@ -18,11 +29,12 @@ with looked as materialized (
           and e.project = :project
         offset 0
     ) f
+), marked as materialized (
+    select agent_id, agent_version, conversation_id as cluster,
+           (conversation_id, turn_id) in (select conversation_id, turn_id from judged) as responded
+    from turns
 )
-select t.agent_id, t.agent_version, t.conversation_id as cluster, count(*) as total,
-       count(*) filter (where (t.conversation_id, t.turn_id) in (select conversation_id, turn_id from judged)) as responses,
-       (select count(*) from looked) as read
-from turns t group by 1, 2, 3
+{clusters_counted}
 
 -- name: count_impressions_by_person(narrowed)
 -- The newest impressions of the window, at most :scanned, by person. A response is a verdict that counts, or a rating on
@@ -31,12 +43,14 @@ with looked as materialized (
     select e.slot, e.conversation_id, e.turn_id, e.user_id, e.agent_id, e.agent_version from impressions e
     where e.tenant = :tenant and e.project = :project and e.occurred_at >= :start and e.occurred_at < :end{narrowed}
     order by e.occurred_at desc limit :scanned
-)
-select e.agent_id, e.agent_version, e.user_id as cluster, count(*) as total, count(*) filter (where exists (
+), marked as materialized (
+    select e.agent_id, e.agent_version, e.user_id as cluster, exists (
         select from effective f where f.slot = e.slot and f.tenant = :tenant and f.project = :project
     ) or exists (
         select from live_replies r
         where r.tenant = :tenant and r.project = :project and r.conversation_id = e.conversation_id
           and r.turn_id = e.turn_id and r.user_id = e.user_id and r.rating is not null
-    )) as responses, (select count(*) from looked) as read
-from looked e group by 1, 2, 3
+    ) as responded
+    from looked e
+)
+{clusters_counted}
