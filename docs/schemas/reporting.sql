@@ -371,7 +371,6 @@ create table impressions (
     occurred_at bigint not null,
     primary key (slot, tenant)
 );
-create index impressions_agent on impressions (tenant, project, agent_id, occurred_at);
 create index impressions_time on impressions (tenant, project, occurred_at);
 create index impressions_user on impressions (user_id, tenant);
 

@@ -198,6 +198,31 @@ async def test_a_turn_counts_for_the_agent_of_its_last_answer(read_models: async
     assert [(one.agent_id, one.turns) for one in found.by_agent] == [("final", 1)]
 
 
+async def test_a_filter_selects_from_the_last_answers_that_were_read(read_models: asyncpg.Pool) -> None:
+    """With answers of two agents in one turn, each in another order."""
+    await take(
+        read_models,
+        *(message(f"t0 {name}", turn="t0", agent=name, agent_version=f"{name} 1", model="m", at=n)
+          for n, name in enumerate(("a", "b"))),
+        *(message(f"t1 {name}", turn="t1", agent=name, agent_version=f"{name} 1", model="m", at=9 + n)
+          for n, name in enumerate(("b", "a"))),
+        *(shown(at=20 + n, turns=(ShownTurn(turn_id=f"t{n}", agent_id=name, agent_version=f"{name} 1", model="m"),))
+          for n, name in enumerate(("b", "a"))),
+    )  # fmt: skip
+    whole = await response_rates(read_models, AT, ALL, Filters())
+    assert [(one.agent_id, one.turns, one.impressions) for one in whole.by_agent] == [("a", 1, 1), ("b", 1, 1)]
+    for one in whole.by_agent:
+        for filters in (Filters(agent_id=one.agent_id), Filters(agent_version=f"{one.agent_id} 1")):
+            alone = await response_rates(read_models, AT, ALL, filters)
+            assert alone.by_agent == [one]
+            assert alone.totals.model_dump() == one.model_dump(exclude={"agent_id"})
+    assert (await response_rates(read_models, AT, ALL, Filters(model="m"))).by_agent == whole.by_agent
+    # The newest answer and the newest impression are of a: nothing of b was read, and the figures say so.
+    newest = await response_rates(read_models, AT, ALL, Filters(agent_id="b"), scanned=1)
+    assert (newest.totals.turns, newest.totals.impressions, newest.by_agent) == (0, 0, [])
+    assert (newest.turns_complete, newest.impressions_complete) == (False, False)
+
+
 def test_the_interval_of_one_busy_reader_is_wide() -> None:
     """A hundred impressions of one person are as informative as one; of a hundred people, as a hundred."""
     busy = figures_of(Sides({}, {PersonVotes(50, 100): 1}))

@@ -1376,9 +1376,9 @@ export interface ResponseRates {
   project: string;
   /** Times of the answers, and of the first impressions: `start` inclusive, `end` exclusive. */
   window: Window;
-  /** True if all turns of the window are counted; false if only its newest 20,000 answers. */
+  /** True if all answers of the window were read; false if only its newest 20,000. */
   turns_complete: boolean;
-  /** True if all impressions of the window are counted; false if only its newest 20,000. */
+  /** True if all impressions of the window were read; false if only its newest 20,000. */
   impressions_complete: boolean;
   /** Of the whole window. */
   totals: ResponseFigures;

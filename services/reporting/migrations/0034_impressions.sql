@@ -17,5 +17,4 @@ comment on table impressions is
     'People and turns whose controls for judging they saw, each at its first time; a rebuild keeps them';
 comment on column impressions.slot is 'The slot of the person''s feedback on the turn, as in feedbacks';
 create index impressions_time on impressions (tenant, project, occurred_at);
-create index impressions_agent on impressions (tenant, project, agent_id, occurred_at);
 create index impressions_user on impressions (user_id, tenant);

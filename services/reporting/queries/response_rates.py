@@ -65,10 +65,12 @@ class ResponseRates(ResponseModel):
         Field(description="Times of the answers, and of the first impressions: `start` inclusive, `end` exclusive."),
     ]
     turns_complete: Annotated[
-        bool, Field(description="True if all turns of the window are counted; false if only its newest 20,000 answers.")
+        bool,
+        Field(description="True if all answers of the window were read; false if only its newest 20,000."),
     ]
     impressions_complete: Annotated[
-        bool, Field(description="True if all impressions of the window are counted; false if only its newest 20,000.")
+        bool,
+        Field(description="True if all impressions of the window were read; false if only its newest 20,000."),
     ]
     totals: Annotated[ResponseFigures, Field(description="Of the whole window.")]
     by_agent: Annotated[list[AgentResponse], Field(description="By agent.")]
@@ -101,7 +103,8 @@ async def response_rates(
 ) -> ResponseRates:
     """Return the shares of a window's turns and impressions that have feedback by now.
 
-    Only the filters agent, version and model apply. At most the `scanned` newest answers and impressions are read.
+    Only the filters agent, version and model apply, to the last answers of turns and to impressions. At most the
+    `scanned` newest answers and impressions of all agents are read.
     """
     values: dict[str, Any] = {**at._asdict(), **span._asdict()}
     narrowed = ""

@@ -11,15 +11,20 @@ from (select count(*) as read from looked) l left join (
 group by c.level, c.agent_id, c.agent_version, c.total, c.responses, l.read
 
 -- name: count_answered_by_conversation(narrowed, looked_up, of_turn)
--- The newest answers of the window, at most :scanned, as turns: each with the agent of its last answer.
+-- The newest answers of the window, at most :scanned, as turns: each with the agent of its last answer. The filters apply
+-- to these turns, so a rare agent costs no more than the project.
 with looked as materialized (
-    select e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.occurred_at, e.sequence from messages e
+    select e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.model, e.occurred_at, e.sequence from messages e
     where e.tenant = :tenant and e.project = :project and e.sender_type = 'agent' and e.agent_id is not null
-      and e.occurred_at >= :start and e.occurred_at < :end{narrowed}
+      and e.occurred_at >= :start and e.occurred_at < :end
     order by e.occurred_at desc limit :scanned
-), turns as (
-    select distinct on (conversation_id, turn_id) conversation_id, turn_id, agent_id, agent_version from looked
-    order by conversation_id, turn_id, occurred_at desc, sequence desc, agent_id, agent_version
+), turns as materialized (
+    select e.conversation_id, e.turn_id, e.agent_id, e.agent_version
+    from (
+        select distinct on (conversation_id, turn_id) * from looked
+        order by conversation_id, turn_id, occurred_at desc, sequence desc, agent_id, agent_version, model
+    ) e
+    where true{narrowed}
 ), judged as materialized (
     select distinct c.conversation_id, f.turn_id
     from (select distinct {looked_up} from turns) c
@@ -37,11 +42,11 @@ with looked as materialized (
 {clusters_counted}
 
 -- name: count_impressions_by_person(narrowed)
--- The newest impressions of the window, at most :scanned, by person. A response is a verdict that counts, or a rating on
--- a scale of the project's own.
+-- The newest impressions of the window, at most :scanned, by person, and the filters on them. A response is a verdict that
+-- counts, or a rating on a scale of the project's own.
 with looked as materialized (
-    select e.slot, e.conversation_id, e.turn_id, e.user_id, e.agent_id, e.agent_version from impressions e
-    where e.tenant = :tenant and e.project = :project and e.occurred_at >= :start and e.occurred_at < :end{narrowed}
+    select e.slot, e.conversation_id, e.turn_id, e.user_id, e.agent_id, e.agent_version, e.model from impressions e
+    where e.tenant = :tenant and e.project = :project and e.occurred_at >= :start and e.occurred_at < :end
     order by e.occurred_at desc limit :scanned
 ), marked as materialized (
     select e.agent_id, e.agent_version, e.user_id as cluster, exists (
@@ -52,5 +57,6 @@ with looked as materialized (
           and r.turn_id = e.turn_id and r.user_id = e.user_id and r.rating is not null
     ) as responded
     from looked e
+    where true{narrowed}
 )
 {clusters_counted}
