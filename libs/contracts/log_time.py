@@ -1,4 +1,4 @@
-"""Checks event times against the log's clock, which also sets the times of judgements, erasures and ratings. Pure.
+"""Checks event times against the log's clock, and sets or caps some of them by it. Pure.
 
 The clocks of processes differ, so they must not decide which of two judgements is newer or what an erasure covers.
 """
@@ -9,7 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from contracts.base import Envelope
-from contracts.feedback import FeedbackErasureRequested, FeedbackExplicitReceived, FeedbackSessionCreated
+from contracts.feedback import (
+    FeedbackErasureRequested,
+    FeedbackExplicitReceived,
+    FeedbackImpressionsReceived,
+    FeedbackSessionCreated,
+)
 from contracts.instants import MINUTE
 
 E = TypeVar("E", bound=Envelope)
@@ -32,7 +37,7 @@ def at_log_time(event: E, log_time: int, offset: int, judged_at: int | None = No
     """Return `event` with its times set or capped by the log; most event types are returned unchanged.
 
     `log_time` is the time of the event's first record in the log, in microseconds. `judged_at`, if given, caps
-    `log_time` for judgements, in microseconds.
+    `log_time` for judgements and impressions, in microseconds.
     """
     said = _BY_LOG.get(type(event))
     changes = None if said is None else said(event, log_time, offset, judged_at)
@@ -63,8 +68,16 @@ def _rating(event: FeedbackSessionCreated, log_time: int, __: int, ___: int | No
     return {"occurred_at": min(event.occurred_at, log_time), "recorded_at": min(event.recorded_at, log_time)}
 
 
+def _impressions(
+    event: FeedbackImpressionsReceived, log_time: int, _: int, judged_at: int | None
+) -> dict[str, int] | None:
+    latest = log_time if judged_at is None else min(log_time, judged_at)
+    return {"occurred_at": latest} if event.occurred_at > latest else None
+
+
 _BY_LOG: Final[Mapping[type, Callable[[Any, int, int, int | None], dict[str, int] | None]]] = {
     FeedbackExplicitReceived: _judgement,
     FeedbackErasureRequested: _erasure,
     FeedbackSessionCreated: _rating,
+    FeedbackImpressionsReceived: _impressions,
 }

@@ -25,7 +25,10 @@ class ShownPlace(NamedTuple):
 
 
 class ImpressionIntake:
-    """Intake of impressions. Waits up to `wait_seconds` for unknown turns while the registry lags behind the log."""
+    """Intake of impressions. Waits up to `wait_seconds` for unknown turns while the registry lags behind the log.
+
+    `judge_at` (microseconds) replaces the current time, as in `ExplicitIntake`.
+    """
 
     def __init__(
         self,
@@ -36,6 +39,7 @@ class ImpressionIntake:
         rate_limit: PersonLimit,
         *,
         wait_seconds: float,
+        judge_at: int | None,
     ) -> None:
         self._registry = registry
         self._progress = progress
@@ -43,6 +47,7 @@ class ImpressionIntake:
         self._clock = clock
         self._rate_limit = rate_limit
         self._wait_seconds = wait_seconds
+        self._judge_at = judge_at
 
     async def take(self, place: ShownPlace, user_id: str, turn_ids: Sequence[str], *, limited: bool = True) -> int:
         """Publish one event with the known ones of the turns, and wait for the acknowledgement.
@@ -67,7 +72,7 @@ class ImpressionIntake:
             raise UnknownTurn
         if limited:
             await self._rate_limit.take(Person(place.tenant, user_id))
-        event = impressions_event(place, user_id, answers, self._clock.now())
+        event = impressions_event(place, user_id, answers, self._clock.now(), self._judge_at)
         await self._log.send([Message.of(IMPRESSIONS_RECEIVED, event)])
         return len(answers)
 
@@ -82,12 +87,15 @@ class ImpressionIntake:
 
 
 def impressions_event(
-    place: ShownPlace, user_id: str, answers: Mapping[str, AgentAnswer], now: int
+    place: ShownPlace, user_id: str, answers: Mapping[str, AgentAnswer], now: int, judge_at: int | None = None
 ) -> FeedbackImpressionsReceived:
-    """Build the event of impressions received at `now` (microseconds). Pure except for the random event id."""
+    """Build the event of impressions received at `now` (microseconds), or at `judge_at` if that is earlier.
+
+    Pure except for the random event id.
+    """
     return FeedbackImpressionsReceived(
         event_id=str(uuid4()),
-        occurred_at=now,
+        occurred_at=now if judge_at is None else min(now, judge_at),
         **place._asdict(),
         user_id=user_id,
         turns=tuple(

@@ -94,6 +94,7 @@ class FeedbackParts:
             self.service.context.clock,
             self.impression_limit,
             wait_seconds=self.settings.turn_seconds,
+            judge_at=self.service.context.judge_at,
         )
 
     @cached_property
