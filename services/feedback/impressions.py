@@ -56,6 +56,8 @@ class ImpressionIntake:
         LimitReached, LogFull, and Unavailable if the log or the database does not respond. `limited` is False for a
         back end that reports for people without naming them.
         """
+        if limited:
+            await self._rate_limit.take(Person(place.tenant, user_id))
         wanted = list(dict.fromkeys(turn_ids))
         answers = await self._answers(place, user_id, wanted)
         if len(answers) < len(wanted):
@@ -70,8 +72,6 @@ class ImpressionIntake:
                 raise RegistryBehind
         if not answers:
             raise UnknownTurn
-        if limited:
-            await self._rate_limit.take(Person(place.tenant, user_id))
         event = impressions_event(place, user_id, answers, self._clock.now(), self._judge_at)
         await self._log.send([Message.of(IMPRESSIONS_RECEIVED, event)])
         return len(answers)

@@ -227,4 +227,6 @@ async def test_impressions_have_a_limit_of_their_own(postgres_url: str, monkeypa
             judged = await http.post("/conversations/acme/support/c1/turns/t1/feedback", json={"reaction": "ok"})
             assert judged.status_code == 202, "who reads many answers can still judge them"
         assert [await seen(stack, "chat", "c1", "t1") for _ in range(3)] == [202] * 3, "a back end that names nobody"
+        unknown = [await seen(stack, "chat", "c1", "t9", user_id="bob") for _ in range(3)]
+        assert unknown == [404, 404, 429], "looking up turns counts, too"
         assert counts((await rates(stack))["totals"]) == (1, 1, 2, 2, 1)
