@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -84,14 +85,15 @@ class Pair(NamedTuple):
 
 
 async def test_the_figures_are_those_of_a_recount(read_models: asyncpg.Pool) -> None:
-    """With verdicts of the machine, replies, retracted ones, and people without an impression."""
+    """With verdicts of the machine and of AI critics, suspect and retracted ones, replies, and people who saw none."""
     choose = random.Random(3)
     events: list[Any] = []
     agents: dict[tuple[str, str], tuple[str, str]] = {}
     seen: set[Pair] = set()
     verdicts: set[Pair] = set()
     rated: set[Pair] = set()
-    kinds = ["explicit", "reaction", "retracted", "inferred", "implicit", "rating"]
+    kinds = ["explicit", "reaction", "rating", "retracted", "inferred", "implicit", "suspect", "critic", "its rating"]
+    suspects: list[UUID] = []
     for conversation in (f"c{number}" for number in range(12)):
         for number in range(choose.randint(1, 9)):
             turn, agent, version = f"t{number}", choose.choice(["a", "b"]), choose.choice(["1", "2"])
@@ -109,19 +111,29 @@ async def test_the_figures_are_those_of_a_recount(read_models: asyncpg.Pool) -> 
                     continue
                 kind = choose.choice(kinds)
                 place: dict[str, Any] = {"conversation": conversation, "turn": turn, "user": pair.user, "at": 60}
-                if kind == "rating":
+                if kind in ("critic", "its rating"):
+                    place["user_type"] = "agent"
+                if kind in ("rating", "its rating"):
                     events.append(feedback(name, kind="rating", rating=4, scale="polite", worst_rating=1,
                                            best_rating=5, source="rating", **place))  # fmt: skip
-                    rated.add(pair)
+                elif kind == "retracted":
+                    events.append(feedback(name, kind="explicit", reaction=None, **place))
                 else:
-                    retracted = kind == "retracted"
-                    events.append(feedback(name, kind="explicit" if retracted else kind,
-                                           reaction=None if retracted else "ok", **place))  # fmt: skip
+                    events.append(
+                        feedback(
+                            name, kind="explicit" if kind in ("suspect", "critic") else kind, reaction="ok", **place
+                        )
+                    )
+                if kind == "suspect":
+                    suspects.append(events[-1].feedback_id)
+                if kind == "rating":
+                    rated.add(pair)
                 if kind in ("explicit", "reaction"):
                     verdicts.add(pair)
     choose.shuffle(events)
     for first in range(0, len(events), 50):
         await take(read_models, *events[first : first + 50])
+    await read_models.execute("update feedbacks set suspect = 'reviewer' where feedback_id = any($1)", suspects)
 
     def clustered(clusters: list[str], responded: list[str]) -> tuple[float, ...]:
         """Return total, responses, share and its interval; both lists have the cluster of each."""

@@ -30,8 +30,8 @@ with looked as materialized (
     from (select distinct {looked_up} from turns) c
     cross join lateral (
         select e.turn_id from effective e
-        where e.conversation_id = c.conversation_id{of_turn} and e.origin = 'user' and e.tenant = :tenant
-          and e.project = :project
+        where e.conversation_id = c.conversation_id{of_turn} and e.origin = 'user' and e.user_type <> 'agent'
+          and e.tenant = :tenant and e.project = :project
         offset 0
     ) f
 ), marked as materialized (
@@ -50,11 +50,12 @@ with looked as materialized (
     order by e.occurred_at desc limit :scanned
 ), marked as materialized (
     select e.agent_id, e.agent_version, e.user_id as cluster, exists (
-        select from effective f where f.slot = e.slot and f.tenant = :tenant and f.project = :project
+        select from effective f
+        where f.slot = e.slot and f.user_type <> 'agent' and f.tenant = :tenant and f.project = :project
     ) or exists (
         select from live_replies r
         where r.tenant = :tenant and r.project = :project and r.conversation_id = e.conversation_id
-          and r.turn_id = e.turn_id and r.user_id = e.user_id and r.rating is not null
+          and r.turn_id = e.turn_id and r.user_id = e.user_id and r.user_type <> 'agent' and r.rating is not null
     ) as responded
     from looked e
     where true{narrowed}
