@@ -37,6 +37,7 @@ from reporting.queries.dimension_votes import (
     value_of,
 )
 from reporting.queries.dimensions import dimension
+from reporting.queries.response_rates import answered_slots
 from reporting.queries.rollup_counts import dimensions, judgements, reasons_given, steps, votes
 from reporting.queries.search import _statement as _search
 from reporting.queries.selection import NONE_GIVEN, Filters, Project, TimeSpan, where
@@ -144,6 +145,7 @@ BY_NAME: Mapping[str, Parts] = {
         for name in ("version", "strategy", "attributes.arm")
         if (condition := answer_holds(dimension(name)))
     ],
+    "count_answered_by_conversation": [answered_slots(narrowed) for narrowed in ("", " and e.agent_id = :agent_id")],
     "list_reasons": [{"source": reasons_given(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
 }
 """SQL for the slots of single statements."""

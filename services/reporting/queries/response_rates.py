@@ -98,6 +98,15 @@ _NAMES: Final[dict[int, tuple[str, ...]]] = {3: (), 1: ("agent_id",), 0: ("agent
 """Names of a group's columns, by the `level` of its rows."""
 
 
+def answered_slots(narrowed: str) -> dict[str, str]:
+    """Return the slots of `count_answered_by_conversation` for the condition `narrowed`, which may be empty."""
+    # All turns of a conversation are one lookup; of few of them, each is looked up.
+    looked_up, of_turn = (
+        ("conversation_id, turn_id", " and e.turn_id = c.turn_id") if narrowed else ("conversation_id", "")
+    )
+    return {"narrowed": narrowed, "looked_up": looked_up, "of_turn": of_turn}
+
+
 async def response_rates(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, *, scanned: int = SCANNED
 ) -> ResponseRates:
@@ -111,11 +120,7 @@ async def response_rates(
     for name in _OF_ANSWER:
         if (given := getattr(filters, name)) is not None:
             narrowed, values[name] = f"{narrowed} and e.{name} = :{name}", given
-    # All turns of a conversation are one lookup; of few of them, each is looked up.
-    looked_up, of_turn = (
-        ("conversation_id, turn_id", " and e.turn_id = c.turn_id") if narrowed else ("conversation_id", "")
-    )
-    answered = SQL.count_answered_by_conversation.filled(narrowed=narrowed, looked_up=looked_up, of_turn=of_turn)
+    answered = SQL.count_answered_by_conversation.filled(**answered_slots(narrowed))
     found = [
         await pool.fetch(*statement(**values, scanned=scanned))
         for statement in (answered, SQL.count_impressions_by_person.filled(narrowed=narrowed))
