@@ -78,8 +78,8 @@ EVERY_SHARD: Final[Mapping[str, Mapping[str, str]]] = {
         "drop_unfounded_sentences mark_hours_without_copies stale_hosted_turns stale_turns "
         "unannounced_notices waiting_agents writers_of_stale_hours",
         "found by id only": "copy_answers delete_changed_givers delete_counts delete_delivered delete_empty_issues "
-        "delete_receipts delete_rejection_changes delete_stale_turns describe_issue drop_deliveries mark_notices_announced "
-        "mark_outdated mark_suspects mark_written note_deleted note_failure note_well_received",
+        "delete_receipts delete_rejection_changes delete_stale_turns describe_issue drop_deliveries "
+        "mark_notices_announced mark_outdated mark_suspects mark_written note_deleted note_failure note_well_received",
         "erasure by ids of found rows": "delete_deliveries_of_person delete_feedbacks_of_person "
         "delete_issue_turns_of_person delete_notices_of_person delete_suspect_changes_of_person",
         "command on the whole store": "adopt_rows count_all delete_marks drop_rejection_changes end_of_range "

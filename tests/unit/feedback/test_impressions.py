@@ -57,7 +57,7 @@ class Intake:
     def __init__(self, turns: Turns) -> None:
         self.log, self.limit = RecordingLog(), Limit()
         fakes: Any = (turns, turns, self.log, FixedClock(NOW), self.limit)
-        self._intake = ImpressionIntake(*fakes, wait_seconds=2)
+        self._intake = ImpressionIntake(*fakes, judge_at=None, wait_seconds=2)
 
     async def take(self, *turn_ids: str, user: str = "ann", limited: bool = True) -> int:
         return await self._intake.take(PLACE, user, turn_ids, limited=limited)
