@@ -79,3 +79,13 @@ async def test_without_impressions_the_pages_show_the_answers_alone(read_models:
         assert len(found["All"]) == 1 and found["All"][0].endswith(" 1 of 4")
         hour_before = await http.get("/?from=2026-09-20&to=2026-09-20")
         assert hour_before.status_code == 200 and 'id="response"' not in hour_before.text
+
+
+async def test_all_time_has_the_answers_before_the_first_feedback(read_models: asyncpg.Pool) -> None:
+    await four_answers(read_models, shown=True)
+    async with visitor(read_models) as http:
+        for page in ("/?period=all", "/dashboard/agent?agent=bot&period=all"):
+            turns, impressions, _ = rows((await http.get(page)).text)["All"]
+            assert (turns.rpartition("% ")[2], impressions.rpartition("% ")[2]) == ("1 of 4", "1 of 3"), page
+        own = await http.get("/?period=all&from=2026-09-22")
+        assert 'id="response"' not in own.text, "a range of the viewer's own keeps its start"

@@ -234,6 +234,10 @@ class View(BaseModel):
             start = end - length - (_AHEAD if self.end is None else 0)
         return TimeSpan(max(0, min(start, end - 1)), end)
 
+    def span_of_answers(self, span: TimeSpan) -> TimeSpan:
+        """Return the window `span`, from the epoch on for "all": answers may precede the first feedback."""
+        return span._replace(start=0) if self.period == "all" and self.start is None else span
+
     def before(self, span: TimeSpan) -> TimeSpan | None:
         """Return the window of the same length before `span`; None for "all", or if it would start before the epoch."""
         if self.period == "all" and not self.own_range:
