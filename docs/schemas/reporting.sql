@@ -371,6 +371,7 @@ create table impressions (
     occurred_at bigint not null,
     primary key (slot, tenant)
 );
+create index impressions_by_age on impressions using brin (occurred_at);
 create index impressions_time on impressions (tenant, project, occurred_at);
 create index impressions_user on impressions (user_id, tenant);
 

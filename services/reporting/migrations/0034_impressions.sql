@@ -18,3 +18,4 @@ comment on table impressions is
 comment on column impressions.slot is 'The slot of the person''s feedback on the turn, as in feedbacks';
 create index impressions_time on impressions (tenant, project, occurred_at);
 create index impressions_user on impressions (user_id, tenant);
+create index impressions_by_age on impressions using brin (occurred_at);
