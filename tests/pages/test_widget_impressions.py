@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 import pytest_asyncio
 from starlette.types import Receive, Scope, Send
 
+from servicekit import Caller
 from tests.support.chromium import needs_chromium, opened
-from tests.support.running_stack import RunningStack, exchange, running_stack
+from tests.support.running_stack import RunningStack, Tokens, exchange, running_stack
 from tests.support.served import served
 
 pytestmark = needs_chromium
@@ -27,12 +29,38 @@ async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
         yield running
 
 
+class Issuer:
+    """Issuer of the site's tokens: each token has another number."""
+
+    def __init__(self) -> None:
+        self.person = "ann"
+        self.issued = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.issued += 1
+        body = json.dumps({"token": f"{self.person}.{self.issued}"})
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]})
+        await send({"type": "http.response.body", "body": body.encode()})
+
+
+class Numbered(Tokens):
+    """Tokens whose number does not matter."""
+
+    async def authenticate(self, token: str) -> Caller | None:
+        return await super().authenticate(token.partition(".")[0])
+
+
 @asynccontextmanager
-async def shop(stack: RunningStack, browser: Any, html: str) -> AsyncIterator[tuple[Any, list[tuple[str, Any]]]]:
+async def shop(
+    stack: RunningStack, browser: Any, html: str, issuer: Issuer | None = None
+) -> AsyncIterator[tuple[Any, list[tuple[str, Any]]]]:
     """Open a page of another site with the widget; yield it with the beacons that it sends: path and turns."""
     beacons: list[tuple[str, Any]] = []
 
     async def site(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/feedback-token":
+            await (issuer or Issuer())(scope, receive, send)
+            return
         body = f'<!doctype html><title>shop</title><body><script src="{url}/widget.js"></script>{html}'
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
         await send({"type": "http.response.body", "body": body.encode()})
@@ -41,7 +69,11 @@ async def shop(stack: RunningStack, browser: Any, html: str) -> AsyncIterator[tu
         if request.method == "POST":
             beacons.append((request.url.removeprefix(url), json.loads(request.post_data)["turn_ids"]))
 
-    async with served(site) as here, served(stack.app(origins=[here])) as url, opened(browser) as (page, complaints):
+    async with (
+        served(site) as here,
+        served(stack.app(Numbered(), [here])) as url,
+        opened(browser) as (page, complaints),
+    ):
         page.on("request", note)
         await page.goto(f"{here}/")
         yield page, beacons
@@ -132,3 +164,52 @@ async def test_a_page_that_goes_to_the_background_reports_at_once(stack: Running
             await page.evaluate(hide)
         assert [turns for _, turns in beacons] == [["t1"]]
     assert await rows(stack, "left") == [("left", "t1", "ann")]
+
+
+FROM_ISSUER = 'impressions token-url="/feedback-token"'
+
+
+async def test_a_conversation_takes_one_request_and_one_token_whatever_is_in_the_tokens(
+    stack: RunningStack, browser: Any
+) -> None:
+    turns = [f"t{number:02}" for number in range(20)]
+    for turn in turns:
+        await stack.publish(*exchange("numbered", turn))
+    await stack.quiet()
+    # Elements of the document and of a script that sets attributes afterwards.
+    html = "".join(THUMBS % ("numbered", turn, FROM_ISSUER) for turn in turns[:10])
+    late = """turns => turns.map((turn) => {
+        const made = document.querySelector("agent-feedback-thumbs").cloneNode();
+        made.setAttribute("turn", turn);
+        document.body.append(made);
+    })"""
+    html += f"<script>({late})({json.dumps(turns[10:])})</script>"
+    issuer = Issuer()
+    async with shop(stack, browser, "<style>body { font-size: 0 }</style>" + html, issuer) as (page, beacons):
+        await page.wait_for_function("performance.getEntriesByType('resource').some((one) => /impr/.test(one.name))")
+        assert beacons == [("/conversations/acme/support/numbered/impressions", turns)]
+        assert issuer.issued == 1
+    assert await rows(stack, "numbered") == [("numbered", turn, "ann") for turn in turns]
+
+
+@pytest.mark.parametrize(
+    "signs_in",
+    [
+        "document.querySelector('agent-feedback-thumbs').tokenUrl = '/feedback-token'",
+        "document.body.innerHTML = document.body.innerHTML",
+        "document.body.append(document.querySelector('agent-feedback-thumbs').cloneNode());"
+        "document.querySelector('agent-feedback-thumbs').tokenUrl = '/feedback-token'",
+    ],
+    ids=["the-element-is-told", "the-elements-are-replaced", "an-element-is-added-and-another-is-told"],
+)
+async def test_a_token_is_not_shared_with_the_next_person(stack: RunningStack, browser: Any, signs_in: str) -> None:
+    await stack.publish(*exchange("switched", "t1"))
+    await stack.quiet()
+    issuer = Issuer()
+    async with shop(stack, browser, THUMBS % ("switched", "t1", FROM_ISSUER), issuer) as (page, _):
+        await page.evaluate("performance.now = () => 0")  # all within the time in which elements share a token
+        await page.wait_for_function("performance.getEntriesByType('resource').some((one) => /impr/.test(one.name))")
+        issuer.person = "reviewer"
+        async with beacon(page) as sent:
+            await page.evaluate(signs_in)
+        assert (await (await sent.value).request.all_headers())["authorization"] == "Bearer reviewer.2"

@@ -63,6 +63,23 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
   const TEXTS = ["tenant", "project", "conversation", "turn", "base", "token-url", "scale", "worst", "best"];
   const SCALE = ["scale", "worst", "best"];
   const VALUES = ["token", "getToken", "labels", "reasons", "correction", "impressions"];
+  /** Time in milliseconds during which further elements take a token that was asked for. */
+  const SHARED = 5_000;
+  /** What was asked for, by function or address. Elements that are added later may be the next person's. */
+  const shared = new Map();
+  const unshare = (token) => {
+    for (const [source, one] of shared) if (one.token === token) shared.delete(source);
+  };
+  /** What was just asked for, while an element that took it is on the page: one that has gone may be the last person's. */
+  const share = (source, element, get) => {
+    let one = shared.get(source);
+    if (!(performance.now() - one?.at < SHARED && one.takers.some((taker) => taker.isConnected))) {
+      one = { token: get(), at: performance.now(), takers: [] };
+      shared.set(source, one);
+    }
+    one.takers.push(element);
+    return one.token;
+  };
   const camel = (name) => name.replace(/-(.)/, (_, letter) => letter.toUpperCase());
 
   class Thumbs extends HTMLElement {
@@ -314,8 +331,9 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
       if (inside) (choices.get(this.#chosen()) ?? choices.values().next().value).focus();
     }
 
-    /** Another way to a token may lead to another person. */
+    /** Another way to a token may lead to another person. An element's first one, before it is shown, is no other. */
     #forget() {
+      if (this.#parts) shared.clear();
       this.#fresh = null;
       this.#signIns++;
     }
@@ -363,19 +381,33 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
     }
 
     /** The person's token; kept until the platform refuses it. Empty where there is none. */
-    async #bearer(renew) {
-      if (renew) this.#fresh = null;
-      if (this.#fresh) return this.#fresh;
-      const signIn = this.#signIns;
-      let token = typeof this.token === "function" ? await this.token() : this.token;
-      if (this.getToken) token = await this.getToken();
-      else if (!token && this.tokenUrl) {
-        const answer = await fetch(this.tokenUrl, { credentials: "same-origin", cache: "no-store" });
-        if (!answer.ok) throw new FeedbackError(401);
-        token = (await answer.json()).token;
+    #bearer(renew) {
+      if (renew) {
+        unshare(this.#fresh);
+        this.#fresh = null;
       }
-      if (signIn === this.#signIns) this.#fresh = token || "";
-      return token || "";
+      if (this.#fresh) return this.#fresh;
+      const asked = (this.#fresh = this.#token());
+      const drop = () => {
+        unshare(asked);
+        if (this.#fresh === asked) this.#fresh = null;
+      };
+      asked.then((token) => token || drop(), drop);
+      return asked;
+    }
+
+    #token() {
+      const { token, getToken, tokenUrl } = this;
+      const call = getToken || (typeof token === "function" && token);
+      const source = call || (!token && tokenUrl);
+      if (!source) return Promise.resolve(token || "");
+      return share(source, this, async () => {
+        const given = call && (await call.call(this));
+        if (given || getToken || !tokenUrl) return given || "";
+        const answer = await fetch(tokenUrl, { credentials: "same-origin", cache: "no-store" });
+        if (!answer.ok) throw new FeedbackError(401);
+        return (await answer.json()).token || "";
+      });
     }
 
     /** The answer's JSON; a token that has run out is fetched anew. */
