@@ -213,3 +213,30 @@ async def test_a_token_is_not_shared_with_the_next_person(stack: RunningStack, b
         async with beacon(page) as sent:
             await page.evaluate(signs_in)
         assert (await (await sent.value).request.all_headers())["authorization"] == "Bearer reviewer.2"
+
+
+HOVERED = """<style>
+    .answer > * { display: block; %s } .answer:hover > *, .answer:focus-within > * { opacity: 1; visibility: visible }
+    .answer { border: 20px solid; width: 300px }
+</style><div class="answer" tabindex="0">%s</div>"""
+
+
+@pytest.mark.parametrize("look", ["mouse", "keyboard"])
+@pytest.mark.parametrize("style", ["opacity: 0", "visibility: hidden", "opacity: 0; transition: opacity .2s"])
+async def test_thumbs_that_appear_when_pointed_at_are_seen_then(
+    stack: RunningStack, browser: Any, style: str, look: str
+) -> None:
+    for turn in ("plain", "hovered"):
+        await stack.publish(*exchange("hover", turn))
+    await stack.quiet()
+    html = HOVERED % (style, THUMBS % ("hover", "hovered", "impressions")) + THUMBS % ("hover", "plain", "impressions")
+    async with shop(stack, browser, html) as (page, beacons):
+        async with beacon(page):
+            await signed_in(page)
+        assert [turns for _, turns in beacons] == [["plain"]]
+        async with beacon(page):
+            if look == "mouse":
+                await page.mouse.move(15, 15)  # the border of the answer
+            else:
+                await page.keyboard.press("Tab")
+        assert [turns for _, turns in beacons] == [["plain"], ["hovered"]]

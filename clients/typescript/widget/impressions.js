@@ -15,10 +15,18 @@ const sources = new WeakMap();
 const reported = new Set();
 let seen = [];
 let timer = 0;
+/** Elements in view that nobody sees: an observer does not look at opacity and visibility. */
+const transparent = new Set();
+const OPAQUE = { opacityProperty: true, visibilityProperty: true };
 
 const observer = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
+    transparent.delete(target);
     if (!isIntersecting) continue;
+    if (target.checkVisibility?.(OPAQUE) === false) {
+      transparent.add(target);
+      continue;
+    }
     observer.unobserve(target);
     const shown = sources.get(target)();
     if (!shown) continue;
@@ -55,14 +63,26 @@ addEventListener("visibilitychange", () => {
   if (document.visibilityState === "hidden" && seen.length) report();
 });
 
+/** Have the observer look again, in the next frame. */
+const look = (element) => {
+  observer.unobserve(element);
+  observer.observe(element);
+};
+
+// Controls that are transparent are often shown while the pointer or the focus is near them, or after a transition.
+for (const event of ["pointerover", "focusin", "transitionend"])
+  addEventListener(event, () => transparent.forEach(look), { passive: true });
+
 /**
  * Report `element` as soon as it is visible. `shown` then gives the address, the turn and the way to the token of whoever
  * is signed in; null for no report.
  */
 export function watch(element, shown) {
   sources.set(element, shown);
-  observer.unobserve(element);
-  observer.observe(element);
+  look(element);
 }
 
-export const unwatch = (element) => observer.unobserve(element);
+export const unwatch = (element) => {
+  transparent.delete(element);
+  observer.unobserve(element);
+};
