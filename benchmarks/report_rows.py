@@ -204,6 +204,8 @@ async def fill(pool: Database, feedbacks: int, say: Say) -> None:
     await pool.execute(_ACCESSES, NOW)
     await pool.execute(_STALE, timeout=_HOUR)
     began = time.perf_counter()
-    hours = await Rollups(pool, SystemClock()).catch_up(quiet=0)
+    rollups, hours = Rollups(pool, SystemClock()), 0
+    while await pool.fetchval("select exists (select from stale_hours)"):
+        hours += await rollups.catch_up(quiet=0)
     say(f"{hours:,} hours rolled up in {time.perf_counter() - began:.0f} s")
     await pool.execute("vacuum analyze", timeout=_HOUR)

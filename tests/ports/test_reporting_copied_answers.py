@@ -8,6 +8,7 @@ import pytest
 from reporting.queries.found_counts import count_found
 from reporting.queries.search import found
 from reporting.queries.selection import ALWAYS, Filters, Project
+from reporting.read_models import rollups as counting
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
@@ -122,3 +123,77 @@ async def test_a_record_without_a_known_answer_has_empty_copies_once_its_hour_is
     assert await by_answer(read_models) == [set(), set(), set()]
     await take(read_models, answer("short", "de"))
     assert (await by_answer(read_models))[0] == {"verdict", "reply"}
+
+
+def many_records(hours: int, of_hour: int) -> list[Event]:
+    """Return answers, with one verdict and one reply on each, in consecutive hours."""
+    events: list[Event] = []
+    for number in range(hours * of_hour):
+        turn, at = f"t{number}", 3600 * (number % hours) + number
+        verdict = feedback(f"verdict {number}", turn=turn, at=at)
+        reply = feedback(f"reply {number}", kind="implicit", turn=turn, at=at, user="bob")
+        events += [answer("short", "de", turn=turn), verdict, reply]
+    return events
+
+
+async def uncopied(pool: Database) -> list[int]:
+    """Return the numbers of verdicts and of replies without copies, and of stale hours."""
+    return [
+        await pool.fetchval(f"select count(*) from {table}")
+        for table in ("feedbacks where answer_strategy is null", "replies where answer_strategy is null", "stale_hours")
+    ]
+
+
+async def discard_copies(pool: Database) -> None:
+    for table in ("feedbacks", "replies"):
+        await pool.execute(UNCOPY.format(table))
+
+
+async def test_copies_are_made_in_short_transactions_and_a_run_is_bounded(
+    read_models: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "_COPIES", 2)
+    monkeypatch.setattr(counting, "_FULL_COPIES", 4)
+    await take(read_models, *many_records(hours=3, of_hour=6))
+    await discard_copies(read_models)
+    marks = await read_models.fetchval("select count(*) from stale_hours")
+    rollups = Rollups(read_models, SystemClock())
+    left = []
+    for _ in range(4):
+        assert await rollups.catch_up(quiet=0) == 0
+        left.append(await uncopied(read_models))
+    assert left == [[10, 18, marks], [2, 18, marks], [0, 12, marks], [0, 4, marks]]
+    counted = await count_found(read_models, AT, ALWAYS, Filters(strategy="short"))
+    assert counted is not None
+    assert counted.records == 36
+    assert await rollups.catch_up(quiet=0) == 3
+    assert await uncopied(read_models) == [0, 0, 0]
+    by_strategy = "select sum(ok + neutral + not_ok) from rollups where grain = 'dimension hour' and kind = 'strategy'"
+    assert await read_models.fetchval(by_strategy) == 18
+
+
+async def test_an_interruption_between_two_transactions_keeps_the_copies_made_and_the_marks(
+    read_models: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "_COPIES", 4)
+    await take(read_models, *many_records(hours=2, of_hour=5))
+    await discard_copies(read_models)
+    marks = await read_models.fetchval("select count(*) from stale_hours")
+    plan_freely, calls = Database.plan_freely, 0
+
+    async def interrupted(pool: Database, connection: object) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise TimeoutError
+        await plan_freely(pool, connection)
+
+    rollups = Rollups(read_models, SystemClock())
+    with monkeypatch.context() as patched:
+        patched.setattr(Database, "plan_freely", interrupted)
+        with pytest.raises(TimeoutError):
+            await rollups.catch_up(quiet=0)
+    assert await uncopied(read_models) == [2, 10, marks]
+    assert await read_models.fetchval("select count(*) from rollups") == 0
+    assert await rollups.catch_up(quiet=0) == 2
+    assert await uncopied(read_models) == [0, 0, 0]

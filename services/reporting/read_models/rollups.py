@@ -22,8 +22,10 @@ WARNING_MINUTES: Final = 15
 """Age of an open transaction at which it causes a warning because it delays counting, in minutes."""
 _AT_ONCE: Final = 48
 """Maximum number of hours counted in one transaction, to stay under the statement timeout."""
-
-
+_COPIES: Final = 2_000
+"""Maximum number of records whose copies are corrected in one transaction, to stay under the statement timeout."""
+_FULL_COPIES: Final = 20
+"""Number of transactions with this maximum after which a run ends."""
 _UNCOPIED: Final = 50_000
 """Maximum number of records without copied properties of their answers whose hours are marked at once."""
 _COPIED: Final = (
@@ -50,6 +52,7 @@ class Rollups:
         self._looked: _SnapshotMark | None = None
         self._looked_at = self._clock.monotonic()
         self._settled: str | None = None
+        self._full_copies = 0
 
     @property
     def warnings(self) -> Sequence[str]:
@@ -66,15 +69,19 @@ class Rollups:
         """Count every due hour, at most 48 in one transaction. Return the number of hours counted.
 
         An hour is due if it has not changed for `quiet` seconds or has been stale for `longest` seconds. In addition,
-        the transactions that were running when its stale marks were first seen must have ended.
+        the transactions that were running when its stale marks were first seen must have ended. A call corrects the
+        copies of about 40,000 records. If more differ, the hours stay due, and the following calls continue.
         """
-        counted = 0
+        counted, self._full_copies = 0, 0
         while done := await self._some(quiet, longest):
             counted += done
         return counted
 
     async def _some(self, quiet: float, longest: float) -> int:
-        """Copy properties of answers to the due hours' records, then count the hours. Return the number of hours."""
+        """Copy properties of answers to the due hours' records, then count the hours. Return the number of hours.
+
+        Until the count, the marks remain. So an interruption between two transactions loses nothing.
+        """
         async with self._pool.acquire() as connection, connection.transaction():
             if not await connection.fetchval(*SQL.try_count()):
                 return 0
@@ -93,10 +100,9 @@ class Rollups:
                     await connection.execute(*statement(quiet=quiet, limit=_UNCOPIED))
                 return 0
             hours = [tuple(row) for row in due]
-            await self._pool.plan_freely(connection)
-            await connection.execute(*SQL.copy_only())
-            for table, is_live in _COPIED:
-                await connection.execute(*SQL.copy_answers.filled(table=table, is_live=is_live).bulk(hours))
+        for table, is_live in _COPIED:
+            if not await self._copy(table, is_live, hours):
+                return 0
         # Marks of changes that the copies may lack are not settled, so they remain.
         async with self._pool.acquire() as connection, connection.transaction(isolation="repeatable_read"):
             if not await connection.fetchval(*SQL.try_count()):
@@ -106,6 +112,29 @@ class Rollups:
             for statement in (SQL.delete_hours, SQL.count_hours, SQL.delete_days, SQL.count_days):
                 await connection.execute(*statement.bulk(hours))
             return len(hours)
+
+    async def _copy(self, table: str, is_live: str, hours: list[tuple[Any, ...]]) -> bool:
+        """Correct the copies of the hours' records. Return False if another process counts, or the run has to end.
+
+        Each transaction locks the records of one table in the order of their ids. After a transaction that corrected
+        the maximum, the hours are compared one by one, so that a statement reads few corrected records again.
+        """
+        statement = SQL.copy_answers.filled(table=table, is_live=is_live)
+        parts = [hours]
+        while parts:
+            if self._full_copies >= _FULL_COPIES:
+                return False
+            part = parts.pop()
+            async with self._pool.acquire() as connection, connection.transaction():
+                if not await connection.fetchval(*SQL.try_count()):
+                    return False
+                await self._pool.plan_freely(connection)
+                await connection.execute(*SQL.copy_only())
+                differing = await connection.fetchval(*statement.bulk(part, most=_COPIES))
+            if differing >= _COPIES:
+                self._full_copies += 1
+                parts.extend([hour] for hour in part)
+        return True
 
     def _settle(self, now: _SnapshotMark) -> None:
         """Remember the newest snapshot whose concurrent writers had all ended by `now`."""

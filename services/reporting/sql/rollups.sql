@@ -66,23 +66,27 @@ select set_config('agent_feedback.copying', 'on', true)
 )
 
 -- name: copy_answers(table, is_live)
--- Corrects the copies in the given hours: of answers that were not known, or were changed at the same time.
+-- Corrects at most :most copies in the given hours: of answers that were not known, or were changed at the same time.
+-- Returns the number of copies found to differ, which also counts records deleted meanwhile.
 with differing as materialized (
-    select feedback_id from {table} where feedback_id in (
-        select e.feedback_id
-        from {hours_given}
-        cross join lateral (
-            select * from {table} where tenant = due.tenant and project = due.project
-              and occurred_at >= due.hour and occurred_at < due.hour + {hour} and {is_live}
-            offset 0 -- one index lookup per hour
-        ) e
-        cross join lateral {copy_of_answer} a (strategy, thread, attributes)
-        where (e.answer_strategy, e.answer_thread, e.answer_attributes) is distinct from (a.strategy, a.thread, a.attributes)
-    )
+    select e.feedback_id
+    from {hours_given}
+    cross join lateral (
+        select * from {table} where tenant = due.tenant and project = due.project
+          and occurred_at >= due.hour and occurred_at < due.hour + {hour} and {is_live}
+        offset 0 -- one index lookup per hour
+    ) e
+    cross join lateral {copy_of_answer} a (strategy, thread, attributes)
+    where (e.answer_strategy, e.answer_thread, e.answer_attributes) is distinct from (a.strategy, a.thread, a.attributes)
+    limit :most
+), held as materialized (
+    select feedback_id from {table} where feedback_id in (select feedback_id from differing)
     order by feedback_id for update
+), corrected as (
+    update {table} e set (answer_strategy, answer_thread, answer_attributes) = {copy_of_answer}
+    from held h where h.feedback_id = e.feedback_id
 )
-update {table} e set (answer_strategy, answer_thread, answer_attributes) = {copy_of_answer}
-from differing d where d.feedback_id = e.feedback_id
+select count(*) from differing
 
 -- name: mark_hours_without_copies(table, is_live)
 -- Hours of the newest :limit records of each kind that have no copy, unless the hours are marked; they count as quiet.
