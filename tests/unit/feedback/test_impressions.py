@@ -54,10 +54,10 @@ class Limit:
 class Intake:
     """Intake of impressions with its fakes."""
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: Turns, judge_at: int | None = None) -> None:
         self.log, self.limit = RecordingLog(), Limit()
         fakes: Any = (turns, turns, self.log, FixedClock(NOW), self.limit)
-        self._intake = ImpressionIntake(*fakes, judge_at=None, wait_seconds=2)
+        self._intake = ImpressionIntake(*fakes, judge_at=judge_at, wait_seconds=2)
 
     async def take(self, *turn_ids: str, user: str = "ann", limited: bool = True) -> int:
         return await self._intake.take(PLACE, user, turn_ids, limited=limited)
@@ -78,6 +78,14 @@ async def test_the_event_has_each_known_turn_once_with_its_agent() -> None:
     made = {"agentId": "bot", "agentVersion": "2", "model": "m"}
     assert event["turns"] == [{"turnId": "t2", **made}, {"turnId": "t1", **made}]
     assert intake.log.messages[0].key == "acme/support/c1"
+
+
+@pytest.mark.parametrize(("judge_at", "counts"), [(NOW - 1, NOW - 1), (NOW + 1, NOW)])
+async def test_impressions_are_not_later_than_the_day_of_the_files(judge_at: int, counts: int) -> None:
+    intake = Intake(Turns("t1"), judge_at)
+    await intake.take("t1")
+    [event] = intake.log.values(IMPRESSIONS_RECEIVED.name)
+    assert event["occurredAt"] == format_instant(counts)
 
 
 async def test_a_turn_that_is_read_meanwhile_is_known() -> None:
@@ -101,10 +109,12 @@ async def test_without_a_known_turn_nothing_is_published_but_the_request_counts(
     assert (intake.log.messages, intake.limit.asked) == ([], [Person("acme", "ann")])
 
 
-async def test_above_the_limit_nothing_is_published() -> None:
+async def test_above_the_limit_nothing_is_looked_up_or_published() -> None:
     intake = Intake(Turns("t1"))
+    with pytest.raises(LimitReached):
+        await intake.take("t2", user="eve")
     with pytest.raises(LimitReached):
         await intake.take("t1", user="eve")
     assert intake.log.messages == []
     assert await intake.take("t1", user="eve", limited=False) == 1
-    assert intake.limit.asked == [Person("acme", "eve")]
+    assert intake.limit.asked == [Person("acme", "eve")] * 2
