@@ -84,7 +84,7 @@ class Opinion:
 
     @property
     def gate(self) -> GateCall:
-        """The most probable gate call. It is stricter: a follow-up question is neutral."""
+        """The most probable of not_ok, ok and neutral. A follow-up question counts as neutral, not as accepted."""
         options: tuple[tuple[float, GateCall], ...] = (
             (self.neutral + self.probabilities[4], "neutral"),
             (self.probabilities[3], "ok"),

@@ -27,7 +27,7 @@ class Traces(Protocol):
     """Traces of a process, exported until `close` is called."""
 
     def of(self, service: str) -> Tracing:
-        """Return the traces of a service."""
+        """Return the tracer of a service."""
         ...
 
     async def close(self) -> None:

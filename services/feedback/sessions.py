@@ -44,8 +44,9 @@ class ThreadOfOthers(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SessionEnd:
-    """Request to end a session. The thread is a conversation; if `project` is None, turns of all projects are counted.
+    """Request to end a session with a rating.
 
+    `thread_id` is the id of the conversation. If `project` is None, its turns in all projects belong to the session.
     `speaks_for_others` is True if the caller has the scope on_behalf.
     """
 

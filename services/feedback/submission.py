@@ -154,9 +154,9 @@ class ExplicitIntake:
 
 
 def feedback_id_of(key: TurnKey, judgement: Judgement) -> UUID:
-    """Return the feedback id of a judgement.
+    """Return the feedback id of a judgement, derived from its source, person, turn and scale.
 
-    A person has one judgement per turn, and one rating per turn and scale. A reviewer has one review per turn.
+    A later judgement with the same four replaces the earlier one.
     """
     return feedback_id(
         key.tenant,

@@ -92,7 +92,7 @@ class StateFolder:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Return True if the folder contains only files of a run. Permissions of other folders are not changed."""
+    """Return True if the folder contains only files of a run. Then its permissions may be changed."""
     return all(entry.name.split(".")[0] in _ENTRIES for entry in folder.iterdir())
 
 

@@ -15,7 +15,7 @@ BINS: Final = 10
 
 
 def per_class(truth: Sequence[str], predicted: Sequence[str], classes: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Return precision, recall and F1 of every class; 0 if a denominator is empty."""
+    """Return precision, recall and F1 of every class; a value whose denominator is 0 is 0."""
     found = {}
     for name in classes:
         hit = sum(1 for t, p in zip(truth, predicted, strict=True) if t == p == name)

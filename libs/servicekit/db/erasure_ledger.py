@@ -42,7 +42,7 @@ class ErasureLedger:
 
     @contextmanager
     def guard(self, people: Collection[Person]) -> Iterator[None]:
-        """Abort the block silently if a guarded write in it finds one of `people` in the ledger."""
+        """Leave the block without an error if a write under `guarded` concerns one of `people` who is in the ledger."""
         with suppress(PersonErased), guarded(people):
             yield
 

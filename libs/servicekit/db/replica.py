@@ -178,10 +178,10 @@ class ReplicaReads:
 
 
 def _is_slow(error: BaseException) -> bool:
-    """Return True if a query exceeded its time limit, which any caller may cause.
+    """Return True if a query exceeded its time limit. This does not show that the replica is lost.
 
-    A replica that does not answer may also be the cause; the periodic checks find it. A timeout of the network has an
-    `errno`.
+    Any caller may send a slow query, and the periodic checks find a replica that does not respond. A network timeout,
+    which has an `errno`, does not count.
     """
     return isinstance(error, TimeoutError) and error.errno is None
 

@@ -116,9 +116,10 @@ def access_token(token: str) -> AccessToken:
 
 
 def authenticator_for(settings: AuthSettings, token: str | None) -> Authenticator:
-    """Return the authenticator for the configured issuer, otherwise for the single access token, if there is one.
+    """Return the authenticator of the configured issuer or, without an issuer, of the access token.
 
-    Raises StartError if there is neither, or both, because a forgotten token would bypass the issuer.
+    Raises StartError if both are configured, because a forgotten token would bypass the issuer. Raises it also if the
+    settings have no issuer, token or accounts URL.
     """
     issuer = issuer_of(settings)
     if issuer is None:

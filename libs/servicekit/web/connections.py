@@ -118,9 +118,10 @@ class Connections:
         self._close(connection, "too large")
 
     def _make_room(self, among: Iterable[Connection]) -> bool:
-        """Close the connection of `among` that has waited longest in END, else in HEAD.
+        """Close the connection in `among` that has waited longest for the client to close it (`State.END`).
 
-        Return False if there is none.
+        Without such a connection, close the one that has waited longest for a request (`State.HEAD`). Return False if
+        no connection in `among` is in either state.
         """
         for state in (State.END, State.HEAD):
             if oldest := next((one for one in self._due[state] if one in among), None):

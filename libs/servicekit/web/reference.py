@@ -120,7 +120,7 @@ def _model(schema: dict[str, Any]) -> str:
 
 
 def _is_shown(document: dict[str, Any], name: str) -> bool:
-    """Return True if a model is a response or a part of one; bodies are shown at their routes."""
+    """Return True if a model is a response or a part of one. Request bodies are documented with their routes."""
     schema = document["components"]["schemas"][name]
     return "properties" in schema and not name.endswith("Body")
 

@@ -43,7 +43,7 @@ class CountSource(NamedTuple):
 
 
 def votes(at: Project, span: TimeSpan, filters: Filters, *, by_days: bool = True) -> CountSource:
-    """Return the source of the window's verdicts; with `by_days`, long windows are counted by days."""
+    """Return a subselect of the window's verdict counts per hour, or per day for long windows if `by_days`."""
     days = "day" if by_days and span.end - span.start >= _LONG else None
     return _source(at, span, filters, "votes", _Grains("hour", days))
 

@@ -33,7 +33,7 @@ _COPIED: Final = (
     ("feedbacks", "overruled_reaction is not null"),
     ("replies", "value is not null"),
 )
-"""Records with copied properties: tables, each with the condition of a partial index by time."""
+"""Tables whose rows have copied properties of answers, each with the condition of its partial index by time."""
 
 
 class _SnapshotMark(NamedTuple):

@@ -16,7 +16,7 @@ WINDOW: Final = 10 * SECOND
 BURST_TURNS: Final = 20
 """Minimum number of turns in a burst, unless `REPORTING_BURST_TURNS` names another."""
 CONVERSATIONS: Final = 5
-"""Minimum number of conversations in a burst: an angry person may reject all of one conversation."""
+"""Minimum number of conversations in a burst, because an angry person may reject every answer of one conversation."""
 INSTANTS: Final = 3
 """Minimum number of different times in a burst: an imported file with dates only has one time per day, which says
 nothing about speed."""

@@ -60,7 +60,10 @@ _ISSUE_RULES: Final[tuple[dict[str, object], ...]] = (
 
 
 class _Handling(NamedTuple):
-    """Change of a topic's issue by a person `days` ago. The issue's turns were last counted `counted` days ago."""
+    """Change that a person makes to the issue of a sample topic.
+
+    `days` is the age of the change, and `counted` the age of the last recount of the issue's turns, both in days.
+    """
 
     topic: str
     days: float

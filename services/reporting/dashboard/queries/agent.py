@@ -18,8 +18,9 @@ from reporting.sql import SQL
 
 @dataclass(frozen=True, slots=True)
 class BadConversation:
-    """Conversation with its numbers of rejections by `people`, and by `machine` (machine verdicts and reviews).
+    """Conversation with rejected answers.
 
+    `people` is the number of rejections by people who used the agent, and `machine` that of the machine and reviewers.
     `turn_id` is the turn of the newest rejection, and `last_at` is that rejection's time in microseconds.
     """
 
