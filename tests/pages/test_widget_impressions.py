@@ -52,9 +52,12 @@ class Numbered(Tokens):
 
 @asynccontextmanager
 async def shop(
-    stack: RunningStack, browser: Any, html: str, issuer: Issuer | None = None
+    stack: RunningStack, browser: Any, html: str, issuer: Issuer | None = None, *, expected: str | None = None
 ) -> AsyncIterator[tuple[Any, list[tuple[str, Any]]]]:
-    """Open a page of another site with the widget; yield it with the beacons that it sends: path and turns."""
+    """Open a page of another site with the widget; yield it with the beacons that it sends: path and turns.
+
+    The console may have messages that contain `expected`.
+    """
     beacons: list[tuple[str, Any]] = []
 
     async def site(scope: Scope, receive: Receive, send: Send) -> None:
@@ -77,7 +80,7 @@ async def shop(
         page.on("request", note)
         await page.goto(f"{here}/")
         yield page, beacons
-        assert complaints == []
+        assert [line for line in complaints if expected is None or expected not in line] == []
 
 
 async def signed_in(page: Any, token: str = "ann") -> None:
@@ -240,3 +243,71 @@ async def test_thumbs_that_appear_when_pointed_at_are_seen_then(
             else:
                 await page.keyboard.press("Tab")
         assert [turns for _, turns in beacons] == [["plain"], ["hovered"]]
+
+
+AGAIN = """<script>
+    window.later = [];
+    window.delays = [];
+    const setTimer = window.setTimeout;
+    window.setTimeout = (call, delay) => {
+        if (![undefined, 5_000, 20_000, 60_000].includes(delay)) return setTimer(call, delay);
+        delays.push(delay);
+        later.push(call);
+        return 1;
+    };
+</script>"""
+"""Keeps the looks that follow on failures until `later.shift()()`."""
+
+
+async def test_an_answer_that_the_log_gets_later_is_reported_then(stack: RunningStack, browser: Any) -> None:
+    await stack.publish(*exchange("behind", "t1"))
+    await stack.quiet()
+    html = AGAIN + "".join(THUMBS % ("behind", turn, "impressions") for turn in ("t1", "t2"))
+    async with shop(stack, browser, html) as (page, beacons):
+        async with beacon(page):
+            await signed_in(page)
+        await page.wait_for_function("later.length === 2")
+        assert await rows(stack, "behind") == [("behind", "t1", "ann")]
+        await stack.publish(*exchange("behind", "t2"))
+        await stack.quiet()
+        async with beacon(page):
+            await page.evaluate("later.splice(0).forEach((look) => look())")
+        assert [turns for _, turns in beacons] == [["t1", "t2"]] * 2
+    assert await rows(stack, "behind") == [("behind", "t1", "ann"), ("behind", "t2", "ann")]
+
+
+async def test_a_report_that_always_fails_is_dropped(stack: RunningStack, browser: Any) -> None:
+    await stack.publish(*exchange("known", "t1"))
+    await stack.quiet()
+    html = AGAIN + THUMBS % ("lost", "t1", "impressions")
+    path = "/conversations/acme/support/%s/impressions"
+    async with shop(stack, browser, html, expected="404") as (page, beacons):
+        await signed_in(page)
+        for _ in range(3):
+            await page.wait_for_function("later.length === 1")
+            async with page.expect_response(lambda answer: answer.status == 404):
+                await page.evaluate("later.shift()()")
+        await page.evaluate("document.querySelector('agent-feedback-thumbs').labels = {}")  # looks again
+        async with beacon(page):
+            await page.evaluate(
+                "html => document.body.insertAdjacentHTML('beforeend', html)",
+                (THUMBS % ("known", "t1", "impressions")),
+            )
+            await signed_in(page)
+        assert beacons == [(path % "lost", ["t1"])] * 4 + [(path % "known", ["t1"])]
+        assert await page.evaluate("delays") == [5_000, 20_000, 60_000]
+
+
+async def test_a_token_that_never_comes_holds_up_no_other(stack: RunningStack, browser: Any) -> None:
+    await stack.publish(*exchange("stuck", "t1"), *exchange("stuck", "t2"))
+    await stack.quiet()
+    html = "".join(THUMBS % ("stuck", turn, "impressions") for turn in ("t1", "t2"))
+    never = """() => {
+        const [first, second] = document.querySelectorAll("agent-feedback-thumbs");
+        first.getToken = () => new Promise(() => {});
+        second.token = "ann";
+    }"""
+    async with shop(stack, browser, html) as (page, beacons):
+        async with beacon(page):
+            await page.evaluate(never)
+        assert [turns for _, turns in beacons] == [["t2"]]

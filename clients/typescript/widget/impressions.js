@@ -1,6 +1,7 @@
 /**
  * Reports of the answers whose controls became visible: once per answer and token, several turns in one request. A report
- * that fails is dropped without a message: the figure is a count of many, and the person has not asked for anything.
+ * that fails is repeated some times while the controls are in view, and then dropped without a message: the figure is a
+ * count of many, and the person has not asked for anything.
  */
 import { ask } from "../src/asking.ts";
 
@@ -10,9 +11,13 @@ const VISIBLE = 0.5;
 const COLLECTED = 1_000;
 /** Most turns that one request takes. */
 const MOST = 50;
+/** Times in milliseconds after which a look follows on a failed report, for each failure in turn. */
+const AGAIN = [5_000, 20_000, 60_000];
 
 const sources = new WeakMap();
 const reported = new Set();
+/** Number of failures by what was to be reported. */
+const failures = new Map();
 let seen = [];
 let timer = 0;
 /** Elements in view that nobody sees: an observer does not look at opacity and visibility. */
@@ -28,34 +33,62 @@ const observer = new IntersectionObserver((entries) => {
       continue;
     }
     observer.unobserve(target);
-    const shown = sources.get(target)();
-    if (!shown) continue;
-    seen.push(shown);
-    timer ||= setTimeout(report, COLLECTED);
+    const shown = sources.get(target)?.();
+    if (shown) collect(target, shown);
   }
 }, { threshold: VISIBLE });
 
-async function report() {
+/** Wait for the token of each turn by itself: one that never comes holds up no other. */
+async function collect(target, { address, turn, bearer }) {
+  const one = { target, address, turn, bearer, impression: JSON.stringify([address, turn]) };
+  try {
+    one.token = await bearer(false);
+  } catch {
+    return again([one]);
+  }
+  one.impression = JSON.stringify([address, turn, one.token]);
+  if (reported.has(one.impression)) return;
+  reported.add(one.impression);
+  seen.push(one);
+  if (document.visibilityState === "hidden") report();
+  else timer ||= setTimeout(report, COLLECTED);
+}
+
+function report() {
   clearTimeout(timer);
   timer = 0;
-  const collected = seen;
-  seen = [];
-  const tokens = await Promise.allSettled(collected.map(({ bearer }) => bearer(false)));
   const batches = new Map();
-  for (const [at, { address, turn, bearer }] of collected.entries()) {
-    const { status, value } = tokens[at];
-    const impression = JSON.stringify([address, turn, value]);
-    if (status === "rejected" || reported.has(impression)) continue;
-    reported.add(impression);
-    const name = JSON.stringify([address, value]);
-    if (!batches.has(name)) batches.set(name, { address, bearer, turns: [] });
-    batches.get(name).turns.push(turn);
+  for (const one of seen) {
+    const name = JSON.stringify([one.address, one.token]);
+    if (!batches.has(name)) batches.set(name, []);
+    batches.get(name).push(one);
   }
-  for (const { address, bearer, turns } of batches.values())
-    for (let first = 0; first < turns.length; first += MOST) {
-      const body = JSON.stringify({ turn_ids: turns.slice(first, first + MOST) });
-      ask(address, { method: "POST", body, keepalive: true }, bearer).catch(() => {});
-    }
+  seen = [];
+  for (const batch of batches.values())
+    for (let first = 0; first < batch.length; first += MOST) send(batch.slice(first, first + MOST));
+}
+
+async function send(batch) {
+  const [{ address, bearer }] = batch;
+  const body = JSON.stringify({ turn_ids: batch.map(({ turn }) => turn) });
+  try {
+    const answer = await ask(address, { method: "POST", body, keepalive: true }, bearer);
+    // An answer may be on the page before it is in the log.
+    if ((await answer.json()).accepted < batch.length) again(batch);
+  } catch {
+    again(batch);
+  }
+}
+
+/** Look at the elements again after a while, some times. */
+function again(batch) {
+  for (const { target, impression } of batch) {
+    const failed = failures.get(impression) ?? 0;
+    if (failed === AGAIN.length) continue;
+    failures.set(impression, failed + 1);
+    reported.delete(impression);
+    setTimeout(() => sources.has(target) && look(target), AGAIN[failed]);
+  }
 }
 
 // A page in the background may never come back.
@@ -84,5 +117,6 @@ export function watch(element, shown) {
 
 export const unwatch = (element) => {
   transparent.delete(element);
+  sources.delete(element);
   observer.unobserve(element);
 };
