@@ -225,7 +225,7 @@ HOVERED = """<style>
 
 
 @pytest.mark.parametrize("look", ["mouse", "keyboard"])
-@pytest.mark.parametrize("style", ["opacity: 0", "visibility: hidden", "opacity: 0; transition: opacity .2s"])
+@pytest.mark.parametrize("style", ["opacity: 0", "visibility: hidden", "opacity: 0; transition: opacity .2s step-end"])
 async def test_thumbs_that_appear_when_pointed_at_are_seen_then(
     stack: RunningStack, browser: Any, style: str, look: str
 ) -> None:
