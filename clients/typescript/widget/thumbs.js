@@ -63,22 +63,14 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
   const TEXTS = ["tenant", "project", "conversation", "turn", "base", "token-url", "scale", "worst", "best"];
   const SCALE = ["scale", "worst", "best"];
   const VALUES = ["token", "getToken", "labels", "reasons", "correction", "impressions"];
-  /** Time in milliseconds during which further elements take a token that was asked for. */
-  const SHARED = 5_000;
-  /** What was asked for, by function or address. Elements that are added later may be the next person's. */
+  /** Tokens asked for by the running script, by function or address. Elements that it does not add may be another person's. */
   const shared = new Map();
-  const unshare = (token) => {
-    for (const [source, one] of shared) if (one.token === token) shared.delete(source);
-  };
-  /** What was just asked for, while an element that took it is on the page: one that has gone may be the last person's. */
-  const share = (source, element, get) => {
-    let one = shared.get(source);
-    if (!(performance.now() - one?.at < SHARED && one.takers.some((taker) => taker.isConnected))) {
-      one = { token: get(), at: performance.now(), takers: [] };
-      shared.set(source, one);
+  const share = (source, get) => {
+    if (!shared.has(source)) {
+      shared.set(source, get());
+      queueMicrotask(() => shared.delete(source));
     }
-    one.takers.push(element);
-    return one.token;
+    return shared.get(source);
   };
   const camel = (name) => name.replace(/-(.)/, (_, letter) => letter.toUpperCase());
 
@@ -382,16 +374,10 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
 
     /** The person's token; kept until the platform refuses it. Empty where there is none. */
     #bearer(renew) {
-      if (renew) {
-        unshare(this.#fresh);
-        this.#fresh = null;
-      }
+      if (renew) this.#fresh = null;
       if (this.#fresh) return this.#fresh;
       const asked = (this.#fresh = this.#token());
-      const drop = () => {
-        unshare(asked);
-        if (this.#fresh === asked) this.#fresh = null;
-      };
+      const drop = () => this.#fresh === asked && (this.#fresh = null);
       asked.then((token) => token || drop(), drop);
       return asked;
     }
@@ -401,7 +387,7 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
       const call = getToken || (typeof token === "function" && token);
       const source = call || (!token && tokenUrl);
       if (!source) return Promise.resolve(token || "");
-      return share(source, this, async () => {
+      return share(source, async () => {
         const given = call && (await call.call(this));
         if (given || getToken || !tokenUrl) return given || "";
         const answer = await fetch(tokenUrl, { credentials: "same-origin", cache: "no-store" });
