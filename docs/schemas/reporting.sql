@@ -769,26 +769,26 @@ create table suspect_decisions (
 
 -- view conv_messages: migrations/0001_schema.sql
 -- Artifacts of a conversation: effective reactions and turn logs
--- view effective: migrations/0031_answer_columns.sql
+-- view effective: migrations/0032_answer_copies.sql
 -- The reactions that count: live, and of a person's on a turn, as of the reviews of a turn, the newest (a
 -- person's explicit null is newest as well)
--- view effective_or_overruled: migrations/0031_answer_columns.sql
+-- view effective_or_overruled: migrations/0032_answer_copies.sql
 -- What counts, and the machine's verdicts that reviews have overruled, with the machine's reaction
 -- view effective_or_review: migrations/0001_schema.sql
 -- Reactions that count, and reviewers' judgements of the machine's verdicts
--- view effective_or_suspect: migrations/0031_answer_columns.sql
+-- view effective_or_suspect: migrations/0032_answer_copies.sql
 -- The reactions that count, and the suspect ones that would
--- view live_replies: migrations/0031_answer_columns.sql
+-- view live_replies: migrations/0032_answer_copies.sql
 -- Feedback that is shown and is not a verdict
 -- view reaction_artifacts: migrations/0001_schema.sql
--- view suspected: migrations/0031_answer_columns.sql
+-- view suspected: migrations/0032_answer_copies.sql
 -- Suspect reactions that would count
 -- view turn_log_artifacts: migrations/0001_schema.sql
--- function copy_answer: migrations/0031_answer_columns.sql
+-- function copy_answer: migrations/0032_answer_copies.sql
 -- function feedback_about: migrations/0020_search.sql
--- function mark_hours_of_replies: migrations/0031_answer_columns.sql
+-- function mark_hours_of_replies: migrations/0032_answer_copies.sql
 -- function mark_rejections: migrations/0011_issues.sql
--- function mark_stale_dimensions: migrations/0031_answer_columns.sql
+-- function mark_stale_dimensions: migrations/0032_answer_copies.sql
 -- function mark_stale_hours: migrations/0002_reviews.sql
 -- function mark_stale_turns: migrations/0001_schema.sql
 -- function mark_suspect_changes: migrations/0019_suspects.sql

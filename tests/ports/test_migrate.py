@@ -167,3 +167,17 @@ async def test_a_change_of_keys_locks_one_table_at_a_time(before_indexes: str) -
         await changing
         key = "select pg_get_constraintdef(oid) from pg_constraint where conname = 'suspect_changes_pkey'"
         assert await writer.fetchval(key) == "PRIMARY KEY (id, tenant)"
+
+
+async def test_readers_of_views_go_on_while_columns_are_added(before_indexes: str) -> None:
+    awaited = "select exists (select from pg_locks where not granted and relation = 'replies'::regclass)"
+    async with connected(before_indexes) as reader, connected(before_indexes) as other:
+        async with reader.transaction():
+            await reader.execute("select from live_replies")
+            adding = asyncio.create_task(to_newest(before_indexes))
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while not await other.fetchval(awaited):
+                    await asyncio.sleep(0.05)
+            await reader.execute("set local lock_timeout = '5s'")
+            await reader.execute("select from effective_or_overruled")
+        assert "0031_answer_columns.sql" in await adding

@@ -5,8 +5,8 @@ file's first line names the oldest program version that can use the migrated sch
 
 All missing files are applied in one transaction, except those with the second line `-- concurrently`: each of their
 statements is a transaction of its own while older programs keep writing. It builds an index (`create index concurrently
-if not exists`) or changes a key, and may be repeated. Views keep the rights of their caller (`row_security.py`), which
-`create or replace view` would reset.
+if not exists`), changes a key or adds a column, and may be repeated. In a transaction, views keep the rights of their
+caller (`row_security.py`), which `create or replace view` would reset.
 """
 
 from __future__ import annotations
