@@ -628,6 +628,7 @@ create index replies_strategy on replies (tenant, project, answer_strategy, occu
 create index replies_terms on replies using gin (search_terms(tenant, project, coalesce(text, ''))) where text is not null;
 create index replies_thread on replies (tenant, project, answer_thread, occurred_at desc) where value is not null and answer_thread <> '';
 create index replies_time on replies (tenant, project, occurred_at desc, feedback_id desc) where value is not null;
+create index replies_turn on replies (conversation_id, turn_id);
 create index replies_user on replies (tenant, project, user_id, occurred_at desc) where value is not null;
 create index replies_version on replies (tenant, project, agent_version, occurred_at desc) where value is not null and agent_version is not null;
 create index replies_without_copy on replies (tenant, project, occurred_at desc) where answer_attributes is null and value is not null;

@@ -43,7 +43,7 @@ async def listed(pool: Database, filters: Filters) -> set[str]:
     counted = await count_found(pool, AT, ALWAYS, filters)
     assert counted is not None
     assert counted.records == len(rows)
-    return {NAMES[row["feedback_id"]] for row in rows}
+    return {NAMES.get(row["feedback_id"], str(row["feedback_id"])) for row in rows}
 
 
 async def by_answer(pool: Database) -> list[set[str]]:
@@ -197,3 +197,15 @@ async def test_an_interruption_between_two_transactions_keeps_the_copies_made_an
     assert await read_models.fetchval("select count(*) from rollups") == 0
     assert await rollups.catch_up(quiet=0) == 2
     assert await uncopied(read_models) == [0, 0, 0]
+
+
+async def test_a_changed_answer_reads_the_replies_of_its_turn_only(read_models: Database) -> None:
+    await take(read_models, *many_records(hours=1, of_hour=60))
+    await read_models.execute("analyze")
+    read = "select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relid = 'replies'::regclass"
+    async with read_models.acquire() as connection, connection.transaction():
+        for plan in ("seqscan", "hashjoin", "mergejoin"):  # as with many rows
+            await connection.execute(f"set local enable_{plan} = off")
+        await connection.execute("update messages set strategy = 'long' where turn_id = 't7'")
+        assert await connection.fetchval(read) <= 4
+    assert len(await listed(read_models, Filters(strategy="long"))) == 2

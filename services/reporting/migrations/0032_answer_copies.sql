@@ -87,14 +87,14 @@ begin
         return null;
     end if;
     perform set_config('agent_feedback.copying', 'on', true);
-    -- The look-up names the turn alone, as in mark_stale_hours.
+    -- The look-ups name the turn alone, as in mark_stale_hours.
     with turns as materialized (
         select distinct tenant, project, conversation_id, turn_id from changed
         where sender_type = 'agent' and turn_id is not null
     ), judged as materialized (
         select f.*
         from turns cross join lateral (
-            select f.feedback_id, f.tenant, f.project, f.occurred_at, f.reaction, f.answer_attributes from feedbacks f
+            select f.feedback_id, f.tenant, f.project, f.occurred_at, f.answer_attributes from feedbacks f
             where f.conversation_id = turns.conversation_id and f.turn_id = turns.turn_id
               and (f.reaction is not null or f.overruled_reaction is not null)
             offset 0
@@ -104,10 +104,10 @@ begin
         select r.*
         from turns cross join lateral (
             select r.feedback_id, r.tenant, r.project, r.occurred_at, r.answer_attributes from replies r
-            where r.conversation_id = turns.conversation_id and r.tenant = turns.tenant and r.project = turns.project
-              and r.turn_id = turns.turn_id
+            where r.conversation_id = turns.conversation_id and r.turn_id = turns.turn_id
             offset 0
         ) r
+        where r.tenant = turns.tenant and r.project = turns.project
     ), of_feedbacks as (
         update feedbacks f set answer_strategy = null, answer_thread = null, answer_attributes = null
         from (select feedback_id from judged where answer_attributes is not null) j where f.feedback_id = j.feedback_id

@@ -15,6 +15,8 @@ create index concurrently if not exists replies_thread on replies (tenant, proje
     where value is not null and answer_thread <> '';
 create index concurrently if not exists replies_without_copy on replies (tenant, project, occurred_at desc)
     where answer_attributes is null and value is not null;
+-- Replies on the turn of a changed answer.
+create index concurrently if not exists replies_turn on replies (conversation_id, turn_id);
 -- Replies of a window are counted without reading their rows.
 create index concurrently if not exists replies_counted on replies (tenant, project, occurred_at)
     where value is not null and feedback_type = 'implicit';
