@@ -209,3 +209,20 @@ async def test_a_changed_answer_reads_the_replies_of_its_turn_only(read_models: 
         await connection.execute("update messages set strategy = 'long' where turn_id = 't7'")
         assert await connection.fetchval(read) <= 4
     assert len(await listed(read_models, Filters(strategy="long"))) == 2
+
+
+async def test_a_list_by_thread_finds_the_same_records_with_and_without_copies(read_models: Database) -> None:
+    answers = (answer("short", "de", thread="a"), answer("short", "de", turn="t2", thread="b"))
+    await take(read_models, *answers, *FEEDBACK)
+    expected = [{"verdict", "reply"}, {"other"}]
+    assert [await listed(read_models, Filters(thread=thread)) for thread in "ab"] == expected
+    await discard_copies(read_models)
+    assert [await listed(read_models, Filters(thread=thread)) for thread in "ab"] == expected
+    await take(read_models, answer("short", "de", at=10, thread="b"))
+    assert [await listed(read_models, Filters(thread=thread)) for thread in "ab"] == [set(), set(NAMES.values())]
+
+
+async def test_searches_of_frequent_words_have_their_memory(read_models: Database) -> None:
+    """A later `create or replace function` would drop the setting."""
+    settings = "select proconfig from pg_proc where oid = 'feedback_about'::regproc"
+    assert "work_mem=64MB" in await read_models.fetchval(settings)
