@@ -3,6 +3,8 @@ with copies, without them, and after answers change."""
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from reporting.queries.found_counts import count_found
@@ -226,3 +228,23 @@ async def test_searches_of_frequent_words_have_their_memory(read_models: Databas
     """A later `create or replace function` would drop the setting."""
     settings = "select proconfig from pg_proc where oid = 'feedback_about'::regproc"
     assert "work_mem=64MB" in await read_models.fetchval(settings)
+
+
+async def test_a_changed_answer_waits_for_its_first_verdict_and_locks_no_later_one(read_models: Database) -> None:
+    verdicts = [feedback(f"verdict {number}", user=f"u{number}", at=number) for number in range(4)]
+    await take(read_models, answer("short", "de"), *verdicts, feedback("reply", kind="implicit", user="bob"))
+    first, *later = [
+        row[0] for row in await read_models.fetch("select feedback_id from feedbacks order by feedback_id")
+    ]
+    async with read_models.acquire() as writer, read_models.acquire() as other:
+        async with writer.transaction():
+            await writer.execute("select from feedbacks where feedback_id = $1 for update", first)
+            changing = asyncio.create_task(other.execute("update messages set strategy = 'long'"))
+            waits = "select exists (select from pg_locks where not granted)"
+            async with asyncio.timeout(10):
+                while not await writer.fetchval(waits):
+                    await asyncio.sleep(0.02)
+            held = "select from feedbacks where feedback_id = any($1) for update nowait"
+            await writer.execute(held, later)
+            await writer.execute("select from replies for update nowait")
+        await changing

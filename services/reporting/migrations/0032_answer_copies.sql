@@ -108,12 +108,22 @@ begin
             offset 0
         ) r
         where r.tenant = turns.tenant and r.project = turns.project
+    ), held_feedbacks as materialized (
+        -- All writers lock feedbacks before replies, each in the order of their ids.
+        select feedback_id from feedbacks
+        where feedback_id in (select feedback_id from judged where answer_attributes is not null)
+        order by feedback_id for update
+    ), held_replies as materialized (
+        select feedback_id from replies
+        where feedback_id in (select feedback_id from replied where answer_attributes is not null)
+          and (select count(*) from held_feedbacks) >= 0 -- reads them, and so locks them, first
+        order by feedback_id for update
     ), of_feedbacks as (
         update feedbacks f set answer_strategy = null, answer_thread = null, answer_attributes = null
-        from (select feedback_id from judged where answer_attributes is not null) j where f.feedback_id = j.feedback_id
+        from held_feedbacks h where f.feedback_id = h.feedback_id
     ), of_replies as (
         update replies r set answer_strategy = null, answer_thread = null, answer_attributes = null
-        from (select feedback_id from replied where answer_attributes is not null) j where r.feedback_id = j.feedback_id
+        from held_replies h where r.feedback_id = h.feedback_id
     )
     insert into stale_hours (tenant, project, hour)
     select tenant, project, occurred_at / 3600000000 * 3600000000 from judged
