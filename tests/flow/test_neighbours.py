@@ -33,6 +33,7 @@ QUESTIONS: list[tuple[str, str, Any]] = [
     ("GET", f"{PROJECT}/feedback/reasons?{FIGURES}", None),
     ("GET", f"{PROJECT}/feedback/compare?by=agent&a=bot&b=other&{FIGURES}", None),
     ("GET", f"{PROJECT}/feedback/calibration?{FIGURES}", None),
+    ("GET", f"{PROJECT}/feedback/response-rates?{FIGURES}", None),
     *(
         ("GET", f"{PROJECT}/exports/{wanted}?everyone=true&{FIGURES}", None)
         for wanted in ("kto", "dpo", "sft", "events", "detector")
@@ -51,6 +52,7 @@ QUESTIONS: list[tuple[str, str, Any]] = [
 NO_QUESTION = {
     "/conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/feedback",
     "/conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/reviews",
+    "/conversations/{tenant}/{project}/{conversation_id}/impressions",
     "/ingest/{tenant}/{project}/events",
     "/conversations/{tenant}/{project}/audit/draws",
     "/conversations/{tenant}/{project}/feedback/{feedback_id}/suspicion",

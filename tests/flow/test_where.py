@@ -326,7 +326,7 @@ async def test_unprocessed_records_are_listed_without_content(stack: RunningStac
         assert "👍" not in text
         assert parked[0]["record"] in text
     letters = [one for one in stack.seen if one.ids is not None and one.ids.event_id == "w-letter-e"]
-    assert {one.group for one in letters} >= {"chat_bridge", "inference"}
+    assert {one.group for one in letters} == {"chat_bridge"}, "one group sets an invalid record aside"
     assert {(one.ids.tenant, one.ids.message_id) for one in letters if one.ids} == {("acme", "w-letter")}
     assert all(one.record.startswith("chat.message.ingested:") for one in letters)
     assert WORDS not in str(letters)

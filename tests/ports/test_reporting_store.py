@@ -13,7 +13,10 @@ from contracts.feedback import FeedbackSessionCreated
 from reporting.queries.counts import totals
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.projection import FeedbackRow
+from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
+from servicekit import Database
+from servicekit.clock import SystemClock
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone
 from tests.support.reporting_events import START, batch, feedback, message, reply
@@ -116,7 +119,7 @@ async def test_two_people_and_two_machines_on_one_turn_all_count(
     assert await totals(read_models) == counts(conversations=1, user=2, machine=2, ok=2, not_ok=1, neutral=1)
 
 
-async def test_a_reply_is_kept_and_counts_nowhere(projector: ProjectionHandler, read_models: asyncpg.Pool) -> None:
+async def test_a_reply_is_kept_and_counts_nowhere(projector: ProjectionHandler, read_models: Database) -> None:
     said = feedback("f1", kind="implicit", revision=2, text="And in May?")
     assert await projector.handle(batch(said, said)) == [Outcome.STORED, Outcome.UNCHANGED]
     assert await projector.handle(batch(feedback("f1", kind="implicit", text="And?"))) == [
@@ -124,6 +127,8 @@ async def test_a_reply_is_kept_and_counts_nowhere(projector: ProjectionHandler, 
     ]
     assert await totals(read_models) == counts()
     assert await read_models.fetchval("select count(*) from feedbacks") == 0
+    await Rollups(read_models, SystemClock()).catch_up(0, 0)
+    assert await read_models.fetchval("select count(*) from rollups") == 0
     assert await read_models.fetchval("select count(*) from stale_hours") == 0
     assert await read_models.fetchval("select text from live_replies") == "And in May?"
 
