@@ -11,7 +11,7 @@ from typing import Final, Self
 
 import psutil
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError, for_code
 
 from proofs.chaos.proxy import Door
 from proofs.chaos.wire import ByResponse
@@ -166,13 +166,22 @@ class ThreeBrokers:
 
     async def leader_of(self, topic: str, partition: int = 0) -> int:
         """Return the node that leads a partition, -1 if none does or the topic is not visible yet."""
-        found = await self.partitions(topic)
+        try:
+            found = await self.partitions(topic)
+        except UnknownTopicOrPartitionError:
+            return -1
         return found[partition][0] if partition < len(found) else -1
 
     async def partitions(self, *topics: str) -> list[tuple[int, set[int], set[int]]]:
-        """Return leader, replicas and in-sync replicas of each partition, in order; without names of all topics."""
+        """Return leader, replicas and in-sync replicas of each partition, in order; without names of all topics.
+
+        Raises KafkaError if the broker asked does not know one of the named topics, such as an isolated one.
+        """
         async with Admin(self.bootstrap) as admin:
             described = await admin.describe_topics(list(topics) if topics else None)
+        for topic in described if topics else ():
+            if not topic["partitions"]:
+                raise for_code(topic["error_code"])
         return [
             (one["leader"], set(one["replicas"]), set(one["isr"]))
             for topic in described
