@@ -9,14 +9,15 @@ import pytest
 
 from reporting.queries.found_counts import count_found
 from reporting.queries.search import found
-from reporting.queries.selection import ALWAYS, Filters, Project
+from reporting.queries.selection import ALWAYS, HOUR, Filters, Project
 from reporting.read_models import rollups as counting
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
+from reporting.sql import SQL
 from servicekit.clock import SystemClock
 from servicekit.db.database import Database
-from tests.support.reporting_events import Event, batch, feedback, feedback_id, message
+from tests.support.reporting_events import START, Event, batch, feedback, feedback_id, message
 
 AT = Project("acme", "support")
 NAMES = {feedback_id(name): name for name in ("verdict", "reply", "other")}
@@ -125,6 +126,13 @@ async def test_a_record_without_a_known_answer_has_empty_copies_once_its_hour_is
     assert await by_answer(read_models) == [set(), set(), set()]
     await take(read_models, answer("short", "de"))
     assert (await by_answer(read_models))[0] == {"verdict", "reply"}
+
+
+async def test_a_rebuild_compares_the_copies_of_replies_without_verdicts_too(read_models: Database) -> None:
+    await take(read_models, feedback("reply", kind="implicit"))
+    await read_models.execute("delete from stale_hours")
+    await read_models.execute(*SQL.mark_all_hours())
+    assert await read_models.fetchval("select array_agg(hour) from stale_hours") == [START // HOUR * HOUR]
 
 
 def many_records(hours: int, of_hour: int) -> list[Event]:

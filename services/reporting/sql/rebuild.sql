@@ -41,5 +41,6 @@ where held.revision < excluded.revision or ({is_old} and
 insert into stale_hours (tenant, project, hour)
 select distinct tenant, project, hour from (
     select tenant, project, occurred_at / {hour} * {hour} as hour from feedbacks
+    union all select tenant, project, occurred_at / {hour} * {hour} from replies where value is not null
     union all select tenant, project, start from rollups where grain = 'total'
 ) counted
