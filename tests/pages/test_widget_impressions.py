@@ -172,26 +172,46 @@ async def test_a_page_that_goes_to_the_background_reports_at_once(stack: Running
 FROM_ISSUER = 'impressions token-url="/feedback-token"'
 
 
-async def test_a_conversation_takes_one_request_whatever_is_in_the_tokens(stack: RunningStack, browser: Any) -> None:
+async def test_what_a_script_adds_takes_one_request_and_one_token(stack: RunningStack, browser: Any) -> None:
     turns = [f"t{number:02}" for number in range(20)]
     for turn in turns:
         await stack.publish(*exchange("numbered", turn))
     await stack.quiet()
-    # Elements of the document and of a script that sets attributes afterwards.
-    html = "".join(THUMBS % ("numbered", turn, FROM_ISSUER) for turn in turns[:10])
-    late = """turns => turns.map((turn) => {
-        const made = document.querySelector("agent-feedback-thumbs").cloneNode();
-        made.setAttribute("turn", turn);
-        document.body.append(made);
-    })"""
-    html += f"<script>({late})({json.dumps(turns[10:])})</script>"
+    add = """([one, turns]) => {
+        const template = document.createElement("template");
+        template.innerHTML = one;
+        document.body.append(...turns.map((turn) => {
+            const made = template.content.firstElementChild.cloneNode();
+            made.setAttribute("turn", turn);
+            return made;
+        }));
+    }"""
     issuer = Issuer()
-    async with shop(stack, browser, "<style>body { font-size: 0 }</style>" + html, issuer) as (page, beacons):
-        await page.wait_for_function("performance.getEntriesByType('resource').some((one) => /impr/.test(one.name))")
-        [(path, reported)] = beacons
-        assert (path, sorted(reported)) == ("/conversations/acme/support/numbered/impressions", turns)
-        assert issuer.issued <= 11, "a script's elements share one token; the document's may have been added one by one"
+    async with shop(stack, browser, "<style>body { font-size: 0 }</style>", issuer) as (page, beacons):
+        async with beacon(page):
+            await page.evaluate(add, [THUMBS % ("numbered", "", FROM_ISSUER), turns])
+        assert beacons == [("/conversations/acme/support/numbered/impressions", turns)]
+        assert issuer.issued == 1, "each token of the issuer is another one"
     assert await rows(stack, "numbered") == [("numbered", turn, "ann") for turn in turns]
+
+
+async def test_turns_that_two_people_see_shortly_after_each_other_are_reported_apart(
+    stack: RunningStack, browser: Any
+) -> None:
+    await stack.publish(*exchange("shared", "t1"), *exchange("shared", "t2"))
+    await stack.quiet()
+    add = """html => document.body.insertAdjacentHTML("beforeend", html)"""
+    issuer = Issuer()
+    async with shop(stack, browser, "", issuer) as (page, beacons):
+        async with page.expect_response("**/feedback-token"):
+            await page.evaluate(add, THUMBS % ("shared", "t1", FROM_ISSUER))
+        issuer.person = "reviewer"
+        await page.evaluate(add, THUMBS % ("shared", "t2", FROM_ISSUER))
+        await page.wait_for_function(
+            "performance.getEntriesByType('resource').filter((one) => /impr/.test(one.name)).length == 2"
+        )
+        assert [turns for _, turns in beacons] == [["t1"], ["t2"]]
+    assert await rows(stack, "shared") == [("shared", "t1", "ann"), ("shared", "t2", "rita")]
 
 
 @pytest.mark.parametrize(

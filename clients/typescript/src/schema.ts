@@ -1492,7 +1492,7 @@ export interface SearchBody {
   feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
   /** A reason: a tag, or a machine verdict's correction type. */
   tag?: string | null;
-  /** Minimum confidence, 0 to 1. */
+  /** Minimum confidence, 0 to 1. The learned layer's rejections after long answers have at most 0.83. */
   min_confidence?: number | null;
   /** Part of the text or of the correction; case is ignored. */
   text?: string | null;
@@ -2304,7 +2304,7 @@ export interface Operations {
       feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
       /** A reason: a tag, or a machine verdict's correction type. */
       tag?: string | null;
-      /** Minimum confidence, 0 to 1. */
+      /** Minimum confidence, 0 to 1. The learned layer's rejections after long answers have at most 0.83. */
       min_confidence?: number | null;
       /** Part of the text or of the correction; case is ignored. */
       text?: string | null;

@@ -59,8 +59,10 @@ function report() {
   timer = 0;
   const batches = new Map();
   for (const one of seen) {
-    if (!batches.has(one.address)) batches.set(one.address, []);
-    batches.get(one.address).push(one);
+    // Another token may be another person's.
+    const name = JSON.stringify([one.address, one.token]);
+    if (!batches.has(name)) batches.set(name, []);
+    batches.get(name).push(one);
   }
   seen = [];
   for (const batch of batches.values())
