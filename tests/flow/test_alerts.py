@@ -615,6 +615,50 @@ async def test_a_mail_is_not_accepted_after_its_attempt_timed_out(there: Receive
     assert slow.logins and slow.mails == []
 
 
+@pytest.mark.parametrize("waits", ["the-answer", "the-handshake"])
+async def test_a_slow_start_of_encryption_sends_nothing_after_the_timeout(
+    waits: str, mailbox: Mailbox, there: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificates = Certificates(tmp_path / "tls")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificates.broker, certificates.broker_key)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificates.ca))
+    answers, ended = asyncio.Event(), asyncio.Event()
+
+    class Server(SMTP):
+        async def push(self, status: Any) -> None:
+            starts = str(status).startswith("220 Ready")
+            if starts and waits == "the-answer":
+                await answers.wait()
+            await super().push(status)
+            if starts and waits == "the-handshake":
+                await answers.wait()
+
+        def connection_lost(self, error: Exception | None) -> None:
+            super().connection_lost(error)
+            ended.set()
+
+    async def here(host: str, port: int, *, private: bool) -> str:
+        return "127.0.0.1"
+
+    def made() -> Server:
+        return Server(mailbox, hostname="here", authenticator=mailbox.login, tls_context=context)
+
+    monkeypatch.setattr(sending, "address_of", here)
+    server = await asyncio.get_running_loop().create_server(made, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        text = file_of(tmp_path, there, port).read_text("utf-8").replace('"none"', '"starttls"')
+        (tmp_path / "alerts.toml").write_text(text.replace('host = "127.0.0.1"', 'host = "broker.test"'), "utf-8")
+        channel = read_alerts(tmp_path / "alerts.toml").channels["mail"]
+        assert isinstance(channel.settings, EmailChannel)
+        assert (await sending.send_mail(channel.settings, channel.secret, mail_of_test(), 1)).what == "timeout"
+        answers.set()
+        async with asyncio.timeout(10):
+            await ended.wait()
+    assert (mailbox.logins, mailbox.mails) == ([], [])
+
+
 async def test_a_mail_that_was_accepted_does_not_fail_at_the_end_of_the_connection(
     mailbox: Mailbox, there: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -232,7 +232,8 @@ class _MailAttempt:
         connection = None if self._client is None else self._client.sock
         if connection is not None:
             with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+                # `SSLSocket.shutdown` first drops the encryption, so the sending thread could write plain text.
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
     def send(self) -> None:
         """Send the e-mail. Raises smtplib.SMTPException, OSError or ValueError."""
@@ -240,10 +241,11 @@ class _MailAttempt:
         client = self._connect(context)
         try:
             self._client = client
-            if self._aborted:
-                raise TimeoutError
             if self._settings.security == "starttls":
                 client.starttls(context=context)
+            # `abort` finds no connection before it is open, and during the handshake of STARTTLS.
+            if self._aborted:
+                raise TimeoutError
             if self._settings.user is not None:
                 client.login(self._settings.user, self._password)
             client.send_message(self._message)
