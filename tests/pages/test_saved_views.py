@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -115,9 +116,21 @@ async def test_only_author_and_operators_change_a_view(pool: asyncpg.Pool) -> No
     ]
 
 
+async def test_of_two_changes_at_once_one_is_refused(pool: asyncpg.Pool) -> None:
+    for name in ("one", "two"):
+        await posted(pool, "ann", name=name, page="/")
+    one, two = await id_of(pool, "one"), await id_of(pool, "two")
+    renamed = await asyncio.gather(*(posted(pool, "ann", rename=view, name="same") for view in (one, two)))
+    assert sorted(answer.status_code for answer in renamed) == [200, 409]
+    deleted = await asyncio.gather(*(posted(pool, "ann", delete=one) for _ in range(2)))
+    assert sorted(answer.status_code for answer in deleted) == [200, 404]
+    assert await pool.fetchval("select count(*) from access_log where about like 'deleted%'") == 1
+
+
 @pytest.mark.parametrize(
     ("form", "status"),
     [
+        ({"name": "x", "page": "/dashboard/feedback?q=ann@shop.example"}, 422),
         ({"name": "x", "page": "//evil.example/"}, 422),
         ({"name": "x", "page": "https://evil.example/"}, 422),
         ({"name": "x", "page": "/dashboard/feedback?user=ann"}, 422),

@@ -21,8 +21,8 @@ _PAGES: Final[Mapping[str, frozenset[str]]] = {
     "/dashboard/sessions": frozenset(),
 }
 """Paths, each with the parameters that only this page has and a view keeps. All pages keep the filters they share."""
-_OF_PEOPLE: Final = ("user", "conversation", "thread")
-"""Filters by ids of people and their conversations, which an erasure of a person would not find in a view."""
+_OF_PEOPLE: Final = ("user", "conversation", "thread", "q")
+"""Filters that may name a person: ids, and words. An erasure would not find them in a view."""
 MOST_CHARACTERS: Final = 2_000
 
 
@@ -56,8 +56,8 @@ def savable_page(url: str, at: Project) -> SavablePage:
     except ValueError as error:  # a ValidationError too
         raise NotSavable("One of the filters is not valid.") from error
     if any(getattr(view, name) for name in _OF_PEOPLE):
-        raise NotSavable("A view of one person, conversation or thread cannot be saved.")
-    kept = {name: said[name] for name in _PAGES[path] if said.get(name)}
+        raise NotSavable("A view of one person, conversation or thread, or with words to search for, cannot be saved.")
+    kept = {name: "1" if name == "every" else said[name] for name in _PAGES[path] if said.get(name)}
     filters = urlencode({name: value for name, value in _shared(view, at).items() if value not in (None, "")} | kept)
     if len(filters) > MOST_CHARACTERS:
         raise NotSavable("The filters are too long to be saved.")

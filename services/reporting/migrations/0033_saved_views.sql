@@ -17,9 +17,10 @@ comment on column saved_views.query is 'Its filters as a query string, without t
 comment on column saved_views.created_at is 'Time in microseconds';
 comment on column saved_views.created_by is 'Subject of the token, account or key';
 
+-- Not validated, because the earlier set of actions is a part of this one: validation would read the whole log under a lock.
 alter table access_log drop constraint access_log_action_check,
     add constraint access_log_action_check
-        check (action in ('read', 'exported', 'erased', 'changed rule', 'changed access', 'changed view'));
+        check (action in ('read', 'exported', 'erased', 'changed rule', 'changed access', 'changed view')) not valid;
 comment on table access_log is
     'Who read transcripts, exported, erased, or changed alert rules, views or access. One row for all readings of a conversation by one caller in an hour';
 comment on column access_log.about is

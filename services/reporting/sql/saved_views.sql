@@ -1,3 +1,6 @@
+-- name: lock_views
+select pg_advisory_xact_lock(hashtextextended('agent-feedback views ' || :tenant::text || ' ' || :project::text, 0))
+
 -- name: save_view
 -- Saves nothing if the name is taken, or the project has as many views already.
 insert into saved_views (tenant, project, name, page, query, created_at, created_by)

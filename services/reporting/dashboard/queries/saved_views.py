@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,13 +14,14 @@ from reporting.access.log import AccessLog
 from reporting.access.sessions import SUBJECT
 from reporting.dashboard.savable import NotSavable, SavablePage, savable_page, url_of
 from reporting.queries.selection import Project
+from reporting.read_models.database import Connection
 from reporting.sql import SQL
 from servicekit import Caller, Clock, RequestRefused
 
 MOST_VIEWS: Final = 50
 """Maximum number of views of a project."""
 LONGEST_NAME: Final = 80
-_ONLY: Final = "Only its author, or an operator, may change a view."
+_NOT_THE_AUTHOR: Final = "Only its author, or an operator, may change a view."
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +44,18 @@ class SavedView:
         return caller.subject == self.created_by or not {OPERATE, ADMIN}.isdisjoint(caller.scopes)
 
 
-async def saved_views(pool: asyncpg.Pool, at: Project) -> list[SavedView]:
+async def saved_views(reads: asyncpg.Pool | Connection, at: Project) -> list[SavedView]:
     """Return the views of a project by name."""
-    rows = await pool.fetch(*SQL.list_views(**at._asdict(), limit=MOST_VIEWS))
+    rows = await reads.fetch(*SQL.list_views(**at._asdict(), limit=MOST_VIEWS))
     return [
-        SavedView(row["id"], row["name"], url_of(SavablePage(row["page"], row["query"]), at), *row[4:]) for row in rows
+        SavedView(
+            id=row["id"],
+            name=row["name"],
+            url=url_of(SavablePage(row["page"], row["query"]), at),
+            created_at=row["created_at"],
+            created_by=row["created_by"],
+        )
+        for row in rows
     ]
 
 
@@ -66,38 +76,50 @@ class ViewChanges:
             raise RequestRefused(422, str(error)) from None
         author = {"now": self._clock.now(), "by": caller.subject}
         values = {**at._asdict(), "name": name, **author, "most": MOST_VIEWS}
-        done = await self._pool.execute(*SQL.save_view(page=page.path, query=page.query, **values))
-        if done.endswith(" 0"):
-            raise RequestRefused(409, f"A view has this name, or the project has {MOST_VIEWS} views already.")
-        await self._note(at, caller, f"saved: {name}")
+        async with self._changing(at) as connection:
+            done = await connection.execute(*SQL.save_view(page=page.path, query=page.query, **values))
+            if done.endswith(" 0"):
+                raise RequestRefused(409, f"A view has this name, or the project has {MOST_VIEWS} views already.")
+            await self._note(connection, at, caller, f"saved: {name}")
         return url_of(page, at)
 
     async def rename(self, at: Project, view: str, name: str, caller: Caller) -> str:
         """Give a view another name, and return the earlier one."""
-        found, name = await self._find(at, view, caller), _name_of(name)
-        done = await self._pool.execute(*SQL.rename_view(**at._asdict(), id=found.id, name=name))
-        if done.endswith(" 0"):
-            raise RequestRefused(409, "A view has this name: choose another one.")
-        await self._note(at, caller, f"renamed: {found.name} to {name}")
+        name = _name_of(name)
+        async with self._changing(at) as connection:
+            found = await _find(connection, at, view, caller)
+            done = await connection.execute(*SQL.rename_view(**at._asdict(), id=found.id, name=name))
+            if done.endswith(" 0"):
+                raise RequestRefused(409, "A view has this name: choose another one.")
+            await self._note(connection, at, caller, f"renamed: {found.name} to {name}")
         return found.name
 
     async def delete(self, at: Project, view: str, caller: Caller) -> str:
         """Delete a view, and return its name."""
-        found = await self._find(at, view, caller)
-        await self._pool.execute(*SQL.delete_view(**at._asdict(), id=found.id))
-        await self._note(at, caller, f"deleted: {found.name}")
+        async with self._changing(at) as connection:
+            found = await _find(connection, at, view, caller)
+            await connection.execute(*SQL.delete_view(**at._asdict(), id=found.id))
+            await self._note(connection, at, caller, f"deleted: {found.name}")
         return found.name
 
-    async def _find(self, at: Project, view: str, caller: Caller) -> SavedView:
-        found = next((one for one in await saved_views(self._pool, at) if str(one.id) == view), None)
-        if found is None:
-            raise RequestRefused(404, "There is no such view in this project.")
-        if not found.may_be_changed_by(caller):
-            raise RequestRefused(403, _ONLY)
-        return found
+    @asynccontextmanager
+    async def _changing(self, at: Project) -> AsyncIterator[Connection]:
+        """Yield a connection in a transaction; changes of a project's views follow one another."""
+        async with self._pool.acquire() as connection, connection.transaction():
+            await connection.execute(*SQL.lock_views(**at._asdict()))
+            yield connection
 
-    async def _note(self, at: Project, caller: Caller, about: str) -> None:
-        await self._log.note(caller.subject, *at, "changed view", about)
+    async def _note(self, connection: Connection, at: Project, caller: Caller, about: str) -> None:
+        await self._log.note(caller.subject, *at, "changed view", about, connection)
+
+
+async def _find(connection: Connection, at: Project, view: str, caller: Caller) -> SavedView:
+    found = next((one for one in await saved_views(connection, at) if str(one.id) == view), None)
+    if found is None:
+        raise RequestRefused(404, "There is no such view in this project.")
+    if not found.may_be_changed_by(caller):
+        raise RequestRefused(403, _NOT_THE_AUTHOR)
+    return found
 
 
 def _name_of(text: str) -> str:
