@@ -67,6 +67,7 @@ def apply_answer(verdict: Verdict, answer: LlmAnswer, target: Target | None) -> 
     said = replace(
         verdict,
         confidence=answer.confidence,
+        scores={name: value for name, value in verdict.scores.items() if name not in ("score", "ranking")},
         rules=(f"llm.{answer.reason}",),
         decided_by="llm",
         rule="llm",

@@ -18,9 +18,8 @@ from inference.store import ConversationKey
 
 HERE = ConversationKey("acme", "support", "c1")
 TARGET = Target("t1", "a1", "bot", 0.5, 0.4, 1.0, 1)
-BASE = Verdict(
-    "accepted", "ok", 0.8, None, "so", TARGET, ("learned.x",), "learned", "neutral", {"accepted": 0.8}, settled=False
-)
+SCORES = {"accepted": 0.8, "score": 0.7, "ranking": 0.6}
+BASE = Verdict("accepted", "ok", 0.8, None, "so", TARGET, ("learned.x",), "learned", "neutral", SCORES, settled=False)
 
 
 def said(number: int, text: str, *, agent: bool = False) -> Message:
@@ -111,7 +110,7 @@ def test_the_verdict_of_an_answer(given_answer: LlmAnswer, feedback: str, kind: 
     verdict = apply_answer(BASE, given_answer, TARGET)
     assert (verdict.feedback, verdict.correction_type, verdict.gate) == (feedback, kind, gate)
     assert (verdict.decided_by, verdict.rules) == ("llm", (f"llm.{given_answer.reason}",))
-    assert (verdict.confidence, verdict.scores, verdict.user_said) == (0.75, BASE.scores, "so")
+    assert (verdict.confidence, verdict.scores, verdict.user_said) == (0.75, {"accepted": 0.8}, "so")
     assert (verdict.target is None) == (verdict.reaction is None) == (feedback == "neutral")
     assert verdict.emitted == (gate != "neutral")
 
