@@ -17,7 +17,7 @@ create table access_log (
     -- changed in the views or the access
     about text not null,
     primary key (id, tenant),
-    check (action = any (array['read', 'exported', 'erased', 'changed rule', 'changed access', 'changed view']))
+    check (action = any (array['read', 'exported', 'erased', 'changed rule', 'changed access', 'changed view'])) not valid
 );
 create index access_log_at on access_log (at);
 create unique index access_log_erased on access_log (tenant, about) where action = 'erased';

@@ -135,7 +135,10 @@ class FilterBody(RequestBody):
         " or `verdict` for all except these two.",
     )
     tag: Label | None = Field(default=None, description="A reason: a tag, or a machine verdict's correction type.")
-    min_confidence: Confidence | None = Field(default=None, description="Minimum confidence, 0 to 1.")
+    min_confidence: Confidence | None = Field(
+        default=None,
+        description="Minimum confidence, 0 to 1. The learned layer's rejections after long answers have at most 0.83.",
+    )
     text: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")] | None = Field(
         default=None, description="Part of the text or of the correction; case is ignored."
     )

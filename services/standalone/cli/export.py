@@ -60,7 +60,14 @@ def export(
     tag: Annotated[str | None, typer.Option(help="Only feedback with this reason.")] = None,
     user_id: Annotated[str | None, typer.Option(help="Only feedback from this person.")] = None,
     conversation_id: Annotated[str | None, typer.Option(help="Only this conversation.")] = None,
-    min_confidence: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum confidence.")] = None,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Minimum confidence. The learned layer's rejections after long answers have at most 0.83.",
+        ),
+    ] = None,
     start: Annotated[str | None, typer.Option(help="Given at or after this RFC 3339 time.")] = None,
     end: Annotated[str | None, typer.Option(help="Given at or before this RFC 3339 time.")] = None,
     everyone: Annotated[bool, typer.Option("--everyone", help="Include machine verdicts; default: people.")] = False,
