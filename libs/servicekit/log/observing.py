@@ -29,5 +29,7 @@ def observe_all(
         metrics.RECORDS.labels(group, topic, outcome.kind, outcome.reason).inc(count)
     for observer in observers:
         for raw, topic, outcome in zip(records, topics, outcomes, strict=True):
-            ids = ids_of(raw) if outcome.kind == "dead_lettered" else None
-            observer(Observation(group, topic, cause_of(raw), outcome, str(raw.coordinates), ids))
+            if outcome.kind == "dead_lettered":
+                observer(Observation(group, topic, cause_of(raw), outcome, str(raw.coordinates), ids_of(raw)))
+            else:
+                observer(Observation(group, topic, cause_of(raw), outcome))
