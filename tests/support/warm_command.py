@@ -81,8 +81,9 @@ def _forked(request: Any, out: int, err: int) -> int | None:
     ended, _, _ = select.select([waiting := os.pidfd_open(child)], [], [], request["seconds"])
     os.close(waiting)
     if not ended:
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError):  # before the child has a group of its own
             os.killpg(child, signal.SIGKILL)
+        os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status) if ended else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -30,7 +31,10 @@ async def test_a_run_has_its_own_environment_and_leaves_nothing_to_the_next(monk
     assert widths == [120, 60, 120]
 
 
-async def test_a_run_that_does_not_end_is_killed() -> None:
-    with pytest.raises(AssertionError, match="did not end within"):
-        await agent_feedback_warm("topics", within=0)
+@pytest.mark.parametrize("within", [0, 0.5])
+async def test_a_run_that_does_not_end_is_killed(within: float) -> None:
+    """The run waits for a broker for 20 s."""
+    async with asyncio.timeout(15):
+        with pytest.raises(AssertionError, match="did not end within"):
+            await agent_feedback_warm("topics", "--create", "--broker", "127.0.0.1:1", within=within)
     assert (await agent_feedback_warm("topics")).code == 0
