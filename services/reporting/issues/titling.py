@@ -27,6 +27,10 @@ SECONDS: Final = 30.0
 log = structlog.get_logger(part="reporting")
 
 
+class _TooSlow(EndpointFailed):
+    """The endpoint did not answer within the deadline."""
+
+
 class TitleEndpoint(Protocol):
     async def complete(self, body: bytes) -> bytes:
         """Return the body of a chat completion. Raises EndpointFailed or WrongAnswer."""
@@ -60,6 +64,9 @@ class IssueTitler:
                 stored += await self._title(row)
             except WrongAnswer as error:
                 log.warning("issue_title_failed", reason="wrong", why=str(error))
+            except _TooSlow:
+                log.warning("issue_title_failed", reason="slow")
+                break
             except EndpointFailed as error:
                 log.warning("issue_title_failed", reason="broken", why=str(error))
                 break
@@ -76,7 +83,7 @@ class IssueTitler:
             async with asyncio.timeout(self._seconds):
                 completion = await self._endpoint.complete(body)
         except TimeoutError:
-            raise EndpointFailed("slow") from None
+            raise _TooSlow from None
         put = SQL.put_sentence(
             **of,
             due=issue["sentence_due"],

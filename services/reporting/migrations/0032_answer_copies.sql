@@ -79,7 +79,7 @@ create trigger copy_answer_by_update before update on replies for each row
     when (current_setting('agent_feedback.copying', true) is distinct from 'on' and new.value is not null)
     execute function copy_answer();
 
--- Marks the hours of the feedback on changed answers, as before, and of the replies, and discards the copies. The count
+-- Marks the hours of the feedback and of the replies on changed answers, and discards the copies. The count
 -- of an hour copies again: it waits until concurrent writers, which do not see each other, have ended.
 create or replace function mark_stale_dimensions() returns trigger language plpgsql as $$
 begin

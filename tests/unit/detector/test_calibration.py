@@ -47,7 +47,8 @@ def test_a_long_answer_has_forty_words_or_code(committed: ConfidenceCalibration)
 def test_verdicts_of_a_kind_keep_the_order_of_their_scores(committed: ConfidenceCalibration, kind: str) -> None:
     feedback, by = kind.split(".")
     scores = [number / 100 for number in range(1, 100)]
-    found = [committed.confidence(decision(feedback, by, score), LONG) for score in scores]  # type: ignore[arg-type]
+    decided = [decision(feedback, by, score) for score in scores]  # type: ignore[arg-type]  # parts of a kind
+    found = [committed.confidence(one, LONG) for one in decided]
     assert found == sorted(set(found))
     assert 0 < found[0] < found[-1] < 1
     if feedback == "rejected":
