@@ -32,11 +32,13 @@ class Partition:
         self.end = end
         self.at = committed
         self.asked = 0
+        self.committed_asked = 0
 
     def assignment(self) -> set[TopicPartition]:
         return {LANE}
 
     async def committed(self, _: TopicPartition) -> int | None:
+        self.committed_asked += 1
         return self.at
 
     async def beginning_offsets(self, lanes: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
@@ -128,6 +130,36 @@ async def test_offsets_without_a_record_and_a_group_that_never_read_are_no_gap()
     await fresh.take(500)
     await fresh.lag()
     assert (reading.warnings, fresh.warnings) == ([], [])
+
+
+@pytest.mark.parametrize("committed", [None, 40])
+async def test_the_committed_offset_is_asked_for_once_per_assignment(committed: int | None) -> None:
+    partition = Partition(begin=0, end=50, committed=committed)
+    reading = Reading(partition)
+    assert [await reading.lag() for _ in range(3)] == [50 - (committed or 0)] * 3
+    assert partition.committed_asked == 1
+    partition.at = 45
+    await reading.on_partitions_assigned([LANE])
+    assert [await reading.lag() for _ in range(3)] == [5] * 3
+    assert partition.committed_asked == 2
+
+
+@pytest.mark.parametrize("before", [None, 20])
+async def test_a_committed_offset_from_before_an_assignment_is_not_kept(
+    before: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partition = Partition(begin=0, end=50, committed=before)
+    reading = Reading(partition)
+
+    async def late(_: TopicPartition) -> int | None:
+        await reading.on_partitions_assigned([LANE])
+        return before
+
+    with monkeypatch.context() as slow:
+        slow.setattr(partition, "committed", late)
+        await reading.lag()
+    partition.at = 45
+    assert await reading.lag() == 5
 
 
 async def test_a_new_assignment_counts_from_what_is_committed_then() -> None:
