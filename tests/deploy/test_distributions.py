@@ -44,7 +44,7 @@ def test_the_readme_installs_the_application_into_an_environment_of_its_own() ->
     command = 'uv tool install ".[standalone]"'
     readme, deployment = ((ROOT / page).read_text("utf-8") for page in ("README.md", "docs/deployment.md"))
     assert command in readme and command in deployment
-    assert "environment of its own" in readme and f"`{KIT['project']['name']}`" in readme
+    assert "in its own environment" in readme and f"`{KIT['project']['name']}`" in readme
 
 
 def test_the_npm_page_has_absolute_links_only() -> None:
