@@ -299,7 +299,7 @@ STATED = (
     of_setting("docs/suspects.md", "first 60 of a minute (`REPORTING_PERSON_LIMIT`)", "REPORTING_PERSON_LIMIT", 60),
     of_setting("docs/notices.md", "The first setting is 0 by default", "REPORTING_RESOLVED_NOTICE_MINUTES", 0),
     of_setting("docs/notices.md", "Resolutions of the last seven days", "REPORTING_RESOLVED_NOTICE_DAYS", 7),
-    of_setting("docs/deployment.md", "a Kafka at localhost:9092", "FEEDBACK_BROKER", HERE),
+    of_setting("docs/deployment.md", "Kafka at localhost:9092", "FEEDBACK_BROKER", HERE),
     of_setting(GATE, "`INFERENCE_GATE_URL`, `_MODEL`, `_KEY` | none", "INFERENCE_GATE_KEY", UNSET),
     of_setting(GATE, "| `INFERENCE_GATE_SECONDS` | 3 |", "INFERENCE_GATE_SECONDS", 3),
     of_setting(GATE, "| `INFERENCE_GATE_BATCH_SECONDS` | 4 |", "INFERENCE_GATE_BATCH_SECONDS", 4),
@@ -325,7 +325,7 @@ STATED = (
     ),
     of_argument("libs/agentkit/README.md", "`timeout` (10 seconds)", Client.__init__, "timeout", 10),
     of_argument("libs/agentkit/README.md", "`timeout` (10 seconds)", AsyncClient.__init__, "timeout", 10),
-    of_option("docs/deployment.md", "the default log lives in memory", "up", "broker", "memory"),
+    of_option("docs/deployment.md", "the default log is in memory", "up", "broker", "memory"),
     Stated("docs/commands.md", "gives up after 20 s", 20, lambda: ANSWER_SECONDS),
     Stated("docs/webhooks.md", "to an hour at most", 3_600, lambda: LONGEST_ASKED),
     Stated("docs/alerts.md", "While more than 1,000 records wait for reporting", 1_000, lambda: evaluation.BEHIND),
@@ -374,7 +374,9 @@ STATED = (
     Stated("docs/inference_http.md", "and 120 characters elsewhere", 120, lambda: planner.GIST),
     Stated("docs/inference_http.md", "from two consecutive rejections", 2, lambda: planner.CAREFUL_FROM),
     Stated(GATE, "or one over 64 KiB", 64 * 2**10, lambda: endpoint.ANSWER_LIMIT),
-    Stated("docs/operations.md", "The log keeps 5 MiB per partition", 5 * 2**20, lambda: backpressure.KEPT_BYTES),
+    Stated(
+        "docs/operations.md", "The in-process log keeps 5 MiB per partition", 5 * 2**20, lambda: backpressure.KEPT_BYTES
+    ),
 )
 """Defaults that are not in .env.example, and those that documents repeat."""
 
