@@ -41,7 +41,11 @@ EMOJI_REWARDS: tuple[EmojiReward, ...] = (
     EmojiReward("❌", -0.6, "marked as wrong"),
     EmojiReward("😠 😡 🤬", -0.8, "anger"),
     EmojiReward("💩 🤮", -0.8, "disgust"),
-    EmojiReward("👀 ✅ ✔ 👋", None, "says who is looking or present, or what is done, not what the answer is worth"),
+    EmojiReward(
+        "👀 ✅ ✔ 👋",
+        None,
+        "says that a person is looking or present, or that something is done, but not how good the answer is",
+    ),
     EmojiReward("🤔 😬 🙂 🙃 😅 😭 😱 💀", None, "has good and bad meanings: a wrong reward is worse than none"),
 )
 """The default table, in the order of the documentation. Emojis without a reward are listed with the reason."""
