@@ -356,7 +356,12 @@ STATED = (
     Stated("docs/reporting.md", "at least three turns become issues", 3, lambda: grouping.SMALLEST),
     Stated("docs/reporting.md", "newest 2,000 answers", 2_000, lambda: worker._ANSWERS),
     Stated("docs/reporting.md", "answers of 90 days with the issue", 90, lambda: worker._COUNTED_DAYS),
-    Stated("docs/reporting.md", "quiet for ten seconds are recounted", 10, lambda: rollups.QUIET_SECONDS),
+    Stated(
+        "docs/reporting.md",
+        "recounts stale hours that have not changed for ten seconds",
+        10,
+        lambda: rollups.QUIET_SECONDS,
+    ),
     Stated("docs/operations.md", "After fifteen minutes `/health/ready`", 15, lambda: rollups.WARNING_MINUTES),
     Stated("docs/operations.md", "deleted fifteen minutes later", 15 * 60_000_000, lambda: DELETE_AGAIN_AFTER),
     Stated("docs/reporting.md", "`prompt` has up to 20 messages", 20, lambda: CONTEXT),
