@@ -56,28 +56,28 @@ TENANTS_OF_ROWS: Final = {
 """Batches: each row names its tenant."""
 EVERY_SHARD: Final[Mapping[str, Mapping[str, str]]] = {
     "chat_bridge": {
-        "work on rows of any tenant that are due": "expired releasable waited_for",
-        "bound of a whole table": "delete_oldest_refused",
+        "periodic work on due rows of all tenants": "expired releasable waited_for",
+        "size limit of a whole table": "delete_oldest_refused",
         "metric or start-up check of the whole store": "count_parked has_parked",
     },
     "feedback": {
-        "work on rows of any tenant that are due": "due_aggregated_turns unannounced_aggregates unannounced_ratings",
+        "periodic work on due rows of all tenants": "due_aggregated_turns unannounced_aggregates unannounced_ratings",
         "retention": "delete_full_buckets",
-        "found by id only": "erase_aggregated_verdicts load_records lock_aggregated_verdicts mark_aggregates_announced "
-        "find_changes save_records",
+        "look-up by id only": "erase_aggregated_verdicts load_records lock_aggregated_verdicts "
+        "mark_aggregates_announced find_changes save_records",
         "command on the whole store": "count_records scan_records",
         "check across tenants": "only_tenants_of_conversations",
     },
     "inference": {
         "command on the whole store": "count_to_judge page_to_judge",
-        "found by id only": "delete_reactions turns_of_reactions",
+        "look-up by id only": "delete_reactions turns_of_reactions",
     },
     "reporting": {
-        "work on rows of any tenant that are due": "artifacts_to_delete changed_givers changed_rejections "
+        "periodic work on due rows of all tenants": "artifacts_to_delete changed_givers changed_rejections "
         "claim_deliveries due_hours has_issue_work held_receipts issues_without_centre claim_untitled_issue "
         "drop_unfounded_sentences mark_hours_without_copies stale_hosted_turns stale_turns "
         "unannounced_notices waiting_agents writers_of_stale_hours",
-        "found by id only": "copy_answers delete_changed_givers delete_counts delete_delivered delete_empty_issues "
+        "look-up by id only": "copy_answers delete_changed_givers delete_counts delete_delivered delete_empty_issues "
         "delete_receipts delete_rejection_changes delete_stale_turns describe_issue drop_deliveries "
         "mark_notices_announced mark_outdated mark_suspects mark_written note_deleted note_failure note_well_received",
         "erasure by ids of found rows": "delete_deliveries_of_person delete_feedbacks_of_person "
