@@ -7,22 +7,25 @@ from typing import Any, Literal, NotRequired, TypedDict
 Reaction = Literal["ok", "not_ok", "neutral"]
 Origin = Literal["user", "machine", "reviewer"]
 FoundType = Literal["implicit", "reaction", "explicit", "inferred", "rating", "verdict"]
-"""Type of feedback to find. `implicit`: replies. `rating`: ratings on own scales. `verdict`: all types except
-`implicit` and `rating`."""
+"""Type of feedback to find. `implicit`: replies. `rating`: ratings on the project's own scales. `verdict`: all types
+except `implicit` and `rating`."""
 Status = Literal["accepted", "neutral", "rejected"]
 Label = Literal["positive", "negative", "skip"]
 ExportKind = Literal["kto", "dpo", "sft", "events", "detector"]
 
 
 class AcceptedFeedbackJson(TypedDict):
-    """Response to a judgement that the log has accepted. One person's judgements on a turn all have the same id."""
+    """Response to submitted feedback, sent after the log has accepted it.
+
+    All judgements by one person on one turn have the same id.
+    """
 
     feedback_id: str
     ts: str
 
 
 class OwnRatingJson(TypedDict):
-    """The caller's rating on one of the project's own scales."""
+    """The caller's rating on one of the project's own rating scales."""
 
     scale: str
     rating: int
@@ -55,7 +58,7 @@ class OwnFeedbackJson(TypedDict):
 
 
 class RefusedLineJson(TypedDict):
-    """Rejected event. `line` counts from 1 over all events of the call."""
+    """Rejected event. `line` is the event's position in the call, counted from 1."""
 
     line: int
     reason: str
@@ -63,7 +66,10 @@ class RefusedLineJson(TypedDict):
 
 
 class IngestedJson(TypedDict):
-    """Number of events written to the log, and the rejected events (at most 1,000 are listed for each 50,000 sent)."""
+    """Number of events written to the log, and the rejected events.
+
+    `refused` has at most 1,000 events for each HTTP request of the call; `refused_total` counts all of them.
+    """
 
     accepted: int
     refused: list[RefusedLineJson]
@@ -80,7 +86,7 @@ class MemoryStatusJson(TypedDict):
 
 
 class FeedbackResultJson(TypedDict):
-    """Verdict that a message expresses on the previous answer."""
+    """Verdict on the previous answer, derived from the user's next message."""
 
     feedback_type: Status
     confidence: float
@@ -140,7 +146,7 @@ class LatestJson(TypedDict):
 
 
 class Strategy(TypedDict):
-    """A turn whose strategy may be learned from. `ranking_score` is -0.4 to 0.8."""
+    """Turn with a strategy that an agent may reuse. `ranking_score` is -0.4 to 0.8."""
 
     conversation_id: str
     turn_id: str
@@ -153,7 +159,7 @@ class Strategy(TypedDict):
 
 
 class DetectedJson(TypedDict):
-    """Verdict that a message expresses, and a section for the planner's prompt.
+    """Verdict derived from a message, and a section for the planner's prompt.
 
     `planner_markdown` is null if there is nothing to report. `answer_not_seen` is true if the latest messages may not
     have been indexed when the message was judged. `strategies` have positive feedback on similar questions; the list is

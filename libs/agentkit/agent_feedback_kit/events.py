@@ -147,7 +147,7 @@ def reaction(
     original: Mapping[str, Any] | None = None,
     occurred_at: datetime | None = None,
 ) -> ChatEvent:
-    """Build the event of an emoji (or a `:shortcode:`) that a person put on a message or removed."""
+    """Build the event of a person who adds an emoji (or a `:shortcode:`) to a message, or removes it."""
     return _event(
         channel,
         REACTION,
@@ -196,7 +196,7 @@ def _attachments(attachments: Sequence[Mapping[str, str]]) -> list[dict[str, str
 def _event(
     channel: Channel, topic: str, occurred_at: datetime | None, named_by: tuple[str, ...], **fields: Any
 ) -> ChatEvent:
-    """Return the event with an id derived from its content and time, so that the same facts give the same event.
+    """Return the event, with an id derived from its content and time, so that a repeated event has the same id.
 
     Raises ValueError for a time without an offset.
     """

@@ -45,7 +45,7 @@ class _AsyncMethod(Generic[P, T]):
 class AsyncClient:
     """Client for asyncio, for one tenant and project; use it as an asynchronous context manager.
 
-    `timeout` limits the total time of a call in seconds, including retries. Every method raises AgentFeedbackError.
+    `timeout` limits the total time of a call in seconds, including retries. Failed calls raise AgentFeedbackError.
     """
 
     submit_feedback = _AsyncMethod(calls.submit_feedback)

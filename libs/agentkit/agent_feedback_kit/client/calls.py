@@ -1,8 +1,8 @@
 """Requests of each call and the parsing of their responses, independent of the transport.
 
 A `Call` is a value: the requests in sending order, and the function that combines their responses. All calls are
-idempotent and may be retried. A repeated judgement replaces itself, an event has an id, the end of a session has an
-idempotency key, and all other calls only read.
+idempotent and may be retried. A repeated judgement overwrites the first one, an event has an id, the end of a session
+has an idempotency key, and all other calls only read.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ class Call(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ProjectPlace:
-    """Tenant and project that a client's calls concern."""
+    """Tenant and project of a client's calls."""
 
     tenant: str
     project: str
 
     def path(self, *parts: str) -> str:
-        """Return the path `/conversations/{tenant}/{project}/...` with each part percent-encoded, slashes too."""
+        """Return the path `/conversations/{tenant}/{project}/...`. Each part is percent-encoded, including slashes."""
         return "/conversations/" + "/".join(map(_quoted, (self.tenant, self.project, *parts)))
 
 
@@ -112,7 +112,7 @@ def submit_rating(
 ) -> Call[AcceptedFeedbackJson]:
     """Rate an answer; None retracts the rating.
 
-    If `scale` is a number of points, the rating is from 1 to that number, and counts as a judgement like in
+    If `scale` is a number of points, the rating is from 1 to that number, and counts as a judgement, as in
     `submit_feedback`. If `scale` is the name of one of the project's own scales, such as `polite`, the rating does not
     count in satisfaction rates.
     """
@@ -130,15 +130,16 @@ def clear_feedback(
 def own_feedback(
     place: ProjectPlace, conversation_id: str, turn_id: str, *, user_id: str | None = None
 ) -> Call[OwnFeedbackJson]:
-    """Read the feedback of the token's person (or of `user_id`, scope `on_behalf`) on a turn."""
+    """Return the feedback on a turn by the token's person, or by the person `user_id` (scope `on_behalf`)."""
     path = place.path(conversation_id, "turns", turn_id, "feedback")
     return _one("GET", path, None, OwnFeedbackJson, query=_given(user_id=user_id))
 
 
 def ingest(place: ProjectPlace, events: Iterable[Mapping[str, Any]]) -> Call[IngestedJson]:
-    """Send chat events (see `agent_feedback_kit.events`) in order, split into requests by size.
+    """Send chat events (see `agent_feedback_kit.events`) in order, in requests of at most 10,000 events and 4 MiB.
 
-    Events must have an `eventId`, so that retried requests are recognised as duplicates.
+    Every event must have an `eventId`, so that a retried request is recognised as a duplicate. Raises ValueError if an
+    event has none.
     """
     requests: list[Request] = []
     lines: list[bytes] = []
@@ -174,7 +175,7 @@ def end_session(
     idempotency_key: str | None = None,
     source: Source | None = None,
 ) -> Call[EndedSessionJson]:
-    """End a session, with or without a rating. The response does not say if the rating was stored.
+    """End a session, with or without a rating. The response does not tell if the rating was stored.
 
     `source` is the interface in which the rating was given, `api_end` by default.
     """
@@ -186,7 +187,7 @@ def end_session(
 
 
 def memory_status(place: ProjectPlace, thread_id: str) -> Call[MemoryStatusJson]:
-    """Read the number of stored ratings of a session."""
+    """Return the number of stored ratings of a session."""
     query = {"thread_id": thread_id, "tenant": place.tenant}
     return _one("GET", "/api/memory/status", None, MemoryStatusJson, query=query)
 
@@ -209,7 +210,7 @@ def detect(
     intent: str | None = None,
     agent_id: str | None = None,
 ) -> Call[DetectedJson]:
-    """Return the verdict that a new message expresses on the previous answers. Publishes nothing.
+    """Return the verdict on the previous answer, derived from a new message. Publishes nothing.
 
     `user_id` is the writer, by default the token's person. `reply_to_message_id` is the message that the new one
     replies to, and `thread_id` is its thread. In conversations with several participants, both determine the answer
@@ -247,7 +248,7 @@ def latest(
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Call[LatestJson]:
-    """Return the latest reaction of each turn that changed since a time, or since an earlier response's watermark.
+    """Return the latest reaction of each turn that changed since a time, or since the watermark of an earlier response.
 
     Follow `next_cursor` until it is None; the last page has the watermark.
     """
@@ -265,7 +266,10 @@ def search_strategies(
     agent_id: str | None = None,
     limit: int = 10,
 ) -> Call[Strategies]:
-    """Search for successful strategies. Optional filters: questions similar to `text`, one intent, person or agent."""
+    """Search for successful strategies.
+
+    The filters are optional: questions similar to `text`, one intent, one person, one agent.
+    """
     body = _given(text=text, intent=intent, user_id=user_id, agent_id=agent_id, limit=limit)
     return _one("POST", place.path("strategies", "search"), body, Strategies)
 
@@ -326,7 +330,7 @@ def _one(
     *,
     query: Mapping[str, str] | None = None,
 ) -> Call[T]:
-    """Return a call with one request, whose response must be a JSON object of the type `answer`."""
+    """Return a call with one request. The response must be a JSON object of the type `answer`."""
     asked = {name: replace_surrogates(value) for name, value in (query or {}).items()}
     request = Request(method, path, None if body is None else json_bytes(body), query=asked)
     return Call([request], lambda answers: _checked(answers[0], answer, request))

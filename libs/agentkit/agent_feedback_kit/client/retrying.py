@@ -46,7 +46,7 @@ def _passing(error: AgentFeedbackError) -> bool:
 def read_json(status: int, headers: Mapping[str, str], body: bytes) -> Any:
     """Return the JSON body of a successful response.
 
-    Raises the exception for any other status, and UnexpectedAnswer if the body is not JSON.
+    Raises the exception of `refusal_of` for any other status, and UnexpectedAnswer if the body is not JSON.
     """
     if not 200 <= status < 300:
         raise refusal_of(status, headers, body)

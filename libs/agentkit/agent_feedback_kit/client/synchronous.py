@@ -41,7 +41,7 @@ class _Method(Generic[P, T]):
 class Client:
     """Blocking client for one tenant and project; use it as a context manager. Threads may share a client.
 
-    `timeout` limits the total time of a call in seconds, including retries. Every method raises AgentFeedbackError.
+    `timeout` limits the total time of a call in seconds, including retries. Failed calls raise AgentFeedbackError.
     """
 
     submit_feedback = _Method(calls.submit_feedback)

@@ -48,7 +48,10 @@ class ClientSettings:
 def settings_of(
     url: str, token: Token | None, tenant: str, project: str, timeout: float, retries: Retries | None
 ) -> ClientSettings:
-    """Return a client's settings. Raises ValueError if the URL is invalid, or has a user name or a query."""
+    """Return a client's settings.
+
+    Raises ValueError for a URL that is invalid or has a user name, query or fragment, and for a timeout of 0 or less.
+    """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
         raise ValueError("the URL must be like https://feedback.example/path, without user, query and fragment")

@@ -23,7 +23,7 @@ WAITING_SHARE: Final = 0.5
 
 
 class NewMessage(TypedDict, total=False):
-    """Known facts about the message that the agent is about to answer.
+    """The message that the agent is about to answer, as far as it is known.
 
     `previous` is the previous answer; pass it, because the platform may not have indexed it yet. `agent_id` is the
     answering agent (by default the last answer's agent), and `intent` is the presumed intent. Both filter the
@@ -74,7 +74,7 @@ async def before_planning(
     budget: float = BUDGET_SECONDS,
     **message: Unpack[NewMessage],
 ) -> Planning:
-    """Return the verdict that the message `text` expresses on the last answer, and strategies for similar questions.
+    """Return the verdict on the last answer, derived from the message `text`, and strategies for similar questions.
 
     Sends one request and takes at most `budget` seconds. Never raises: if the service is slow, unreachable or returns
     an error, the result is empty and a WARNING is logged.
@@ -95,7 +95,7 @@ def before_planning_blocking(
     budget: float = BUDGET_SECONDS,
     **message: Unpack[NewMessage],
 ) -> Planning:
-    """Return the result of `before_planning` with a blocking `client`, for programs without asyncio.
+    """Return the same result as `before_planning`, but with a blocking `client`, for programs without asyncio.
 
     The call runs in a thread, has the same budget and never raises.
     """

@@ -31,7 +31,7 @@ async def open_backend(mode: MemoryMode, environ: Mapping[str, str] = os.environ
     """Open the backend for a session. PostgreSQL is at AGENT_FEEDBACK_DATABASE_URL; a missing table is created.
 
     Raises asyncpg's exceptions if the database is unavailable, ModuleNotFoundError without asyncpg, and ValueError if
-    no URL is set. `open_backend_or_null` never raises.
+    no URL is set. `record_session_feedback` calls this function and logs these errors instead of raising them.
     """
     match backend_name(mode, environ):
         case "memory":

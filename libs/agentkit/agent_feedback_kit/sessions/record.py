@@ -26,7 +26,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class MemoryMode(Enum):
-    """Storage that a session permits: on this machine, on several machines, or only in this process."""
+    """Places where a session may be stored: this machine, several machines, or only the memory of this process."""
 
     LOCAL = "local"
     SYNCED = "synced"

@@ -1,4 +1,7 @@
-"""Records a session rating. Failures are logged instead of raised, so that the session can always end."""
+"""Function that stores a session's rating.
+
+It logs failures instead of raising them, so that a session can always end.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ Opens = Callable[[MemoryMode], Awaitable[SessionFeedbackBackend]]
 
 
 class IncognitoOnDisk(Exception):
-    """Error for an incognito session's rating that would be stored outside the process."""
+    """Raised if the rating of an incognito session would be stored outside the process."""
 
 
 async def record_session_feedback(

@@ -9,8 +9,8 @@ from agent_feedback_kit.answers import LatestItemJson, Origin, Reaction
 
 FEEDBACK_BLOCK: Final = "turn.feedback"
 Cache = Literal["hot", "cold"]
-"""State of the model's prompt cache. `hot`: the cache contains the timeline as sent, so it must not change. Otherwise
-`cold`."""
+"""State of the model's prompt cache. `hot`: the cache contains the timeline as sent, so the timeline must not change.
+Otherwise `cold`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """Timeline after a refresh, and the text that informs the agent of new feedback; None if there is none."""
+    """Timeline after a refresh. `announcement` informs the agent of new feedback; it is None without new feedback."""
 
     timeline: Timeline
     announcement: str | None

@@ -38,7 +38,7 @@ def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItemJson | Non
     """Return a timeline item for an artifact's text and its payload's `meta` (`rn`, `turn_id`).
 
     Return None if the text contains no reaction, or a field is missing. The feedback id is the last part of `rn`. The
-    artifact's time is used as the recording time. The person is unknown.
+    artifact's time is used as the recording time. `user_id` is empty, because an artifact does not name the person.
     """
     reaction = read_reaction(text)
     rn = meta.get("rn")

@@ -30,12 +30,12 @@ _SHOWN_CHARACTERS: Final = 500
 def refresh(
     timeline: Timeline, cache: Cache, latest: Iterable[LatestItemJson], watermark: str | None = None
 ) -> Refreshed:
-    """Return the timeline with the new feedback of `latest`, and its announcement. A turn in progress stays unchanged.
+    """Return the timeline with the new feedback of `latest`, and its announcement.
 
-    `latest` has one item per turn, as in the service's response. `watermark` is the watermark of that response. If it
-    is given, `latest` contains only changes since the timeline's watermark; otherwise `latest` may contain all
-    feedback. Feedback on a turn that is not in the timeline is skipped. The watermark then does not advance, so that
-    the service returns this feedback again.
+    While a turn is in progress, the timeline stays unchanged. `latest` has one item per turn, as in the service's
+    response. `watermark` is the watermark of that response. If it is given, `latest` contains only changes since the
+    timeline's watermark; otherwise `latest` may contain all feedback. Feedback on a turn that is not in the timeline is
+    skipped. The watermark then does not advance, so that the service returns this feedback again.
     """
     if timeline.mid_turn:
         return Refreshed(timeline, None)
@@ -87,7 +87,7 @@ def block_of(item: LatestItemJson) -> Block:
 
 
 def _is_new(item: LatestItemJson, turn: Turn) -> bool:
-    """Return True if no block of the turn shows the feedback as recorded."""
+    """Return True if no block of the turn has this version of the feedback or a later one."""
     path = path_of(item)
     shown = [block.meta.recorded_at for block in turn.blocks if block.path == path and block.meta]
     return all(item["recorded_at"] > recorded_at for recorded_at in shown)
