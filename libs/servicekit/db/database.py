@@ -1,4 +1,4 @@
-"""Pool of connections to a service's own schema, with batched look-ups and a choice of query plans."""
+"""Connection pool for the schema of one service, with batched look-ups and a choice of query plans."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ INDEXED: Final = {
     "enable_seqscan": "off",
     "plan_cache_mode": "force_generic_plan",
 }
-"""PostgreSQL settings for a pool whose statements find rows by arrays of keys."""
+"""PostgreSQL settings of a pool with statements that find rows by arrays of keys: index scans, planned once."""
 _FREELY: Final = "; ".join(
     f"set local {name} = {'force_custom_plan' if name == 'plan_cache_mode' else 'on'}" for name in INDEXED
 )
 
 
 class Database(InlineReleasePool):
-    """Connection pool on one service's schema."""
+    """Connection pool for the schema of one service."""
 
     __slots__ = ()
 
@@ -41,7 +41,10 @@ class Database(InlineReleasePool):
         return ErasureLedger(self)
 
     async def plan_freely(self, connection: Any) -> None:
-        """Undo the pool's plan `indexed` until the transaction ends, for statements that read many rows."""
+        """Allow all kinds of plans until the transaction ends, for statements that read many rows.
+
+        This overrides the settings INDEXED of the pool.
+        """
         await connection.execute(_FREELY)
 
     @staticmethod
@@ -50,8 +53,8 @@ class Database(InlineReleasePool):
     ) -> list[asyncpg.Record]:
         """Call `function` in its own transaction, and return its result for `rows` and `values` (see `Statement.bulk`).
 
-        Creates the function if the schema does not have it. Raises PersonErased if the function is guarded and one of
-        the batch's people is in the ledger (`erasure_guard.py`).
+        Creates the function if the schema does not have it. Raises PersonErased if the function is guarded and a
+        guarded person is in the erasure ledger (`erasure_guard.py`).
         """
         guard = guard_values() if "guarded_user" in function.values else {}
         prepared = function.bulk(rows, **values, **guard)
@@ -72,7 +75,7 @@ class Database(InlineReleasePool):
         """Return a look-up that batches concurrent calls: `ask` returns the replies in the order of the questions.
 
         Each tenant's calls form a separate batch, so that row-level security applies to the whole batch. A waiting call
-        counts as a use of a connection. Transient errors are raised as Unavailable with the name `what`.
+        counts as one used connection. Transient errors are raised as Unavailable with the name `what`.
         """
 
         async def ask_by_tenant(asked: Sequence[tuple[str, Question]]) -> Sequence[Reply]:

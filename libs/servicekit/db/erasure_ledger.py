@@ -12,8 +12,8 @@ from servicekit.db.sql import SQL
 from servicekit.erasure_guard import PersonErased, guarded
 
 Erase = Callable[[ErasedAt], Awaitable[int]]
-"""Function that removes everything that people said before their erasure, commits, and returns the number of changed
-rows."""
+"""Function that deletes everything that the given people said before their erasure, commits, and returns the number of
+changed rows."""
 
 
 class ErasureLedger:
@@ -23,7 +23,7 @@ class ErasureLedger:
         self._pool = pool
 
     async def note(self, erasures: Collection[Erasure]) -> set[Person]:
-        """Write erasures, at most one per person, and return the people whose entry changed.
+        """Write erasures, at most one per person, and return the people with a changed entry.
 
         The ledger keeps each person's latest erasure.
         """
@@ -34,7 +34,7 @@ class ErasureLedger:
         return {Person(row["tenant"], row["user_id"]) for row in written}
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        """Return the erasure times of those of `people` who are in the ledger, in microseconds."""
+        """Return the erasure times in microseconds of all `people` who are in the ledger."""
         if not people:
             return {}
         found = await self._pool.fetch(*SQL.erased_at.bulk([*people]))
@@ -42,13 +42,16 @@ class ErasureLedger:
 
     @contextmanager
     def guard(self, people: Collection[Person]) -> Iterator[None]:
-        """Leave the block without an error if a write under `guarded` concerns one of `people` who is in the ledger."""
+        """Make the guarded writes in this block fail if one of `people` is in the ledger.
+
+        The block then ends at the failed write, without an exception.
+        """
         with suppress(PersonErased), guarded(people):
             yield
 
 
 class LedgeredErasures(ErasureLedger):
-    """A service's erasures: the ledger in its schema, and `erase`, which deletes its rows (see `log.erasing`)."""
+    """Erasures of one service: the ledger in its schema, and the function that deletes rows (see `log.erasing`)."""
 
     def __init__(self, pool: asyncpg.Pool, erase: Erase) -> None:
         super().__init__(pool)

@@ -1,10 +1,11 @@
 """PL/pgSQL functions of statement files, created in the schema when they are first called.
 
 A function runs all statements of one step in one round trip and one transaction. At READ COMMITTED, each statement of a
-PL/pgSQL function has its own snapshot. So statements after a lock see everything committed before the lock was granted.
+PL/pgSQL function has its own snapshot. Statements after a lock therefore see everything committed before the lock was
+granted.
 
-A function's name ends in a digest of its parameters, result and block. So processes of different releases on one schema
-never call each other's functions, and a function is never replaced.
+A function's name ends in a digest of its parameters, result type and body. Processes of different releases on one
+schema therefore never call each other's functions, and a function is never replaced.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from servicekit.db.sql import SQL
 from servicekit.db.statements import Statement
 
 KEPT: Final = 3
-"""Number of latest versions that are kept of each function. A process that calls an older one creates it again."""
+"""Number of versions of a function that are kept, latest first. A process that calls an older version creates it
+again."""
 
 
 async def create_function(connection: Any, function: Statement) -> None:

@@ -14,9 +14,9 @@ from servicekit.stages import StageTimes, current_times
 
 
 class ConnectionUsage:
-    """Number of connections that a piece of work holds or waits for.
+    """Number of connections that a task holds or waits for.
 
-    A `with` block counts one more connection, which another task uses on behalf of the work.
+    A `with` block on it counts one more connection, which another task uses on behalf of this task.
     """
 
     __slots__ = ("count",)
@@ -33,7 +33,7 @@ class ConnectionUsage:
 
 connection_usage: ContextVar[ConnectionUsage] = ContextVar(
     "connection_usage",
-    default=ConnectionUsage(),  # noqa: B039 # shared by all work whose usage nobody asks for
+    default=ConnectionUsage(),  # noqa: B039 # shared by all tasks that are not measured
 )
 """Connection usage of the current task and the tasks that it starts."""
 
@@ -41,14 +41,15 @@ connection_usage: ContextVar[ConnectionUsage] = ContextVar(
 APPLICATION: Final = "agent-feedback "
 """Prefix of the application name of a pool's connections."""
 _lent_at: Final[dict[Any, tuple[StageTimes, float]]] = {}
-"""Stage times of the batch and time of the acquisition, by holder of a connection that a batch uses."""
+"""For each connection that a batch uses, by its holder in asyncpg's pool: the batch's stage times, and the
+`perf_counter` time at which the connection was acquired."""
 
 
 class InlineReleasePool(asyncpg.Pool):
-    """asyncpg's pool, except that a connection that needs no clean-up is released inline.
+    """asyncpg pool that releases a connection inline if the connection needs no clean-up.
 
-    The pool measures the wait for a connection, and, as the stage `database`, the time for which a batch holds a
-    connection.
+    The pool measures the wait for a connection. The time for which a batch holds a connection is added to the batch's
+    stage `database`.
 
     asyncpg starts a task for every release, so that the release completes even if the caller is cancelled. That task
     takes a third of the time of a small statement. An inline release awaits nothing, so it cannot be cancelled.

@@ -3,10 +3,12 @@
 A schema's version is the number of its newest migration; a program's version is the number of its newest file. Each
 file's first line names the oldest program version that can use the migrated schema: `-- compatible_from: 0001`.
 
-All missing files are applied in one transaction, except those with the second line `-- concurrently`: each of their
-statements is a transaction of its own while older programs keep writing. It builds an index (`create index concurrently
-if not exists`), changes a key or adds a column, and may be repeated. In a transaction, views keep the rights of their
-caller (`row_security.py`), which `create or replace view` would reset.
+All missing files are applied in one transaction, except files with the second line `-- concurrently`. The statements of
+such a file run one by one, each in its own transaction, while older programs keep writing. Each statement builds an
+index (`create index concurrently if not exists`), changes a key or adds a column, and may be repeated.
+
+A migration in a transaction preserves the option `security_invoker` of views (`row_security.py`), because
+`create or replace view` resets it.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ class Migration:
 
     @property
     def concurrently(self) -> bool:
-        """Return True if each statement is applied in a transaction of its own."""
+        """Return True if each statement is applied in its own transaction."""
         return _CONCURRENTLY.match(self.text) is not None
 
     @property
@@ -83,7 +85,7 @@ class Migration:
 
 
 def number_of(name: str) -> int:
-    """Return the schema version after the migration `name`."""
+    """Return the number at the beginning of a migration's name, which is the schema's version after it; 0 if none."""
     return int(re.match(r"\d*", name)[0] or 0)  # type: ignore[index]  # the pattern matches any text
 
 
@@ -93,9 +95,9 @@ def read_migrations(folder: Path) -> tuple[Migration, ...]:
 
 
 def incompatibility(schema: str, files: Sequence[Migration], applied: Mapping[str, int]) -> str | None:
-    """Return the reason, in one sentence, if a program with `files` cannot use a schema with `applied`, else None.
+    """Return the reason why a program with `files` cannot use a schema with the migrations `applied`; None if it can.
 
-    `applied` maps each migration's name to its `compatible_from`.
+    `applied` maps each migration's name to its `compatible_from`. The reason is one sentence.
     """
     own = max((file.number for file in files), default=0)
     unknown = applied.keys() - {file.name for file in files}
@@ -116,9 +118,9 @@ def incompatibility(schema: str, files: Sequence[Migration], applied: Mapping[st
 async def migrate(connection: asyncpg.Connection, schema: str, folder: Path) -> tuple[str, ...]:
     """Apply the migrations of `folder` that `schema` lacks, and return their names.
 
-    A missing schema is created in one transaction. A newer schema is left unchanged. Several processes may call this
-    concurrently. Raises StartError if the schema is older than release 0.1.0, newer than this program can use, or has a
-    migration whose file was changed after it was applied.
+    A missing schema is created in one transaction. A newer schema that this program can use is left unchanged. Several
+    processes may call this concurrently. Raises StartError if the schema is older than release 0.1.0 or too new for
+    this program, or if a migration file was changed after it was applied.
     """
     files = read_migrations(folder)
     async with _exclusive(connection, schema):
@@ -155,7 +157,7 @@ async def _exclusive(connection: asyncpg.Connection, schema: str) -> AsyncIterat
         await connection.execute("set statement_timeout = 0; set lock_timeout = 0")
         yield
     except asyncio.CancelledError:
-        connection.terminate()  # also ends the lock, which a server that does not answer would not release
+        connection.terminate()  # releases the lock without waiting for a server that may not respond
         raise
     finally:
         if not connection.is_closed():

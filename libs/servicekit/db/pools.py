@@ -1,4 +1,4 @@
-"""Opens PostgreSQL connections and pools on one service's schema, and waits for the database."""
+"""Connections and connection pools for the schema of one service, with a wait until the database responds."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from servicekit.settings import ReadSettings
 
 Say = Callable[[str], None]
 Plan = Literal["automatic", "indexed", "custom"]
-"""How PostgreSQL plans a pool's statements.
+"""Planning of a pool's statements by PostgreSQL.
 
 - automatic: PostgreSQL's default choice.
 - indexed: each statement is planned once, with index scans only. For statements that find rows by arrays of keys;
   by default, PostgreSQL scans whole tables for a batch until the tables have statistics.
-- custom: each call is planned. For statements whose best plan depends on their parameters.
+- custom: each call is planned. For statements with parameters on which the best plan depends.
 """
 _IDENTIFIER = re.compile(r"[a-z_]{1,40}")
 _CONNECT_SECONDS = 5.0
@@ -60,11 +60,10 @@ async def open_pool(
     tenants_apart: bool = False,
     plan: Plan = "automatic",
 ) -> Database:
-    """Return a pool on `schema`, migrated to the newest version; `init` is called once with each connection.
+    """Migrate `schema` to the newest version, and return a pool for it; `init` is called once with each connection.
 
-    With `tenants_apart`, the pool is read-only and limited to one tenant at a time (see `row_security.py`).
-
-    Waits while the database does not respond, and reports the wait every few seconds.
+    With `tenants_apart`, the pool is read-only and limited to one tenant at a time (see `row_security.py`). Waits while
+    the database does not respond, and reports the wait every few seconds.
     """
     await migrate_database(url, schema, migrations, say=say, tenants_apart=tenants_apart)
     return await _pool(url, schema, size=size, init=init, tenants_apart=tenants_apart, plan=plan)
@@ -80,7 +79,7 @@ async def _pool(
     init: Callable[..., Coroutine[Any, Any, None]] | None = None,
     least: int = 1,
 ) -> Database:
-    """Return a pool on a schema without migrating it, with at least `least` connections."""
+    """Return a pool for `schema` without migrating it, with at least `least` connections."""
     how = _options(schema, **_PLANS[plan])
     _check_arrays_by_type()
     if tenants_apart:
@@ -123,7 +122,7 @@ async def open_reads(
 ) -> Database:
     """Return a pool for HTTP reads, separate from the consumers' connections; see also `open_pool`.
 
-    Reads wait only for other reads and never delay a consumer. The number of concurrent results is limited.
+    Reads wait only for other reads and never delay a consumer. `read_pool_size` limits the number of concurrent reads.
     """
     return await open_pool(
         settings.database_url,
@@ -184,14 +183,14 @@ def _options(schema: str, **settings: str) -> dict[str, Any]:
 
 
 async def _keep_state(connection: asyncpg.Connection) -> None:
-    """Replace asyncpg's reset of a returned connection, which costs a round trip after every statement.
+    """Do nothing when a connection is returned, instead of asyncpg's reset, which costs one more round trip.
 
     No reset is needed: our statements leave no state except an open transaction, which asyncpg ends.
     """
 
 
 def _check_arrays_by_type() -> None:
-    """Let asyncpg check each element of an array for list or tuple instead of for any iterable.
+    """Make asyncpg check elements of arrays only for `list` and `tuple`, instead of for any iterable.
 
     The check for any iterable takes longer than sending the element, and a batch has some hundred columns. asyncpg has
     no extension point for this, so its private name is replaced; a test fails if it no longer exists.
@@ -216,9 +215,9 @@ async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connect
             asyncpg.InvalidAuthorizationSpecificationError,
         ):
             raise StartError(f"The database at {url} rejects the user, password or database name.") from None
-        except asyncpg.ClientConfigurationError:  # such as a certificate authority whose file is missing
+        except asyncpg.ClientConfigurationError:  # such as a missing file of certificate authorities
             raise StartError(f"The TLS options of the address {url} name files that cannot be used.") from None
-        except ValueError:  # such as a port in letters or half a pair of brackets
+        except ValueError:  # such as a port that is not a number, or an unclosed bracket
             raise StartError(f"{url} is not an address of PostgreSQL: its host or port is invalid.") from None
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             if tries == 0:

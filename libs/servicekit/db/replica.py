@@ -1,7 +1,7 @@
 """Reads from a streaming replica while its lag is small, otherwise from the primary.
 
-Only for reads that need not see the latest writes. Row-level security applies on both servers, because roles and
-policies are replicated.
+This is only for reads that need not see the latest writes. Row-level security applies on both servers, because roles
+and policies are replicated.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ReplicaLag:
     """Lag of a replica: the age of the oldest observed WAL position of the primary that the replica has not replayed.
 
     The measurement is independent of the servers' clocks. An idle primary causes no lag. The lag is infinite until the
-    replica has replayed an observed position: before, its age is unknown.
+    replica has replayed an observed position, because the age of its data is unknown until then.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class ReplicaLag:
     def observe(self, now: float, written: int, replayed: int) -> float:
         """Return the lag in seconds. `written` was read from the primary at `now`; `replayed` was read afterwards."""
         if not self._ahead or self._ahead[-1][1] < written:
-            # If the replica has stopped, the last entry stands for all later ones, so the lag may be overstated.
+            # At the limit, the last entry gets the latest position and keeps its time, so the lag may be overstated.
             since = self._ahead.pop()[0] if len(self._ahead) == MOST_POSITIONS else now
             self._ahead.append((since, written))
         while self._ahead and self._ahead[0][1] <= replayed:
@@ -178,10 +178,10 @@ class ReplicaReads:
 
 
 def _is_slow(error: BaseException) -> bool:
-    """Return True if a query exceeded its time limit. This does not show that the replica is lost.
+    """Return True if a query exceeded its time limit.
 
-    Any caller may send a slow query, and the periodic checks find a replica that does not respond. A network timeout,
-    which has an `errno`, does not count.
+    A slow query does not prove that the replica is unavailable: any caller may send one, and the periodic checks find a
+    replica that does not respond. A network timeout, which has an `errno`, does not count.
     """
     return isinstance(error, TimeoutError) and error.errno is None
 

@@ -26,7 +26,7 @@ _TYPES: Final[Mapping[Any, str]] = {
 def column_types(row: Row) -> Mapping[str, str]:
     """Return the PostgreSQL type by column name, in column order.
 
-    Raises ValueError for a named tuple's field whose type has no corresponding column type.
+    Raises ValueError if the type of a named tuple's field has no corresponding column type.
     """
     if isinstance(row, Mapping):
         return row
@@ -49,8 +49,9 @@ def row_fragments(name: str, row: Row) -> Mapping[str, Fragment]:
     - `NAME_of(held)`: `held.a, held.b`
     - `NAME_arrays`: `:a::text[], :b::bigint[]`, the values of a statement that unnests rows
     - `NAME_arrays_as(prefix)`: `:prefix_a::text[], :prefix_b::bigint[]`, for a statement that unnests several rows
-    - `NAME_given(new)`: `new.a, new.b`, the columns of such values. The labels of an array arrive as one
-      text, separated by U+001F, because `unnest` would flatten arrays of arrays. Labels have no control characters.
+    - `NAME_given(new)`: `new.a, new.b`, the columns of the unnested rows `new`. A `text[]` is sent as one text with
+      its elements separated by U+001F, because `unnest` would flatten arrays of arrays. Elements must not contain
+      control characters.
     - `NAME_typed`: `a text, b bigint`, the columns of a function's result
     - `NAME_cast`: `a::text, b::bigint`, the columns with the types of the result
     - `NAME_nulls`: `null::text, null::bigint`

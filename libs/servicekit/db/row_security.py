@@ -19,11 +19,12 @@ READER: Final = "agent_feedback_reader"
 """Role of reading connections, which may only select and is subject to the policies."""
 EVERY_TENANT: Final = "*"
 tenant_in_sight: ContextVar[str] = ContextVar("tenant_in_sight", default="")
-"""Tenant whose rows the current task may read; EVERY_TENANT for all tenants, empty for none."""
+"""Tenant of the rows that the current task may read; EVERY_TENANT for all tenants, empty for none."""
 _SEEN: Final = "current_setting('agent_feedback.tenant', true)"
 _LEAST_VERSION: Final = 150_000
 _SET_VERSION: Final = 160_000
-"""PostgreSQL version from which members, and a role's creator, need the grant's SET option to switch to the role."""
+"""First PostgreSQL version in which a member of a role, or the role's creator, may switch to the role only if the role
+was granted with the option SET."""
 
 
 class ReadingConnection(asyncpg.Connection):

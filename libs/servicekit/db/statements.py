@@ -1,10 +1,14 @@
-"""Loader for SQL files whose statements are used by name.
+"""Loader for SQL files with statements that are used by name.
 
 `-- name: find_messages` begins a statement. Its values have names such as `:tenant`, which become $1, $2, ...
+
 `-- name: list_feedback(view, where)` begins a statement with slots, which code fills with SQL before use.
-`-- fragment: same_turn(a, b)` begins a fragment, which other texts insert with `{same_turn(h, s)}`. `{day}` inserts a
-constant of the program, and `{message_columns}` inserts the columns of a declared row (`row_fragments.py`).
-`-- function: take_turns returns table (turn_id text)` begins the block of a PL/pgSQL function. Its values are the
+
+`-- fragment: same_turn(a, b)` begins a fragment. A statement or another fragment inserts it with `{same_turn(h, s)}`.
+`{day}` inserts a constant of the program, and `{message_columns}` inserts the columns of a declared row
+(`row_fragments.py`).
+
+`-- function: take_turns returns table (turn_id text)` begins the body of a PL/pgSQL function. Its values are the
 function's parameters; a parameter has the type to which the value is cast (`functions.py`). `{nobody_erased}` guards
 the function (`erasure_guard.py`).
 """
@@ -66,7 +70,7 @@ class Statement(NamedTuple):
     def bulk(self, rows: Sequence[Sequence[Any]], **values: Any) -> tuple[Any, ...]:
         """Return the SQL text and its arguments for a statement that unnests `rows`, one array per column.
 
-        The columns are the statement's values that are not in `values`, in the order of the text.
+        The columns are the statement's values that are not in `values`, in the order in which the SQL text uses them.
         """
         if not values and not self.slots:
             return self.text, *columns_of(rows, len(self.values))
@@ -76,8 +80,8 @@ class Statement(NamedTuple):
     def reader(self, *, other: Collection[str] = (), **attributes: str) -> Callable[[Any], tuple[Any, ...]]:
         """Return a function that reads a row for `bulk` from an object: all values except those named in `other`.
 
-        A value is read from the attribute with its name, or from the one in `attributes`, such as `provenance.as_json`.
-        There must be at least two values.
+        A value is read from the attribute with the same name, unless `attributes` maps the value to another attribute,
+        such as `provenance.as_json`. There must be at least two values.
         """
         return attrgetter(*(attributes.get(name, name) for name in self.values if name not in other))
 
@@ -94,9 +98,9 @@ class Statement(NamedTuple):
 class Statements:
     """Statements of the files `*.sql` in a folder, as attributes.
 
-    `rows` are row declarations, by the prefix of their fragments' names. A text constant is inserted as an SQL literal.
-    Raises ValueError for a name that is defined twice, and for an insertion of an unknown fragment or with a wrong
-    number of arguments.
+    `rows` maps a prefix to a row declaration; the names of the declaration's fragments begin with the prefix. A text
+    constant is inserted as an SQL literal. Raises ValueError for a name that is defined twice, and for an insertion of
+    an unknown fragment or with a wrong number of arguments.
     """
 
     def __init__(
@@ -118,7 +122,7 @@ class Statements:
         return iter(self._statements.values())
 
     def part(self, name: str, **arguments: str) -> str:
-        """Return a fragment's SQL for a statement's slot. `arguments` must be constant SQL."""
+        """Return the SQL of a fragment, for a slot of a statement. `arguments` must be constant SQL."""
         names, text, _ = self._fragments[name]
         if {*names} != arguments.keys():
             raise TypeError(f"{name} takes {[*names]}, not {list(arguments)}")
@@ -177,7 +181,7 @@ def _expanded(text: str, fragments: Mapping[str, _Entry], arguments: Mapping[str
 
 
 def _statement(given: Statement) -> Statement:
-    """Return the statement with numbered values. A statement with slots keeps named values until they are filled."""
+    """Return the statement with numbered values ($1, $2, ...); one with unfilled slots is unchanged."""
     if given.slots:
         return given
     numbers: dict[str, int] = {}
@@ -195,7 +199,10 @@ def _statement(given: Statement) -> Statement:
 
 
 def _call(given: Statement, block: str, types: Sequence[str], values: tuple[str, ...]) -> Statement:
-    """Return the statement that calls the function with this block; a digest of the definition ends its name."""
+    """Return the statement that calls the function with the body `block`.
+
+    The function's name ends in a digest of its definition.
+    """
     body = f"$block$\n#variable_conflict use_column\n{block}\n$block$"
     made = f"({', '.join(types)}) returns {given.made} language plpgsql as {body}"
     name = f"{given.name}_{sha256(made.encode()).hexdigest()[:12]}"
