@@ -1,8 +1,8 @@
 """Limit on a consumer's decompressed bytes, and placeholder records for unreadable batches.
 
-aiokafka limits only the fetched bytes, which may be compressed. It decompresses each batch completely, and returns any
-number of bytes at a time. A batch that the broker accepted but aiokafka cannot read, such as a batch with a header name
-that is not UTF-8, would stop the consumer at the batch's offset.
+aiokafka limits only the fetched bytes, which may be compressed. It decompresses each batch completely, and a poll may
+return any number of bytes. A batch that the broker accepted but aiokafka cannot read, such as a batch with a header
+name that is not UTF-8, would stop the consumer at the batch's offset.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from servicekit.log import unpacking
 from servicekit.log.records import RefusedBatch
 
 POLL_BYTES = 4 * 1024 * 1024
-"""Size at which one partition's records are returned, in bytes; the last record may exceed it."""
+"""Maximum size of the records that a poll returns from one partition, in bytes; the last record may exceed it."""
 HEADER_BYTES = 100
-"""Memory overhead of a header in bytes, without its name and content. In the log, an empty header takes two bytes."""
+"""Estimated memory of a header in bytes, without its name and content. In the log, an empty header takes two bytes."""
 _DECODERS = {
     "gzip_decode": unpacking.with_few_headers(unpacking.unpack_gzip),
     "lz4_decode": unpacking.with_few_headers(unpacking.unpack_lz4),
@@ -46,7 +46,7 @@ def bound_fetching() -> None:
 
 
 class _Batches:
-    """Iterator over the batches of a fetched partition. `last` is the last batch returned, with its bytes as sent."""
+    """Iterator over the batches of a fetched partition. `last` is the last returned batch, None after a damaged one."""
 
     def __init__(self, records: Any, check_crcs: bool) -> None:
         self._records = records
@@ -68,8 +68,8 @@ class _Batches:
 class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafka has no types
     """Records of a fetched partition.
 
-    A batch that would decompress to too many bytes, or the unreadable rest of a batch, becomes one record. A damaged
-    batch is fetched again.
+    One placeholder record replaces a batch that would decompress to too many bytes, or the unreadable rest of a batch.
+    A damaged batch is fetched again.
     """
 
     _records: Any
@@ -144,7 +144,7 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
         """Time of the fetch by our clock, in milliseconds."""
 
     def calculate_backoff(self) -> float:
-        """Return the time for which nothing else is fetched from the broker, in seconds; 0 while records are held."""
+        """Return the seconds for which no other partition of the broker is fetched; 0 while records are held."""
         return 0.0 if self.is_held else float(super().calculate_backoff())
 
     def head(self) -> int | None:
@@ -168,7 +168,10 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
     def take(
         self, max_records: int | None, until: float = math.inf, room: int = POLL_BYTES
     ) -> tuple[list[ConsumerRecord], int]:
-        """Return the next records up to the time `until`, and their size in bytes; only the last may exceed `room`."""
+        """Return the next records up to the time `until`, and their size. The last record may exceed `room`.
+
+        `until` is in milliseconds; `room` and the size are in bytes.
+        """
         if not self.has_more() or not self.check_assignment(self._topic_partition):
             return [], 0
         found: list[ConsumerRecord] = []
@@ -203,7 +206,7 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
 
 
 class FailedResult(BoundedResult):
-    """Fetch that cannot continue.
+    """Result of a fetch that cannot be read further.
 
     aiokafka raises the error of any result that is not exactly its `FetchResult`, drops the result, and fetches the
     partition again from its position.

@@ -54,7 +54,7 @@ def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequenc
 
 
 def _security(options: Mapping[str, Any]) -> BaseSecurity | None:
-    """Return aiokafka's security options `options` as FastStream's; None without security."""
+    """Convert aiokafka's security options to FastStream's. Return None if there are none."""
     context = options.get("ssl_context")
     if mechanism := options.get("sasl_mechanism"):
         kind = {"PLAIN": SASLPlaintext, "SCRAM-SHA-256": SASLScram256, "SCRAM-SHA-512": SASLScram512}[mechanism]

@@ -1,9 +1,10 @@
-"""Circuit breaker that stops a consumer whose code keeps failing: a bad release must not dead-letter a whole topic.
+"""Circuit breaker that stops a consumer after repeated bugs, so that a bad release cannot dead-letter a whole topic.
 
 Two conditions open the breaker. First, every record of a topic fails: several records fail in a row, and no record of
-another conversation succeeds (see `Delivery`). Second, more than a tenth of the records fail. One bad record cannot
-open the breaker while other records succeed, however often it is sent, because only a few bugs per conversation are
-counted.
+another conversation succeeds (see `Delivery`). Second, more than a tenth of the records fail.
+
+One bad record cannot open the breaker while other records succeed, however often it is sent, because only a few bugs
+per conversation are counted.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ SAME_BUGS = 5
 ANY_BUGS = 20
 """Number of consecutive bugs with any signatures after which the whole topic is suspected to fail."""
 PER_CONVERSATION = 5
-"""Maximum number of bugs of one conversation that count in the bug rate: a hostile record may be sent repeatedly."""
+"""Maximum number of bugs of one conversation that count in the bug rate, because a hostile record may be sent
+repeatedly."""
 PROBE_SECONDS = 60.0
 """Seconds between a bug and the next attempt while the breaker is open."""
 
@@ -36,14 +38,17 @@ Conversation = tuple[str, ...]
 
 
 class Bug(NamedTuple):
-    """A failure of our own code: its signature, a short text without user data, and the record's conversation."""
+    """Bug of our own code, found while it handled a record. `signature` is a short text without user data."""
 
     signature: str
     conversation: Conversation
 
 
 class _Run(NamedTuple):
-    """Consecutive records with the same result; `conversation` is None unless they are a counted bug."""
+    """Consecutive records without a bug, or one record with a bug.
+
+    `conversation` is set if the record has a bug that counts in the bug rate.
+    """
 
     at: float
     records: int
@@ -97,8 +102,9 @@ class _Topic:
 class BugRateBreaker:
     """Circuit breaker of one consumer group, open while all or more than 10 % of a topic's records fail.
 
-    The last 1,000 records of the last ten minutes count. While the breaker is open, one record is attempted. After a
-    bug the next attempt waits; after a success twice as many records are attempted, until the breaker closes.
+    It counts the last 1,000 records of each topic, unless they are older than ten minutes. While the breaker is open,
+    one record is attempted at a time. After a bug, the next attempt waits for a minute. After a success, twice as many
+    records are attempted, until the breaker closes.
     """
 
     def __init__(self, clock: Clock) -> None:

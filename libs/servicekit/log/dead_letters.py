@@ -37,7 +37,7 @@ def joined_records(refused: Sequence[Unreadable]) -> list[tuple[Unreadable, list
 
 
 def _content_of(raw: RawRecord) -> object:
-    """Return the content by which equal records of a partition are joined; None if it is too short for an event."""
+    """Return the content by which equal records of a partition are joined; None for a record too short for an event."""
     if raw.refused is None and len(raw.value or b"") < SHORTEST_EVENT:
         return None
     return raw.key, raw.value, tuple(raw.headers), raw.refused
@@ -49,8 +49,8 @@ def dead_letter(
     """Build the dead letter for `raw`.
 
     If the record is too large to write, the letter has only the record's coordinates and the SHA-256 of its value. A
-    key of more than 1,024 bytes is omitted. The letter for a batch that is too large to decompress also has the SHA-256
-    of the compressed bytes and the batch's first offset. The letter for an unreadable batch has its first offset.
+    key of more than 1,024 bytes is omitted. The letter for a batch that is too large to decompress has the SHA-256 of
+    the compressed bytes. The letter for any batch that was not read has the batch's first offset.
 
     `detail` describes the error in words without user text. `offsets` are the ascending offsets of all joined records
     that the letter represents. If there are several, headers contain their count and their offsets, as ranges.

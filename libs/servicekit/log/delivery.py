@@ -42,9 +42,10 @@ The attempts take 25 to 51 s. The number is large because of connections that lo
 network is repaired, a batch may fail although every probe succeeds.
 """
 LETTERS_BYTES = 4 * 1024 * 1024
-"""Maximum size of the records whose dead letters are written in one call, in bytes."""
+"""Maximum total size of the values in one write of dead letters, in bytes; a larger value is written alone."""
 WITNESSES = 20
-"""Maximum number of records of other conversations that are tried before a group is held for a failing topic."""
+"""Maximum number of records of other conversations that are tried before a group stops because a topic keeps
+failing."""
 LONGEST_WAIT = 30.0
 """Maximum delay between two attempts of a batch, in seconds."""
 
@@ -83,7 +84,7 @@ can have processed the records."""
 
 
 async def _no_outage() -> None:
-    """Report that no dependency is down, for handlers without a probe."""
+    """Do nothing: the probe of a handler without dependencies."""
 
 
 class Delivery:
@@ -187,7 +188,7 @@ class Delivery:
         self.stall.mark_progress()
         with stage("read"):
             records = redacted_records(records, self._redactor, self._keeps)
-            # Dead letters and commits use the records as they are in the log, handlers those with our spans' contexts.
+            # Dead letters and commits use the records as they are in the log. Handlers get our spans' trace contexts.
             seen = records if trace is None else trace.carried_on(records)
             read_ones = [as_tombstone(raw) or read(raw, self._models, self._judge_at) for raw in seen]
         good: list[Any] = [one for one in read_ones if isinstance(one, self._taken)]
@@ -223,7 +224,10 @@ class Delivery:
     def _outcomes(
         self, read_ones: Sequence[Received[Any] | Tombstone | Unreadable], handled: Sequence[Outcome]
     ) -> list[Outcome]:
-        """Return the outcomes of all records up to the first record that the opened breaker left unhandled."""
+        """Return the outcomes of the records, in order.
+
+        If the breaker opened, the list ends before the first record that was not handled.
+        """
         outcomes: list[Outcome] = []
         left = iter(handled)
         for one in read_ones:
@@ -240,7 +244,10 @@ class Delivery:
         return Outcome.dead_lettered(refused.reason, refused.detail) if kept else Outcome.ignored("set_aside_elsewhere")
 
     async def _persist(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        """Handle the batch and return the outcomes; wait during an outage, and bisect the batch if it is the cause."""
+        """Handle the batch and return the outcomes.
+
+        During an outage, the batch is retried. If the batch itself causes the failures, it is bisected.
+        """
         attempt = blamed = 0
         while True:
             try:
@@ -307,8 +314,9 @@ class Delivery:
     async def _hold_if_all_fail(self, topic: str) -> None:
         """Hold the group if consecutive bugs suggest that every record of `topic` fails, and no witness succeeds.
 
-        A hostile record that is sent repeatedly must not hold the group, and a bad release must not cause more than a
-        few dead letters. Witnesses are records of other conversations. They are handled again in their normal order.
+        A held group attempts one record per minute until a record succeeds. A hostile record that is sent repeatedly
+        must not hold the group, and a bad release must not cause more than a few dead letters. Witnesses are records of
+        other conversations. They are handled again in their normal order.
         """
         failed = self.breaker.suspects(topic)
         if not failed:
@@ -331,7 +339,7 @@ class Delivery:
         return [last[one] for one in sorted(others, key=lambda conversation: conversation[0] in tenants)]
 
     async def _persist_part(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        """Handle part of a batch and return the outcomes. The part is bisected at its first failure without an outage.
+        """Handle part of a batch and return the outcomes. Bisect it at its first failure, unless there is an outage.
 
         A single record is retried like a whole batch.
         """

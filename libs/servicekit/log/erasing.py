@@ -1,11 +1,11 @@
 """Handler wrapper that carries out erasures: first in the ledger, then in the store, and again after each write.
 
-An erasure writes to the ledger before it searches for rows. A batch reads the ledger before and after it is handled. So
-if an erasure and a batch are processed concurrently, at least one of them sees the other.
+An erasure writes to the ledger before it searches for rows. A batch reads the ledger before and after it is handled. If
+an erasure and a batch are processed concurrently, at least one of them therefore sees the other.
 
-If the handler's store guards its writes, the ledger is not read first. A guarded write fails if one of the batch's
-people is in the ledger, and an erasure waits for guarded writes in progress. After such a failure, the batch is handled
-like an unguarded batch.
+If the handler's store guards its writes, the ledger is not read first. A guarded write fails if a person in the batch
+is in the ledger, and an erasure waits for guarded writes in progress. After such a failure, the batch is handled like
+an unguarded batch.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Erasures(Protocol):
     """Port for a service's erasures: its ledger, and the deletion in its own store."""
 
     async def note(self, erasures: Collection[Erasure]) -> set[Person]:
-        """Write erasures, at most one per person, to the ledger. Commit, and return the people whose entry changed.
+        """Write erasures, at most one per person, to the ledger. Commit, and return the people with a changed entry.
 
         The ledger keeps each person's latest erasure.
         """
@@ -49,8 +49,8 @@ class Erasures(Protocol):
 class ErasingHandler(Handler):
     """Handler that removes erased content from the batches of the handler `inner` and from its store.
 
-    `is_guarded` is True if `inner` guards every write of people's text, and one call before it publishes
-    (`erasure_guard.py`).
+    `is_guarded` is True if `inner` guards all its writes of people's text, and calls a guarded function before it
+    publishes (`erasure_guard.py`).
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class ErasingHandler(Handler):
         }
 
     async def _repeat(self, people: Collection[Person], before: ErasedAt) -> None:
-        """Erase what the batch wrote about people who were erased concurrently."""
+        """Erase the rows that the batch wrote about people who were erased concurrently."""
         if not people:
             return
         after = await self._erasures.erased_at(people)

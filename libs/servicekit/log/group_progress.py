@@ -1,4 +1,4 @@
-"""Wait until a consumer group has read the records that were in the log at the time of a request."""
+"""Wait until a consumer group has read all records that were in the log when the wait began."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ async def _nothing() -> None:
 
 
 class GroupProgress:
-    """Compares the log's end offsets with the offsets that a group has committed, on all partitions of its topics.
+    """Comparison of the log's end offsets with the offsets that a group has committed, on all partitions of its topics.
 
-    It compares all partitions, because a foreign producer may write a conversation to any partition. The committed
+    All partitions are compared, because a foreign producer may write a conversation to any partition. The committed
     offsets of partitions that another process reads are requested from the log. End offsets are requested over a
     separate connection, because on the subscription's connection the request would wait for fetches. A request to the
     log times out after `seconds`.
@@ -52,11 +52,11 @@ class GroupProgress:
     async def look_until_read(
         self, seconds: float, look: Callable[[], Awaitable[T | None]] = _nothing
     ) -> tuple[T | None, bool]:
-        """Return the last result of `look`, and True if the group had read the log before that call.
+        """Return the last result of `look`, and True if the group had read the log before the last call of `look`.
 
-        The log counts as read if the group has handled all records that the log contained at the start. `look` is
-        called until it returns a result, the log is read, or `seconds` have passed. Raises Unavailable if the log does
-        not respond.
+        The log counts as read when the group has handled all records that the log contained at the start. `look` is
+        called repeatedly until it returns a result, the log is read, or `seconds` have passed. Raises Unavailable if
+        the log does not respond.
         """
         ends = await self.ends()
         deadline = self._clock.monotonic() + seconds
@@ -67,9 +67,10 @@ class GroupProgress:
         return await look(), passed
 
     async def read_up(self, limit: float, seconds: float | None = None) -> bool:
-        """Wait until the group has read everything that the log contained at the time of the call; then return True.
+        """Return True once the group has read everything that the log contained at the time of the call.
 
-        Return False if that takes longer than `seconds` (`limit` at most), or if the log does not respond.
+        Return False if that takes longer than `seconds` (at most `limit`, which is also the default), or if the log
+        does not respond.
         """
         seconds = limit if seconds is None else min(seconds, limit)
         try:

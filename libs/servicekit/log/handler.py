@@ -33,10 +33,10 @@ class Handler(ABC):
         """
 
     async def commit_lost(self, batch: Sequence[Any]) -> None:  # noqa: B027 # most handlers have nothing to repair
-        """Repair a batch whose commit was rejected or late, because another consumer may have processed its records.
+        """Repair a batch after a rejected or late commit, because another consumer may have processed its records.
 
         By default, this does nothing, which suffices if handling the records again changes nothing.
         """
 
-    async def note_set_aside(self, refused: Sequence[Unreadable]) -> None:  # noqa: B027 # few handlers keep account
-        """Process records whose dead letters have been written. Must not raise."""
+    async def note_set_aside(self, refused: Sequence[Unreadable]) -> None:  # noqa: B027 # most handlers do nothing here
+        """Process records after their dead letters have been written. Must not raise. Does nothing by default."""

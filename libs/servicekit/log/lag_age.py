@@ -1,8 +1,8 @@
-"""Age of a group's lag: seconds since the first record that it has not committed was written. Pure.
+"""Age of a group's lag: seconds since its first uncommitted record was written to the log. Pure.
 
 The log reports end offsets, but not when a record was written, so the age is estimated. If the first uncommitted record
-was written while end offsets were observed, it is as old as the first observation that includes it. If it was written
-earlier, it is about as old as the last record that was read.
+was written while end offsets were observed, its age is counted from the first observation that includes it. If it was
+written earlier, its age is counted from the log time of the last committed record.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class _Partition:
 
 
 class LagAge(Generic[P]):
-    """Lag in seconds over the partitions of one group."""
+    """Age of a group's lag in seconds, over all partitions that the group reads in this process."""
 
     def __init__(self) -> None:
         self._partitions: dict[P, _Partition] = {}
 
     def committed(self, log_times: Mapping[P, int]) -> None:
-        """Note the log time (microseconds) of the last committed record by partition."""
+        """Record the log time (microseconds) of the last committed record by partition."""
         for partition, log_time in log_times.items():
             self._of(partition).read_until = log_time
 
@@ -41,7 +41,7 @@ class LagAge(Generic[P]):
         self._partitions.clear()
 
     def seconds(self, ends: Mapping[P, int], committed: Mapping[P, int], now: int) -> float:
-        """Note the end offsets at `now` (microseconds). Return the age of the oldest uncommitted record, in seconds."""
+        """Record the end offsets at `now` (microseconds); return the oldest uncommitted record's age in seconds."""
         return max((self._age(one, end, committed.get(one, 0), now) for one, end in ends.items()), default=0.0)
 
     def _age(self, partition: P, end: int, committed: int, now: int) -> float:

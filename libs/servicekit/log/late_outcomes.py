@@ -1,4 +1,4 @@
-"""Record outcomes that become known only after the record's batch, such as those of parked events."""
+"""Outcomes of records that become known only after the record's batch, such as those of parked events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from servicekit.log.record_ids import ids_of
 from servicekit.log.records import Received, Unreadable
 
 NoteSetAside = Callable[[Sequence[Unreadable]], Awaitable[None]]
-"""Callback for records whose dead letters are written. Must not raise."""
+"""Callback for records after their dead letters have been written. Must not raise."""
 
 
 Late = tuple[Received[Any], Outcome]
@@ -23,7 +23,7 @@ Late = tuple[Received[Any], Outcome]
 
 
 class LateOutcomes:
-    """Writer of a group's late outcomes: writes dead letters and the journal, counts the outcomes, calls observers."""
+    """Writer of a group's late outcomes: writes dead letters and the journal, counts outcomes, calls observers."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class LateOutcomes:
             await self._note_set_aside(refused)
 
     async def note(self, late: Sequence[Late]) -> None:
-        """Journal the outcomes, count them and pass them to the observers."""
+        """Write the outcomes to the journal, count them, and pass them to the observers."""
         if self._journal is not None:
             await self._journal.settle([(received.event, received.cause, outcome) for received, outcome in late])
         for received, outcome in late:

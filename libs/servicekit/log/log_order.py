@@ -11,22 +11,25 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 GAP_MS = 10
-"""Minimum gap between records at which a batch may end, in milliseconds; simultaneous events have no fixed order."""
+"""Minimum time between the last record of a batch and the next record, in milliseconds, if the batch can choose its
+end. Simultaneous events may be written in any order, so their records should be in one batch."""
 GAP_SHARE = 10
-"""Fraction of a batch's limit, as a denominator: in its last tenth, the batch ends at such a gap."""
+"""Denominator of the last fraction of a batch's limit in which the batch ends at a gap: 10 means the last tenth."""
 STALE_MS = 200
-"""Age, relative to another partition's records, at which a partition's known end is stale, in milliseconds. A stale
-partition must be fetched again. An idle consumer fetches at least every 100 ms."""
+"""Maximum age of a partition's last fetch when another partition's records were fetched, in milliseconds. With an older
+fetch, the partition may have earlier records that are not known yet, so it is fetched first. An idle consumer fetches
+at least every 100 ms."""
 HOLD_SECONDS = 5.0
-"""Maximum time for which records wait for one unread position of another partition, in seconds."""
+"""Maximum time for which records wait until another partition's next position is read, in seconds."""
 
 
 class PartitionHead(NamedTuple):
-    """State of one of the partitions with the same number. Times are in milliseconds.
+    """State of one of the equally numbered partitions of related topics. Times are in milliseconds.
 
-    `head` is the time of its next record, None if nothing is fetched. `has_unread` is True if the log has more records.
-    `known_at` is the time of its last fetch, and `fetched_at` is the fetch time of its fetched records. `position` is
-    the next offset, None if unknown. `read_to` is the time of the last record read; later records are never earlier.
+    `rank` orders the topics. `head` is the time of the partition's next fetched record, None if nothing is fetched.
+    `has_unread` is True if the log has records that are not fetched. `known_at` is the time of the partition's last
+    fetch, and `fetched_at` is the time at which its fetched records were fetched. `position` is the next offset, None
+    if unknown. `read_to` is the time of the last record read; the records after it have no earlier time.
     """
 
     rank: int
@@ -75,7 +78,7 @@ def next_step(partitions: Sequence[PartitionHead]) -> MergeStep | None:
 
 
 class BatchEnd:
-    """Decides where a batch ends: after at most `limit` records, or at a gap within the last `spare` of them."""
+    """Rule for the end of a batch: after at most `limit` records, or at a gap within the last `spare` of them."""
 
     def __init__(self, limit: int | None, spare: int) -> None:
         self._limit = limit
@@ -101,13 +104,13 @@ class BatchEnd:
 
 
 class HoldDeadlines:
-    """Positions that other partitions wait for, each with a deadline of `HOLD_SECONDS`."""
+    """Partition positions that fetched records of other partitions wait for, each with a deadline of `HOLD_SECONDS`."""
 
     def __init__(self) -> None:
         self._since: dict[Hashable, tuple[int | None, float]] = {}
 
     def missing(self, partitions: Mapping[Hashable, PartitionHead], first: PartitionHead, now: float) -> float | None:
-        """Return the remaining wait of the earliest record, in partition `first`, in seconds; None without a wait."""
+        """Return the seconds that the next record of `first` still has to wait for others; None if it need not wait."""
         waits = []
         for key, partition in partitions.items():
             if partition.head is not None or not partition.may_precede(first):

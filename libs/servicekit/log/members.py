@@ -1,4 +1,4 @@
-"""Members of a consumer group. A foreign member consumes records that our own members then never see."""
+"""Members of a consumer group. A foreign member consumes records, which our own members then never see."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MARK = "agent-feedback"
 
 
 class Progress:
-    """Progress that foreign consumers made in a group, including consumers that use our client id or have left."""
+    """Detection of commits by foreign consumers in a group, including consumers that use our client id or have left."""
 
     def __init__(self) -> None:
         self.taken: Counter[str] = Counter()
-        """Maximum number of records, by topic, that foreign consumers may have passed."""
+        """Maximum number of records, by topic, that foreign consumers may have consumed."""
         self._ours: dict[TopicPartition, int] = {}
 
     def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
@@ -29,10 +29,10 @@ class Progress:
         self._ours.update(offsets)
 
     def look(self, positions: Mapping[TopicPartition, tuple[int, str]]) -> Counter[str]:
-        """Return the number of records by topic that foreign consumers have passed since our last commit.
+        """Return, by topic, the number of records that foreign consumers have committed since our last commit.
 
-        `positions` are committed offsets with their metadata. Only partitions with an earlier commit of ours count. If
-        a partition's offset was reset to an earlier one, its records are read again, so nothing is lost.
+        `positions` are committed offsets with their metadata. Only partitions on which we have committed before are
+        counted. If a partition's offset was reset to an earlier one, its records are read again, so nothing is lost.
         """
         taken: Counter[str] = Counter()
         for partition, (at, mark) in positions.items():
@@ -46,7 +46,7 @@ class Progress:
 
 
 class Member(NamedTuple):
-    """Member of a consumer group: its own client id, and the host that the broker reports."""
+    """Member of a consumer group: the client id that it reports, and the host that the broker reports."""
 
     client_id: str
     host: str

@@ -23,7 +23,7 @@ def observe(observers: Sequence[Observer], observation: Observation) -> None:
 def observe_all(
     observers: Sequence[Observer], group: Consumer, records: Sequence[RawRecord], outcomes: Sequence[Outcome]
 ) -> None:
-    """Observe the records of a batch, with one counter update per topic and outcome."""
+    """Count a batch's outcomes and pass them to every observer. Each topic and outcome takes one counter update."""
     topics = [raw.coordinates.topic for raw in records]
     for (topic, outcome), count in Counter(zip(topics, outcomes, strict=True)).items():
         metrics.RECORDS.labels(group, topic, outcome.kind, outcome.reason).inc(count)

@@ -78,7 +78,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
                 waiter.cancel()
 
     async def _proc_fetch_request(self, *arguments: Any) -> bool:
-        """Fetch. Return True if records arrived or are held: another partition's end may have changed."""
+        """Fetch, and return True if records arrived or are held, because another partition's end may have changed."""
         return bool(await super()._proc_fetch_request(*arguments)) or self.is_holding
 
     def _take(self, partitions: Collection[TopicPartition], max_records: int | None) -> Records:
@@ -125,7 +125,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
                 yield other
 
     def _take_from(self, group: list[TopicPartition], left: int | None, spare: int, found: Records) -> int:
-        """Take records of one group in order, and return their number. Note how long held records wait for a fetch."""
+        """Take records of one group in order, and return their number. If records are held, set how long they wait."""
         if len(group) == 1:
             return len(self._run(group[0], left, found)[0])
         end = BatchEnd(left, spare)

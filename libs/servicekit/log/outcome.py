@@ -1,4 +1,4 @@
-"""Record outcomes, for metrics, logs, journals and the outcomes file. Pure."""
+"""Outcomes of records, for metrics, logs, journals and the outcomes file. Pure."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from servicekit.log.record_ids import RecordIds
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of handling one record.
+    """Result of handling one record.
 
     | kind | meaning |
     |---|---|
     | stored | a visible or forwarded value has changed: `Outcome.STORED` |
     | unchanged | the record repeats one that was processed before: `Outcome.UNCHANGED` |
-    | ignored | understood, without effect |
+    | ignored | the record is valid and has no effect |
     | parked | the record waits for another one that has not arrived |
     | dead_lettered | the record cannot be processed and was written to the dead letters |
 
@@ -49,15 +49,16 @@ class Outcome:
 Outcome.STORED = Outcome("stored")
 Outcome.UNCHANGED = Outcome("unchanged")
 ERASED = Outcome.ignored("erased")
-"""Outcome of a record that its author's erasure covers."""
+"""Outcome of a record that was ignored because its author has been erased."""
 TOMBSTONE = Outcome.ignored("tombstone")
 """The outcome of tombstones for handlers that ignore them."""
 
 
 class Observation(NamedTuple):
-    """The outcome of one record; `cause` has the coordinates of the record's chat record (`cause_of`).
+    """The outcome of one record. `cause` has the coordinates of the chat record from which it derives (`cause_of`).
 
-    `record` has the record's own coordinates. `ids` are the ids in a dead letter, if it names any.
+    `record` has the record's own coordinates, if it was dead-lettered or its outcome was late. `ids` are the ids in a
+    dead-lettered record, if it names any.
     """
 
     group: Consumer

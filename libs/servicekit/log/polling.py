@@ -1,4 +1,4 @@
-"""Polling without pauses: a subscriber requests records as soon as it is free."""
+"""Polling without pauses: a subscriber requests the next records as soon as it has processed the last ones."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord
 from faststream.kafka.subscriber.usecase import BatchSubscriber
 
 FULL = 500
-"""Minimum size of a batch after which more records are expected, in records."""
+"""Number of records from which a batch counts as full. After a full batch, more records are probably available."""
 
 
 def poll_without_pauses() -> None:
     """Make every subscriber of this process use `poll`. May be called again.
 
-    FastStream's own poll sleeps after an empty poll, while new records wait. It has no extension point for this, so its
-    private name is replaced; a test fails if it no longer exists.
+    FastStream's own poll sleeps after an empty poll, even if records have arrived. It has no extension point for this,
+    so its private name is replaced; a test fails if it no longer exists.
     """
     setattr(BatchSubscriber, "get_msg", poll)  # noqa: B010 # mypy refuses an assignment to a method
 
@@ -24,8 +24,8 @@ async def poll(subscriber: BatchSubscriber, consumer: AIOKafkaConsumer) -> tuple
     """Return the available records; if there are none, wait for the subscriber's timeout. May return no records.
 
     The next fetch begins only after these records are processed. An earlier fetch would return with the first record
-    that arrives meanwhile, and later records would wait for two batches. After a full batch, or if fetched records are
-    held, the next batch is fetched concurrently.
+    that arrives during the processing, and all later records would wait for one more fetch. After a full batch, or if
+    fetched records are held, the next batch is fetched concurrently.
     """
     consumer.resume(*consumer.paused())
     found = await consumer.getmany(timeout_ms=subscriber.batch_timeout_ms, max_records=subscriber.max_records)

@@ -56,20 +56,20 @@ class Positions:
     def again(self, partition: TopicPartition, offset: int) -> None:
         """Expect `offset` again.
 
-        A gap before this offset is checked again, because the earlier check may have been impossible.
+        A gap before this offset is checked again, because the earlier check may have failed.
         """
         if offset < self._next.get(partition, offset):
             self._next[partition] = offset
 
     def skipped(self, spans: Mapping[TopicPartition, Span]) -> list[TopicPartition]:
-        """Return the partitions that begin later than expected.
+        """Return the partitions with a first offset that is later than expected.
 
-        That alone is not a loss: compaction and transaction markers also leave offsets without a record.
+        That alone does not prove a loss: compaction and transaction markers also leave offsets without a record.
         """
         return [partition for partition, span in spans.items() if span.first > self._next.get(partition, span.first)]
 
     def begins(self, partition: TopicPartition, offset: int) -> int:
-        """Record that the log begins at `offset`. Return the number of unread records that it has deleted."""
+        """Record that the log begins at `offset`, and return the number of records that were deleted unread."""
         lost = max(0, offset - self._next.get(partition, offset))
         if lost:
             self._next[partition] = offset

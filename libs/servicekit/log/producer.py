@@ -19,7 +19,7 @@ from servicekit.log.settings import MESSAGE_LIMIT, PRODUCER_SETTINGS
 from servicekit.stages import stage
 
 _EARLIEST_MS = 10**12
-"""9 September 2001 in epoch milliseconds. The log time of a real record is later."""
+"""9 September 2001 in epoch milliseconds. Every real record has a later log time."""
 
 
 class BatchProducer:
@@ -82,7 +82,7 @@ class BatchProducer:
         except MessageSizeTooLargeError:
             raise
         except (KafkaError, OSError) as error:
-            # An idempotent producer that failed once may refuse all further work; a fresh one starts a fresh sequence.
+            # An idempotent producer may reject all writes after a failure; another producer starts another sequence.
             await self._drop(producer)
             raise LogUnavailable(type(error).__name__) from error
         self.produced.update(message.topic for message in messages)

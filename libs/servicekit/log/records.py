@@ -20,7 +20,7 @@ from servicekit.log.unpacking import UNPACKED_LIMIT
 
 E = TypeVar("E", bound=Envelope)
 _LATEST = 2**63 - 1
-"""Maximum log time, in microseconds. With it, no event counts as from the future."""
+"""Maximum log time, in microseconds. With this log time, no event counts as being from the future."""
 
 
 class Coordinates(NamedTuple):
@@ -35,7 +35,10 @@ class Coordinates(NamedTuple):
 
 
 class RefusedBatch(NamedTuple):
-    """Batch that was not read: its offsets and the reason. Size and SHA-256 are set if it unpacks to too many bytes."""
+    """Batch that was not read: its offsets and the reason.
+
+    `packed` (compressed size in bytes) and `sha256` are set if the batch decompresses to too many bytes.
+    """
 
     first: int
     last: int
@@ -49,9 +52,9 @@ class RawRecord(NamedTuple):
 
     `first_log_time` is the log time of the record that first contained the text. A replayed dead letter has that time
     in a header. Any producer can set the header, so it is used only if it is earlier than the log time. A forged header
-    can then only cause the event to be erased.
+    can therefore only cause an erasure to cover the event.
 
-    A record with `refused` represents a whole batch that was not read, at the offset of its last record.
+    If `refused` is set, the record stands for a whole batch that was not read; its offset is the batch's last.
     """
 
     coordinates: Coordinates
@@ -75,7 +78,7 @@ _WORDED = frozenset(
         *("greater_than_equal", "less_than_equal", SPELLING),
     )
 )
-"""Types of validation errors whose messages contain no input. For all other errors, only the type is shown."""
+"""Types of validation errors with messages that contain no input. For all other errors, only the type is shown."""
 _TOO_SHORT = f"fewer than {SHORTEST_EVENT} bytes: required fields are missing"
 
 
@@ -117,7 +120,7 @@ class Received(NamedTuple, Generic[E]):
 
     @property
     def cause(self) -> str:
-        """See `cause_of`."""
+        """Coordinates of the chat record from which the record derives (see `cause_of`)."""
         return cause_of(self.raw)
 
     @property
@@ -144,7 +147,7 @@ class Tombstone:
 
     @property
     def revision(self) -> int | None:
-        """See `revision_named`."""
+        """Revision up to which the object is deleted; None if the header is missing or invalid."""
         return revision_named(self.raw.headers)
 
 
@@ -177,14 +180,14 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
     """Parse the record's event, or return the reason why it cannot be read. Never raises.
 
     `models` maps each topic to its event model. `judged_at` (microseconds) replaces the log's time in the check for
-    events from the future, and caps the log time from which judgements take their time.
+    events from the future. It is also the latest time that a judgement or an impression can get from the log.
     """
     value = raw.value
     if raw.refused is not None:
         return Unreadable(raw, raw.refused.reason, _in_words(raw.refused))
     if value is None:
         return Unreadable(raw, "empty", "the record has no value")
-    # Parsing would also reject it, but takes most of the time, and a megabyte of the log may contain many such records.
+    # Parsing would also reject it, but is slow, and a megabyte of the log may contain many such records.
     if len(value) < SHORTEST_EVENT:
         return Unreadable(raw, "too_short", _TOO_SHORT)
     if len(value) > RECORD_LIMIT:
@@ -236,8 +239,8 @@ def _in_words(refused: RefusedBatch) -> str:
 def _why(error: ValidationError) -> tuple[str, str]:
     """Return the dead-letter reason, and a description of the first error.
 
-    The described path contains no names chosen by the sender. These occur only below `attributes`, which is the last
-    field and droppable.
+    The described path contains no names chosen by the sender. Such names occur only below `attributes`, which is the
+    last field and may be dropped.
     """
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":

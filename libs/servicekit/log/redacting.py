@@ -1,4 +1,4 @@
-"""Redaction of people's texts in events when they are read from the log, and before HTTP routes write them to it."""
+"""Redaction of people's texts in events: in records read from the log, and in events that HTTP routes write."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class Stall:
         self._why = ""
 
     def mark_progress(self) -> None:
-        """Record that a batch begins, or that a part of it is done."""
+        """Record that a batch has begun, or that a part of it is done."""
         self._since = self._clock.monotonic()
         self._why = ""
 

@@ -41,7 +41,7 @@ class Failing(NamedTuple):
 
 
 class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
-    """One group's subscription: passes batches to its Delivery and commits what the Delivery has processed."""
+    """One group's subscription: passes batches to its Delivery and commits the processed records."""
 
     def __init__(self, delivery: Delivery, clock: Clock, on_commit: Committed = lambda _group, _offsets: None) -> None:
         self.delivery = delivery
@@ -59,7 +59,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self._progress = Progress()
         self._failing: Failing | None = None
         self.dealt_out = asyncio.Event()
-        """Set when the group's partitions have been assigned again."""
+        """Set after each assignment of the group's partitions."""
         self.assigned = False
         self.polled_at = clock.monotonic()
 
@@ -187,7 +187,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             self._positions.again(partition, span.first)
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """Let the current batch finish, because commits are still valid here. A batch waiting for a retry gives up."""
+        """Wait for the current batch to finish, because it can still commit. A batch waiting for a retry gives up."""
         self.assigned = False
         self.delivery.backoff.give_up.set()
         try:
@@ -236,7 +236,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             consumer.beginning_offsets(partitions),
             self._learn_committed(consumer, partitions),
         )
-        if not self.at_work:  # otherwise the current batch is beyond the commit and checks by itself
+        if not self.at_work:  # a current batch is ahead of the committed offset, and checks for gaps itself
             for partition in partitions:
                 self._note_begin(partition, begins[partition])
         lag: int = sum(max(0, ends[one] - max(self._committed.get(one, 0), begins[one])) for one in partitions)
@@ -298,7 +298,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         )
 
     async def look_for_foreign_members(self, admin: AIOKafkaAdminClient) -> None:
-        """Log and count the group's foreign members, and the records that foreign consumers have passed.
+        """Log and count the group's foreign members, and the records that foreign consumers have committed.
 
         Raises KafkaError.
         """
@@ -321,8 +321,8 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
     def not_ready(self) -> str | None:
         """Return the reason why this group does not read the log, or None.
 
-        A group reads if it has partitions and, within the last minute, a batch was done, is being processed, or there
-        was nothing to read.
+        A group counts as reading if it has partitions and a batch is being processed. It also counts as reading if,
+        within the last minute, a batch was completed or there was nothing to read.
         """
         if not self.assigned:
             return "it has no partitions"

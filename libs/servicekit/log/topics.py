@@ -1,4 +1,4 @@
-"""Creation and validation of a cluster's topics, by the topic table."""
+"""Creation and validation of a cluster's topics, according to the topics declared in `contracts/topics.py`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.settings import MESSAGE_LIMIT
 
 DEAD_LETTER_DAYS = 7
-"""Retention of dead letters in days, equal to the retention of the topics whose texts they may contain."""
+"""Retention of dead letters in days, equal to the retention of the topics that their texts come from."""
 COPIES = 3
 """Number of replicas of each partition, if the cluster has that many brokers."""
 _VISIBLE_TRIES = 50
@@ -29,7 +29,7 @@ def partitions_by_topic() -> dict[str, int]:
 
 
 def topic_config(topic: Topic, replication: int) -> dict[str, str]:
-    """Return the broker's settings for `topic`: the log's own time, its retention, and compaction within a day."""
+    """Return the broker's settings for `topic`: timestamps set by the log, retention, and compaction if declared."""
     config = {
         "message.timestamp.type": "LogAppendTime",
         "retention.ms": str(topic.retention_ms),
@@ -61,7 +61,7 @@ def _durability(replication: int) -> dict[str, str]:
 
 
 async def wait_for_broker(bootstrap: Bootstrap, say: Say) -> AIOKafkaAdminClient:
-    """Return a connected admin client; wait while the broker does not respond, and report that every few seconds."""
+    """Return a connected admin client. Wait while the broker does not respond, and report the wait repeatedly."""
     tries = 0
     while True:
         admin = AIOKafkaAdminClient(**client_options(bootstrap), request_timeout_ms=10_000)
@@ -79,10 +79,11 @@ async def wait_for_broker(bootstrap: Bootstrap, say: Say) -> AIOKafkaAdminClient
 async def ensure_topics(
     bootstrap: Bootstrap, *, replication: int | None = None, create: bool = True, say: Say = lambda _: None
 ) -> None:
-    """Create missing topics, and reject a cluster whose partition counts differ from the table.
+    """Create missing topics, and reject a cluster with another partition count of a compacted topic than declared.
 
     If `replication` is None, each partition has three replicas, or as many as there are brokers. Raises StartError for
-    a different partition count, because a feedback record's announcements could then be on two partitions.
+    a missing topic, and for a different partition count, because a feedback record's announcements could then be on two
+    partitions.
     """
     admin = await wait_for_broker(bootstrap, say)
     try:

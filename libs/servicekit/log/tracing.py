@@ -1,4 +1,4 @@
-"""Port for tracing: spans of batches, of their records, and of the resulting outgoing requests."""
+"""Port for tracing: spans of batches, of their records, and of outgoing requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class BatchTrace(Protocol):
     """Spans of a batch with at least one sampled record."""
 
     def carried_on(self, records: Sequence[RawRecord]) -> Sequence[RawRecord]:
-        """Return the batch's records. In a sampled record, `traceparent` names the record's own span."""
+        """Return the batch's records. The header `traceparent` of a sampled record names the record's own span."""
         ...
 
     def traces(self, count: int) -> Iterator[tuple[int, str]]:

@@ -18,7 +18,7 @@ UNPACKED_LIMIT = 8 * 1024 * 1024
 HEADERS_LIMIT = 10_000
 """Maximum number of headers per record in a compressed batch. An empty header has two bytes in the log and seventy
 in memory."""
-# On other systems such memory is shared with forked processes.
+# Except on Windows, forked processes would share the memory without these flags.
 _PRIVATE: dict[str, int] = {} if sys.platform == "win32" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
 _XERIAL = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = 16
@@ -132,7 +132,7 @@ def _has_many_headers(records: bytes) -> bool:
 
 
 def _headers_at(records: bytes, at: int) -> int:
-    """Return the number of headers of the record whose attributes start at `at`."""
+    """Return the number of headers of a record. `at` is the position of the record's attributes."""
     _, at = _varint(records, at + 1)  # the record's time
     _, at = _varint(records, at)  # and its offset
     for _ in ("key", "value"):
