@@ -50,10 +50,11 @@ OWN_ROUTES: Permissions = {
 
 @dataclass(frozen=True)
 class Surface:
-    """Parts of a service's routes that the application uses.
+    """Properties of a service's routes that the HTTP application needs.
 
-    `permissions` has one row for every route (see `permissions.py`); `refused_pages` renders errors of pages, by path;
-    `body_limits` are bytes by path prefix, for prefixes whose limit is not the default.
+    `permissions` has one row for every route (see `permissions.py`). `refused_pages` maps the path of a page to the
+    function that renders its errors. `body_limits` are bytes by path prefix, for prefixes with a limit other than the
+    default.
     """
 
     permissions: Permissions = field(default_factory=dict)
@@ -69,7 +70,7 @@ class Surface:
 
 
 def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
-    """Return the application without the services' routes, which are added when they are built."""
+    """Return the application without the services' routes; `add_routes` adds them when the services are built."""
     # FastAPI's own pages for /openapi.json load scripts from other servers; our pages must work without a network.
     app = FastAPI(
         title="agent-feedback",
@@ -144,7 +145,7 @@ def add_routes(app: FastAPI, routers: Iterable[APIRouter]) -> None:
 
 
 async def _for_all(not_ready: NotReady, askers: Sequence[None]) -> Sequence[str | None]:
-    """Return a function that is called once for all concurrent callers."""
+    """Call `not_ready` once for all concurrent callers, and return its result for each of them."""
     return [await not_ready()] * len(askers)
 
 

@@ -23,7 +23,7 @@ class Caller:
     """An authenticated caller. `tenant` None means all tenants, `project` None means all projects.
 
     `more_projects` are additional projects of the tenant. A caller that is not a person, such as an operator's account
-    or a key, gives and reads feedback only on behalf of people whom it names.
+    or a key, gives and reads feedback only on behalf of the people that its requests name.
     """
 
     subject: str
@@ -34,7 +34,7 @@ class Caller:
     is_person: bool = True
 
     def may_touch(self, tenant: str, project: str | None) -> bool:
-        """Return True if the token covers a project; None means all projects of the tenant."""
+        """Return True if the token covers `project` in `tenant`; `project` None means all projects of the tenant."""
         if self.tenant not in (None, tenant):
             return False
         return self.project in (None, project) or project in self.more_projects
@@ -58,7 +58,7 @@ class Caller:
 
     @property
     def own_only(self) -> str | None:
-        """Return the person whose feedback the caller may read in all projects; None means the whole tenant's."""
+        """Return the caller's id if it may read only its own feedback across projects; None if it may read all."""
         return None if READ in self.scopes and self.project is None else self.subject
 
 
@@ -72,7 +72,7 @@ class Authenticator(Protocol):
 
 
 class AccessToken:
-    """Authenticator for a single access token, whose holder may do everything. Raises StartError for an empty token."""
+    """Authenticator for a single access token, which grants all permissions. Raises StartError for an empty token."""
 
     def __init__(self, token: str) -> None:
         if not token.strip():
@@ -88,7 +88,7 @@ class AccessToken:
 class AnyOfLater:
     """Authenticator that accepts the tokens of `authenticators`, which are known once the services have started.
 
-    Until then `known` returns None, and `authenticate` raises Unavailable for a token with their `prefix`.
+    Until then `known` returns None, and `authenticate` raises Unavailable for a token with the prefix `prefix`.
     """
 
     def __init__(self, known: Callable[[], Sequence[Authenticator] | None], prefix: str = "af") -> None:

@@ -32,10 +32,10 @@ class AuthSettings(Settings):
     A token is valid for all tenants if its tenant is `all_tenants` and its project is `*`. Without this setting, no
     token of the issuer is valid for all tenants.
 
-    `accounts_url` is the URL of reporting, whose sessions and keys the other services then accept.
+    `accounts_url` is the URL of the reporting service; the other services then accept its sessions and keys.
 
-    `algorithms` and `cors_origins` are comma-separated lists. `cors_origins` are the origins whose pages may call the
-    HTTP API with their own tokens; by default, none may.
+    `algorithms` and `cors_origins` are comma-separated lists. `cors_origins` are the web origins that may call the HTTP
+    API with their own tokens from a browser; by default, there are none.
     """
 
     model_config = SettingsConfigDict(env_prefix="AUTH_")
@@ -97,7 +97,7 @@ def issuer_of(settings: AuthSettings) -> Authenticator | None:
 
 
 def remote_accounts(settings: AuthSettings) -> list[Authenticator]:
-    """Return the authenticator of sessions and keys that another service issues, if the settings name that service."""
+    """Return the authenticator of sessions and keys that reporting issues, or an empty list without `accounts_url`."""
     if settings.accounts_url is None:
         return []
     from servicekit.web.remote_accounts import RemoteAccounts

@@ -18,9 +18,9 @@ T = TypeVar("T")
 async def read_body(request: Request, readers: Mapping[str, Callable[[bytes], T]]) -> T:
     """Return the body, parsed by the reader of its media type, such as a model's `model_validate_json`.
 
-    A page of another site can send forms and plain text with a person's cookie. A media type without a reader is
-    refused. Raises RequestRefused: 415 for another media type or a compressed body, 403 for a form of another site's
-    page, 422 if the reader raises ValueError.
+    A media type without a reader is refused, because another site's page can send forms and plain text with a person's
+    cookie. Raises RequestRefused: 415 for a media type without a reader or a compressed body, 403 for a form from
+    another site's page, 422 if the reader raises ValueError.
     """
     media_type = media_type_of(request)
     if media_type == FORM:

@@ -27,7 +27,7 @@ class State(Enum):
     HEAD = auto()
     """The head of a request, which is incomplete or has not begun."""
     WORK = auto()
-    """The application, which bounds the body and the time until its response begins."""
+    """The application. It limits the size of the body, and the time until its response begins."""
     REST = auto()
     """The rest of a request body after the response was sent; it is discarded."""
     READER = auto()

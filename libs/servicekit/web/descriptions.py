@@ -1,4 +1,4 @@
-"""Sentences for the summaries and responses of the OpenAPI document. Fields and parameters describe themselves."""
+"""Summaries and descriptions of routes and responses in the OpenAPI document, derived from docstrings."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class DirectRoute(APIRoute):
         return handler
 
     async def answer(self, request: Request, place: Mapping[str, str]) -> Response:
-        """Respond to a request whose path has the parameters `place`, decoded. Raises RequestRefused, HTTPException."""
+        """Respond to a request with the decoded path parameters `place`. Raises RequestRefused and HTTPException."""
         try:
             values = self._place.model_validate(place).__dict__
         except ValidationError as error:
@@ -49,9 +49,9 @@ class DirectRoute(APIRoute):
 
 
 class DirectCalls:
-    """Calls the matching route among `routes`, by method and template, otherwise `app`. The guard runs before it.
+    """ASGI application that calls the matching route of `routes`, by method and template, or `app` if none matches.
 
-    `routes` are DirectRoutes and Documents.
+    `routes` are DirectRoutes and Documents. The guard has already authorised the request.
     """
 
     def __init__(self, app: ASGIApp, routes: Mapping[tuple[str, str], DirectRoute | Document]) -> None:

@@ -25,15 +25,17 @@ _CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
 
 class Guard:
-    """Passes a request to `app` if its row in `table` allows it.
+    """ASGI middleware that passes a request to `app` if the request's row in `table` allows it.
 
     Sets `request.state`: `caller`, `template`, `place` (the path's parameters), `authenticator` for pages that sign
-    people in, `provider`, the name of their identity provider, and `page`, which renders refusals of a page, or None.
-    The request's database reads see only its tenant (`row_security.py`), and its log writes carry its trace.
+    people in, `provider` (the name of the identity provider), and `page` (the function that renders refusals of a page,
+    or None). During the request, database reads see only the request's tenant (`row_security.py`), and log writes carry
+    the request's trace.
 
-    Returns 401 without a valid token, 404 if no row has the path, 405 if its row has another method, 403 if the token
-    lacks the scope, tenant or project, and 503 if a token cannot be checked or the template is `to_come`. `pages` has
-    the renderer of refusals by path. Routes see the path as it was sent, so that a slash inside an id stays inside it.
+    Returns 401 without a valid token, 404 if no row has the path, 405 if the path has rows only for other methods, and
+    403 if the token lacks the scope, tenant or project. Returns 503 if a token cannot be checked, or if the route is
+    not available yet (`to_come`). `pages` maps a path to the function that renders refusals of that page. Routes see
+    the path as it was sent, so that a slash inside an id does not end the path segment.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 ANSWER_LIMIT: Final = 256 * 1024
 """Maximum size of an issuer's response, in bytes."""
 FAILURES: Final = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError, RecursionError)
-"""Errors of `fetch_json`."""
+"""Exceptions that `fetch_json` raises."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ HELD_LIMIT: Final = 64 * 1024
 
 
 class JoinedWrites:
-    """`transport` that sends all writes of one event loop iteration together.
+    """Wrapper of `transport` that sends all writes of one event loop iteration together.
 
     uvicorn writes a response's head and body separately. Each write would be a packet that wakes the client, which
-    costs more than the response itself. `close` calls `on_close` if given, which closes or lingers.
+    costs more than the response itself. `close` flushes and then calls `on_close`, which by default closes the
+    connection.
     """
 
     def __init__(self, transport: asyncio.Transport, on_close: Callable[[], None] | None = None) -> None:
@@ -42,7 +43,7 @@ class JoinedWrites:
         if not self._held:
             self._loop.call_soon(self.flush)
         self._held += data
-        if len(self._held) > HELD_LIMIT:  # otherwise a long response without a pause would see no backpressure
+        if len(self._held) > HELD_LIMIT:  # otherwise a long response would be buffered without backpressure
             self.flush()
 
     def close(self) -> None:

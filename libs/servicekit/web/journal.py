@@ -40,9 +40,9 @@ async def _nothing(_: str, __: str, ___: Collection[str]) -> Sequence[Any]:
 
 
 class WhereLookup:
-    """Look-up in one service.
+    """Look-up of `agent-feedback where` in one service.
 
-    It finds the journal's records, the states of the feedback records that they change, and the verdicts on messages.
+    It finds records in the journal, the states of the feedback records that they change, and the verdicts on messages.
     """
 
     def __init__(self, reader: JournalReader, states: States = _nothing, verdicts: Verdicts = _nothing) -> None:
@@ -69,10 +69,10 @@ class WhereLookup:
 
 @dataclass(frozen=True, slots=True)
 class Where(Generic[P]):
-    """The service's journal of outcomes, and the route with which `agent-feedback where` searches it.
+    """Declaration of a service's journal, and of the route with which `agent-feedback where` searches it.
 
-    `name` ends the route's path; `tag` groups the route in the reference. `pool` names the part whose connections see
-    the table `journal`, `reads` the part with the connections of look-ups.
+    `name` is the last part of the route's path; `tag` groups the route in the reference. `pool` names the part with the
+    connections that write the table `journal`, and `reads` the part with the connections for look-ups.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Where(Generic[P]):
     pool: str = "pool"
     reads: str = "reads"
     feedback_of: FeedbackOf = lambda _: None
-    """Function that returns the feedback record that an event changes, if any."""
+    """Function that returns the id of the feedback record that an event changes, or None."""
     states: Callable[[P], States] = lambda _: _nothing
     """Function that returns the look-up of feedback records' states."""
     verdicts: Callable[[P], Verdicts] = lambda _: _nothing
@@ -98,7 +98,7 @@ class Where(Generic[P]):
 
 
 def where_router(where: Where[Any], lookup: WhereLookup) -> Routes:
-    """Return the route with a service's look-up."""
+    """Return the router with the route for a service's look-up."""
     router = Routes(where.tag)
 
     @router.at("GET", where.path, refuses=ANSWERS)

@@ -23,7 +23,8 @@ _BY_CURVE: Final = {
     "Ed25519": frozenset({"EdDSA"}),
 }
 ALGORITHMS: Final = RSA.union(*_BY_CURVE.values())
-"""Public-key algorithms. With other algorithms, everybody who can read the key set could sign, or even anybody."""
+"""Signature algorithms that use a public key. With a symmetric algorithm, anyone who can read the key set could sign
+tokens; with `none`, anyone could."""
 _LEAST_RSA_BITS: Final = 2_048
 
 log = logger("jwks")
@@ -31,7 +32,7 @@ log = logger("jwks")
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """Key that verifies signatures by any of `algorithms`. `key` is PyJWT's form of it."""
+    """Key that verifies signatures by any of `algorithms`. `key` is PyJWT's key object."""
 
     key_id: object
     algorithms: frozenset[str]
@@ -69,7 +70,7 @@ class KeySet:
     async def key(self, key_id: object, algorithm: str) -> PublicKey | None:
         """Return the key `key_id` if it is suitable for `algorithm`; without an id, the only suitable key.
 
-        Raises Unavailable if the issuer does not respond, and the cached keys lack this key or are too old.
+        Raises Unavailable if the issuer does not respond and the cached keys are too old or do not contain this key.
         """
         if self._older_than(self._fetched_at, self._keep_seconds):
             await self._fetch()

@@ -28,7 +28,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 class Claims:
     """Names of a token's claims. The scope claim is a space-separated string, or a list.
 
-    A tenant named `all_tenants` means all tenants; None, the default, means none.
+    A token with the tenant `all_tenants` is valid for all tenants. If that is None, no token is.
     """
 
     subject: str = "sub"
@@ -39,7 +39,7 @@ class Claims:
 
 
 class JwtAuthenticator:
-    """Accepts tokens that `issuer` signed for `audience` with a key of its key set, within their lifetime.
+    """Authenticator for unexpired tokens that `issuer` signed for `audience` with a key of its key set.
 
     A token must have an expiry, a subject, one tenant and one project; the project `*` means all projects of the
     tenant. Raises StartError for an algorithm without a public key.

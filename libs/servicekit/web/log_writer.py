@@ -16,7 +16,7 @@ from servicekit.request_batcher import RequestBatcher
 from servicekit.web.trace import trace_headers
 
 Room = Callable[[int], bool]
-"""Returns True if the log has room for that many bytes."""
+"""Function that returns True if the log has room for that many bytes."""
 _WAITING_LIMIT = 64 * 1024 * 1024
 """Maximum number of bytes that wait for the log."""
 _AT_ONCE = 500
@@ -39,9 +39,9 @@ class LogWriter:
         self._send = RequestBatcher(self._send_together, most=_TOGETHER, weigh=len)
 
     async def send(self, messages: Sequence[Message]) -> list[Written]:
-        """Write all `messages` with the request's trace, acknowledged on return; return the position of each.
+        """Write all `messages` with the request's trace; return their positions after the log has acknowledged them.
 
-        Each write of 500 messages has its own time limit.
+        Up to 500 messages are written at once; each such write has its own time limit.
 
         Raises LogFull if the log has no room; then nothing is written. Raises MessageSizeTooLargeError if a message is
         larger than a topic allows. Raises Unavailable if the log did not acknowledge in time; then any part may have

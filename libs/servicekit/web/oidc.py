@@ -68,7 +68,7 @@ class _RequestForm(OAuth2Client):  # type: ignore[misc]  # Authlib has no types
 
 
 class _DocumentRefused(Unavailable):
-    """Discovery document of another issuer, or without TLS. It also invalidates the cached document."""
+    """Discovery document of another issuer, or with an endpoint without TLS. It invalidates the cached document."""
 
 
 class OpenIdProvider:
@@ -99,13 +99,13 @@ class OpenIdProvider:
         return str(url)
 
     async def is_issuer(self, named: str | None) -> bool:
-        """Return True if an authorization response with the parameter `iss` may be this provider's (RFC 9207)."""
+        """Return True if `named`, the parameter `iss` of an authorization response, fits this provider (RFC 9207)."""
         if named is None:
             return not (await self._document()).authorization_response_iss_parameter_supported
         return named == self._settings.issuer
 
     async def claims(self, code: str, secrets: SignInSecrets) -> Mapping[str, Any] | None:
-        """Exchange an authorization code. Return the claims of the ID token, or None if code or token is invalid."""
+        """Exchange an authorization code for an ID token; return its claims, or None if code or token is invalid."""
         document = await self._document()
         token = await self._id_token(document, code, secrets.verifier)
         if token is None:
@@ -122,7 +122,7 @@ class OpenIdProvider:
         return said if said is not None and is_of_sign_in(said, client, secrets.nonce) else None
 
     async def logout_url(self) -> str | None:
-        """Return the URL at which the person ends the session with the provider, or None if it has none."""
+        """Return the URL at which a person ends the session with the provider; None if the provider has no such URL."""
         endpoint = (await self._document()).end_session_endpoint
         if endpoint is None:
             return None
@@ -168,10 +168,10 @@ class OpenIdProvider:
         return self._keys[1]
 
     async def _document(self) -> ProviderDocument:
-        """Return the discovery document: a cached one at once, and an old one while it is fetched again.
+        """Return the cached discovery document. If it is old, it is fetched again in the background.
 
-        Without a cached one the first caller fetches it. After a failure nobody waits for the provider before
-        RETRY_SECONDS have passed.
+        If no document is cached, the first caller fetches it and the others wait. For RETRY_SECONDS after a failure, no
+        fetch is started, and Unavailable is raised if no document is cached.
         """
         if self._known is None:
             async with self._fetching:
@@ -191,7 +191,7 @@ class OpenIdProvider:
         return self.refreshing is None or self.refreshing.done()
 
     async def _refresh(self) -> None:
-        """Replace the cached document. It remains valid while the provider does not answer."""
+        """Replace the cached document. Keep it if the provider does not respond; drop it if the next one is refused."""
         try:
             self._known = await self._fetched()
             self._known_at = self._clock.monotonic()

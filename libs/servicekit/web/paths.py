@@ -1,4 +1,4 @@
-"""Paths of requests, split before they are decoded, so that a slash inside an id does not end its segment."""
+"""Paths of requests. They are split before they are decoded, so that a slash inside an id does not end a segment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class UnreadablePath(ValueError):
 
 
 class Segment(Convertor[str]):
-    """Conversion of a path segment as sent to its decoded text. Written `{name:segment}` in a route."""
+    """Route convertor that decodes a percent-encoded path segment. Written `{name:segment}` in a route."""
 
     regex = "[^/]+"
 

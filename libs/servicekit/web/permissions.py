@@ -1,16 +1,17 @@
 """Permissions of all routes: one row per route. Requests to a route without a row are refused.
 
-A service declares its rows on its page, next to the router:
+A service declares its rows in its definition, next to the router:
 
     Serves(..., {("POST", "/things/{tenant}/{project}/{thing_id:segment}/search"): READ})
 
-The key is the method and path with which the route is declared. The value is a scope, or a tuple of scopes of which one
-suffices. "any token" accepts tokens without scopes; the route then limits itself to the caller's own data (see
-`Caller.person`). "no token" makes the route public. A path with `{tenant}` is open only to tokens of that tenant, and a
-path with `{project}` only to tokens of that project. A path with `{tenant}` but without `{project}` requires a token of
-all the tenant's projects. Every path parameter is written `{name:segment}` in the route.
+The key is the method and path with which the route is declared. The value is a scope, or a tuple of alternative scopes.
+"any token" accepts tokens without scopes; the route then limits itself to the caller's own data (see `Caller.person`).
+"no token" makes the route public. A path with `{tenant}` is open only to tokens of that tenant, and a path with
+`{project}` only to tokens of that project. A path with `{tenant}` but without `{project}` requires a token of all the
+tenant's projects. Every path parameter is written `{name:segment}` in the route.
 
-The guard (`guard.py`) holds every request to this table; no route checks a scope, tenant or project of its path itself.
+The guard (`guard.py`) checks every request against this table; no route checks a scope, tenant or project of its path
+itself.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Need:
     whole_platform: bool = False
 
     def refusal(self, caller: Caller, place: Mapping[str, str]) -> str | None:
-        """Return the reason for refusing `caller` the route at `place` (its path's parameters), or None."""
+        """Return the reason why `caller` may not call the route with the path parameters `place`; None if it may."""
         if self.scopes and not self.scopes & caller.scopes:
             return f"This needs a token with the scope {' or '.join(sorted(self.scopes))}."
         if self.whole_platform and caller.tenant is not None:
@@ -56,13 +57,13 @@ PUBLIC = Need(public=True)
 def needs(*scopes: str, token: bool = True) -> Need:
     """Return the requirement of a valid token with at least one of `scopes`.
 
-    Without scopes any valid token suffices; with `token=False` everybody may call the route.
+    Without scopes, any valid token suffices. With `token=False`, the route is public.
     """
     return Need(public=not token, scopes=frozenset(scopes))
 
 
 def need_of(access: str | tuple[str, ...]) -> Need:
-    """Return the requirement for an entry on a service's page: scopes, "any token" or "no token".
+    """Return the requirement for an entry of a service's definition: scopes, "any token" or "no token".
 
     Raises ValueError for an unknown scope, and for an empty tuple of scopes.
     """
@@ -113,7 +114,7 @@ class PermissionTable:
 
 
 class _Template(NamedTuple):
-    """Path of a row: its `parts`, the indexes of literal `words`, and those of parameter `names`."""
+    """Path template of a row. `words` are its literal parts and `names` its parameters, with indexes in `parts`."""
 
     method: str
     template: str

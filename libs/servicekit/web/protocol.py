@@ -21,7 +21,7 @@ from servicekit.web.joined_writes import JoinedWrites
 from servicekit.web.refusals import RETRY_SECONDS
 
 HEAD_LIMIT: Final = 64 * 1024
-"""Limit of consecutive request bytes outside a body: the head with its path, chunk headers, trailers."""
+"""Maximum number of consecutive request bytes outside a body: the head with its path, chunk headers, trailers."""
 DISCARD_LIMIT: Final = 16 * 1024 * 1024
 """Maximum number of body bytes that are discarded after the response to their request."""
 PIECE: Final = 2 * 1024
@@ -59,7 +59,7 @@ class _Flow(FlowControl):
 class HttpConnection(HttpToolsProtocol):
     """One HTTP/1.1 connection, registered in `connections`."""
 
-    transport: JoinedWrites  # type: ignore[assignment] # has all that a transport has
+    transport: JoinedWrites  # type: ignore[assignment] # has all attributes of a transport
     flow: _Flow
 
     def __init__(self, *args: Any, connections: Connections, **options: Any) -> None:
@@ -72,9 +72,9 @@ class HttpConnection(HttpToolsProtocol):
         """Consecutive bytes outside a body, compared with HEAD_LIMIT."""
         self._discarded = 0
         self._refusal: bytes | None = None
-        """The last response if received bytes cannot be parsed; sent after the responses to earlier requests."""
+        """Last response, if received bytes cannot be parsed. It is sent after the responses to earlier requests."""
         self._broken: object = None
-        """The cycle of the request whose body cannot be parsed."""
+        """uvicorn's cycle of the request with a body that cannot be parsed."""
         self._in_head = self._in_message = self._ended = self._resumes = False
 
     # Callbacks of the transport.
@@ -255,7 +255,7 @@ class HttpConnection(HttpToolsProtocol):
         self.transport.close()
 
     def _is_last(self) -> bool:
-        """Return True if the client gets no response to a request after this one."""
+        """Return True if the connection closes after the current response, so that later requests get no response."""
         return self.cycle is not None and not self.cycle.keep_alive and not self._in_message
 
     def _discard(self, size: int) -> None:
@@ -264,14 +264,17 @@ class HttpConnection(HttpToolsProtocol):
             self._connections.too_large(self)
 
     def _answers_after_end(self) -> bool:
-        """Return True if a request that was received completely is unanswered after the client closed its side."""
+        """Return True if a completely received request is still unanswered when the client has closed its side."""
         if self.transport.is_closing():
             return False
         is_whole = self._in_head or not self._in_message
         return bool(self.pipeline or self._unparsed or self._refusal) or (self._at_work and is_whole)
 
     def _end(self) -> None:
-        """Close our side. If the client may still be sending, discard that, so that it can read our response."""
+        """Close our side of the connection.
+
+        If the client may still be sending, its bytes are discarded, so that the client can read our response.
+        """
         transport = self.transport
         if self._ended or not (self._in_message or self._unparsed or self._bodiless):
             transport.close_now()
@@ -298,7 +301,7 @@ class HttpConnection(HttpToolsProtocol):
 
 
 class Crowded:
-    """ASGI application of a reserve connection: serves health from `app`, and answers any other request with 503."""
+    """ASGI application of a reserve connection. Health checks are passed to `app`; any other request gets 503."""
 
     def __init__(self, app: Any) -> None:
         self._app = app

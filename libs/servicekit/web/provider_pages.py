@@ -48,7 +48,7 @@ _INVALID: Final = "The identity provider's confirmation is invalid or was used b
 
 @checked(frozen=True)
 class _Pending:
-    """A sign-in that has begun in this browser: its secrets and the page to open after it."""
+    """A sign-in that has begun in this browser: its secrets, and the page to open after the sign-in."""
 
     state: str
     nonce: str
@@ -61,7 +61,7 @@ class _Pending:
 
 
 class Delay(Protocol):
-    """Delay after too many attempts: in seconds, 0 if there is none, and in words."""
+    """Delay after too many attempts. `wait` is in seconds, 0 without a delay; `wait_in_words` is for people."""
 
     @property
     def wait(self) -> int: ...
@@ -71,7 +71,7 @@ class Delay(Protocol):
 
 
 class ProviderSignInPort(Protocol):
-    """Port for the people who sign in with the identity provider."""
+    """Port to the accounts of people who sign in with the identity provider."""
 
     async def may_ask_provider(self, address: str) -> Delay:
         """Count an attempt from `address` to sign in. Return the delay until the next allowed attempt."""
@@ -173,7 +173,7 @@ def _is_secure(request: Request) -> bool:
 
 
 def _name(request: Request) -> str:
-    """Return the cookie's name. With the prefix, browsers refuse a cookie that a neighbouring domain sets."""
+    """Return the cookie's name. With the prefix `__Host-`, browsers reject a cookie that a sibling domain sets."""
     return f"__Host-{_COOKIE}" if _is_secure(request) else _COOKIE
 
 

@@ -1,4 +1,4 @@
-"""Types for sign-in with an OpenID provider, separate from the client module, whose libraries use much memory."""
+"""Types for sign-in with an OpenID provider, separate from the client module, which imports large libraries."""
 
 from __future__ import annotations
 

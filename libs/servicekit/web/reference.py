@@ -29,7 +29,7 @@ _HEAD: Final = "| {} | type | |\n|---|---|---|\n"
 
 
 def as_markdown(document: dict[str, Any]) -> str:
-    """Return every route with its parameters, body, response and errors."""
+    """Return the Markdown reference: every route with its parameters, body, response and errors."""
     routes = [
         f"## `{method} {path}`\n\n{_summary(operation)}{_route(document, operation)}"
         for method, path, operation in _operations(document)
@@ -39,9 +39,9 @@ def as_markdown(document: dict[str, Any]) -> str:
 
 
 def reference_page(document: dict[str, Any]) -> str:
-    """Return the reference as a page that loads no other resource.
+    """Return the reference as an HTML page that loads no other resource.
 
-    Routes and models are folded, so the page opens as its list of contents. The script only adds the search field.
+    Routes and models are folded, so that the page opens as a list of contents. The script only adds the search field.
     """
     models = _models(document)
     sections: dict[str, list[str]] = {}
@@ -68,7 +68,10 @@ def reference_page(document: dict[str, Any]) -> str:
 
 
 def _folded(head: str, body: str, anchor: str = "") -> str:
-    """Return a folded entry of the page. The anchor is inside, so that a link to it makes browsers unfold the entry."""
+    """Return a folded entry of the page.
+
+    The anchor is inside the entry, because browsers then unfold the entry when a link to the anchor is followed.
+    """
     named = f" id='{anchor}'" if anchor else ""
     return f"<details><summary>{head}</summary><div{named}>{body}</div></details>"
 
@@ -84,7 +87,7 @@ def _summary(operation: dict[str, Any]) -> str:
 
 
 def _route(document: dict[str, Any], operation: dict[str, Any]) -> str:
-    """Return the rest of a route's description, to follow its summary in Markdown."""
+    """Return the description of a route in Markdown, without its summary."""
     text = " ".join(operation.get("description", "").split())
     parts = [f" {text}\n" if text else "\n"]
     asked = [parameter for parameter in operation.get("parameters", ()) if parameter["in"] == "query"]

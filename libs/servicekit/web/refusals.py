@@ -14,8 +14,8 @@ from servicekit.validation_errors import error_summary
 
 RETRY_SECONDS = 5
 RefusedPage = Callable[[Request, int, str], Awaitable[Response]]
-"""Renders the refusal of a page as a page, from the status and the reason in one sentence. With status 503 it must not
-wait for anything: the deadline may be over, or the dependency may be the one that does not answer."""
+"""Function that renders the refusal of a page request as a page, from the status and the reason in one sentence. With
+status 503 it must not wait for anything: the deadline may have passed, or the dependency may not respond."""
 
 
 class Refusal(BaseModel):
@@ -32,14 +32,14 @@ def documented(refuses: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
 
 
 def answer_of(refusal: RequestRefused) -> JSONResponse:
-    """Return the response to a refused request; a 503 always says after how many seconds to retry."""
+    """Return the response to a refused request. A response with status 503 always has a Retry-After header."""
     seconds = RETRY_SECONDS if refusal.retry_after is None and refusal.status == 503 else refusal.retry_after
     headers = None if seconds is None else {"Retry-After": str(seconds)}
     return JSONResponse({"detail": str(refusal)}, refusal.status, headers)
 
 
 async def refused(request: Request, status: int, why: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the response to a refused request: rendered as a page if the route is a page, else JSON with `headers`."""
+    """Return the response to a refused request: a page if the route is a page, otherwise JSON with `headers`."""
     page: RefusedPage | None = getattr(request.state, "page", None)
     answer = JSONResponse({"detail": why}, status, headers) if page is None else await page(request, status, why)
     if status == 503:

@@ -1,4 +1,4 @@
-"""Authentication of operators' sessions and keys in services that do not issue them, by a request to reporting."""
+"""Authentication of operators' sessions and keys in services that do not issue them: by a request to reporting."""
 
 from __future__ import annotations
 

@@ -23,12 +23,12 @@ _IN_PATH: Final = re.compile(r"\{(\w+)")
 
 
 class Routes(APIRouter):
-    """Routes under one `tag` of the reference. A handler declares `caller: Caller` and the names in its path by type.
+    """Routes under one `tag` of the reference. A handler declares `caller: Caller` and typed parameters for its path.
 
-    The reference describes these names as in `contracts/path_names.py`. `refuses` has the meaning of each status with
-    which a route may refuse. `direct` routes are dispatched without FastAPI (`direct.py`). `token` is False if the
-    routes need none. `hidden` routes are not in the reference. `provider` is the name of the identity provider with
-    which the routes sign people in, if there is one.
+    The reference describes the path parameters as in `contracts/path_names.py`. `refuses` maps each status with which a
+    route may refuse a request to its meaning. `direct` routes are dispatched without FastAPI (`direct.py`). `token` is
+    False if the routes need no token. `hidden` routes are not in the reference. `provider` is the name of the identity
+    provider with which the routes sign people in, or empty.
     """
 
     provider: str = ""
@@ -68,7 +68,7 @@ class Routes(APIRouter):
 
 
 def _signature(handler: Callable[..., Any], in_path: Collection[str]) -> inspect.Signature:
-    """Return the signature of `handler` as FastAPI reads it; `in_path` are the names in the route's path."""
+    """Return the signature of `handler` for FastAPI; `in_path` are the names of the route's path parameters."""
     hints = get_type_hints(handler, include_extras=True)
     written = inspect.signature(handler)
     parameters = [

@@ -19,8 +19,8 @@ from servicekit.web.protocol import HttpConnection
 from servicekit.web.settings import HttpSettings
 
 UNSENT_LIMIT = 64 * 1024
-"""Maximum bytes of a response that the operating system buffers. By default it buffers megabytes, and accepts more
-only after the client has read a third of them, so a slow reader would seem to read nothing."""
+"""Maximum number of response bytes that the operating system buffers. By default it buffers megabytes, and accepts more
+only after the client has read a third of them, so a slow client would seem to read nothing."""
 
 
 class _Server(uvicorn.Server):
@@ -31,16 +31,16 @@ class _Server(uvicorn.Server):
 
 
 class HttpServer:
-    """Server of `app` on `host`:`port` until it is stopped. Port 0 selects a free one; `port` has its number.
+    """HTTP server on `host`:`port`. Port 0 selects a free port; the attribute `port` has its number.
 
-    `settings` limit its connections. Raises StartError if the port is unavailable.
+    `settings` limits its connections. Raises StartError if the port is unavailable.
     """
 
     def __init__(self, host: str, port: int, settings: HttpSettings | None = None) -> None:
         self._settings = settings or HttpSettings()
         self._socket = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if hasattr(socket, "TCP_NOTSENT_LOWAT"):  # its connections inherit it
+        if hasattr(socket, "TCP_NOTSENT_LOWAT"):  # accepted connections inherit the option
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_LIMIT)
         try:
             self._socket.bind((host, port))

@@ -1,4 +1,4 @@
-"""The HTTP server's settings, from the environment with the prefix HTTP_."""
+"""Settings of the HTTP server, from the environment with the prefix HTTP_."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
 async def refused_page(request: Request, status: int, why: str) -> Response:
     """Return the response to a refused page request: a sign-in with the URL's token, the sign-in form, or an error.
 
-    After a failure, the token is not checked, because that may call the issuer, which may be unavailable.
+    After a failure the token is not checked, because the check may need the token issuer, which may be unavailable.
     """
     if status in _FAILURES:
         return small_page(status, _FAILURES[status], why)
@@ -108,7 +108,7 @@ def sign_in_router() -> APIRouter:
 
 
 async def sign_in(request: Request, token: str, target: str, refused: int = 401) -> HTMLResponse | RedirectResponse:
-    """Set the token as a cookie and redirect to `target`; an invalid token gets the sign-in page.
+    """Set the token as a cookie and redirect to `target`; for an invalid token, return the sign-in page.
 
     A `target` that is not a path of this server becomes "/".
     """
@@ -151,7 +151,7 @@ def own_path(target: str) -> str:
 
 
 def to_sign_in() -> RedirectResponse:
-    """Redirect to `/`: every page shows the sign-in form if there is no session."""
+    """Redirect to `/`, where a person without a session gets the sign-in form."""
     return RedirectResponse("/", 303, PRIVATE)
 
 
@@ -164,7 +164,10 @@ def signed_out(answer: R) -> R:
 def sign_in_page(
     request: Request, target: str, *, wrong: bool = False, status: int = 401, why: str = ""
 ) -> HTMLResponse:
-    """Return the sign-in forms. `wrong` shows that the token does not work; `why` shows another reason."""
+    """Return the page with the sign-in forms.
+
+    `wrong` adds the message that the token does not work; `why` adds another message.
+    """
     safe = escape(target)
     said = _WRONG if wrong else f'<p role="alert">{escape(why)}</p>' if why else ""
     label: str = getattr(request.state, "provider", "")
@@ -173,9 +176,9 @@ def sign_in_page(
 
 
 def provider_link(target: str, text: str) -> str:
-    """Return the link with which a sign-in with the identity provider begins.
+    """Return the link that starts a sign-in with the identity provider.
 
-    It is a link because the policy of pages forbids that a form is redirected to another site.
+    A form would not work: the pages' Content Security Policy forbids that a form is redirected to another site.
     """
     return f'<p><a class="button" href="{PROVIDER_SIGN_IN}?next={quote(target, safe="/")}">{escape(text)}</a></p>'
 
@@ -187,7 +190,7 @@ def _without_token(request: Request) -> str:
 
 
 def small_page(status: int, title: str, text: str, more: str = "") -> HTMLResponse:
-    """Return a page without assets, which callers without a token cannot load; `more` is trusted HTML."""
+    """Return a page without assets, because callers without a token cannot load them; `more` is trusted HTML."""
     return _page(status, escape(title), f"<p>{escape(text)}</p>{more}")
 
 

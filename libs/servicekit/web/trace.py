@@ -1,4 +1,4 @@
-"""W3C trace context of the current request, which is propagated to the records that the request writes."""
+"""W3C trace context of the current request. The records that the request writes inherit it."""
 
 from __future__ import annotations
 
