@@ -8,10 +8,10 @@ from prometheus_client import Histogram
 
 
 class BulkHistogram(Histogram):
-    """Prometheus histogram with a method `observe_many`, whose cost does not depend on the number of observations."""
+    """Prometheus histogram with the method `observe_many`, which takes the same time for any number of observations."""
 
     def observe_many(self, amount: float, count: int, exemplar: Mapping[str, str] | None = None) -> None:
-        """Record `count` observations of `amount`. `exemplar` has labels of the last, such as its trace id."""
+        """Record `count` observations of `amount`. `exemplar` has exemplar labels, such as a trace id."""
         self.observe(amount, dict(exemplar) if exemplar else None)
         if count > 1:
             self._sum.inc(amount * (count - 1))

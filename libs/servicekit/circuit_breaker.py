@@ -26,7 +26,7 @@ class CircuitBreaker:
             return True
         if now < self._rests_until:
             return False
-        # Schedule the next test call now, so that a call whose result is never reported does not block the circuit.
+        # Schedule the next test call already, because this call may never report its result.
         self._rests_until = now + self._rest_seconds
         return True
 

@@ -25,7 +25,7 @@ class SystemClock:
 
 
 class FixedClock:
-    """Clock with a fixed time, for judging old files as of the day on which they were written."""
+    """Clock with a fixed current time, for processing old data as of that time. Its monotonic time advances."""
 
     def __init__(self, now: int) -> None:
         self._now = now

@@ -1,8 +1,8 @@
 """Declarative definition of a service: topics, routes, scheduled work, retention and erasure.
 
-A service's page, `services/NAME/service.py`, is one `ServiceDefinition`. Each line of the page has a plain function
-that takes the service's parts, which are the resources that `opens` has opened. `ServiceDefinition.build` connects the
-lines to a running service; `agent-feedback services` prints them.
+Each service is defined by one `ServiceDefinition` in `services/NAME/service.py`. Its entries contain functions that
+take the service's parts, which are the resources that `opens` has opened. `ServiceDefinition.build` makes a running
+service from the entries; `agent-feedback services` prints them.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ OLDER: Final = {
 class Reads(Generic[P]):
     """A consumer group and the handler of its batches.
 
-    Erasure requests among the group's topics are carried out by an `ErasingHandler` around the handler, unless the
-    handler `erases_itself`. If `if_set` names a setting, the service joins the group only if that setting is set.
+    If the group reads erasure requests, an `ErasingHandler` around the handler carries them out, unless `erases_itself`
+    is set. If `if_set` names a setting, the service joins the group only if that setting is set.
     """
 
     group: Consumer
     handler: Callable[[P], Handler]
     journal: Literal["all", "dead letters", "nothing"] | Callable[[Outcome], bool] = "all"
-    """Outcomes that are written to the journal. A function may select them; dead letters are always written."""
+    """Outcomes that are written to the journal. A function can select them; dead letters are written in any case."""
     erases_itself: bool = False
     is_guarded: bool = False
     """True if the handler's store checks the erasure ledger in its writes (`servicekit/erasure_guard.py`)."""
     around: Callable[[Handler, Any], Handler] | None = None
-    """Function that wraps the erasing handler, its first argument. Its second argument is the inner handler."""
+    """Function that wraps the erasing handler. Its arguments are the erasing handler and the inner handler."""
     if_set: str = ""
 
     @property
@@ -71,7 +71,7 @@ class Reads(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Serves(Generic[P]):
-    """A router's routes with the permission of each: scopes, "any token" or "no token" (see `web/permissions.py`).
+    """Routes of a router, each with its permission: scopes, "any token" or "no token" (see `web/permissions.py`).
 
     `pages` is True for routes that people open in a browser. Refusals and failures are then pages, and a person without
     a token gets the sign-in form.
@@ -107,7 +107,7 @@ class Keeps:
     """Retention rule of a table: a row expires a number of days after the time in its column `since`.
 
     `days` names the setting with the number of days. `only` is an additional SQL condition on the expired row `r`, in
-    which `{moment}` stands for the oldest kept time. `which` describes the selected rows in words. `pool` names the
+    which `{moment}` stands for the oldest kept time. `which` describes the expiring rows in words. `pool` names the
     part that has the table's connections; if that part is None, the table does not exist.
     """
 
@@ -129,7 +129,7 @@ class Keeps:
 
 @dataclass(frozen=True)
 class ServiceDefinition(Generic[P]):
-    """A service's page. The function `opens` takes the settings and the running service, and opens the parts."""
+    """Definition of a service. `opens` takes the settings and the running service, and opens the service's parts."""
 
     name: FeedbackKeeper
     settings: type[Any]
@@ -137,23 +137,23 @@ class ServiceDefinition(Generic[P]):
     erases: str
     """Short description of the personal data that an erasure removes."""
     erase: Callable[[P], Erase] | None = None
-    """Function that returns the deletion of people's data. The ledger is in the part `pool`.
-
-    None if all handlers erase data themselves.
-    """
+    """Factory of the function that deletes people's data. The erasure ledger is in the part `pool`. None if all
+    handlers erase data themselves."""
     receipts: Callable[[P], Producer] | None = None
-    """Function that returns the producer for erasure confirmations, by default the service's own producer."""
+    """Factory of the producer that writes erasure confirmations; by default, the service's own producer is used."""
     reads: Sequence[Reads[P]] = ()
     serves: Sequence[Serves[P]] = ()
     every: Sequence[Every[P]] = ()
     keeps: Sequence[Keeps] = ()
     holds: Mapping[str, Statement] = field(default_factory=dict)
-    """Tables with rows about people, each with the statement that selects a person's rows as JSON, named `held`."""
+    """Tables with rows about people. Each table maps to the statement that selects a person's rows, as JSON in the
+    column `held`."""
     leaves: Mapping[str, str] = field(default_factory=dict)
-    """Tables among `holds` in which an erasure leaves rows, each with the reason."""
+    """Tables among `holds` in which an erasure leaves rows. Each table maps to the reason."""
     where: Where[P] | None = None
     accounts: Callable[[P], AccountPort] | None = None
-    """Function that returns the service's accounts. The platform then serves their sign-in and token description."""
+    """Factory of the service's accounts. If it is given, the platform serves their sign-in and the description of a
+    token."""
     checks: Callable[[Any], object] = lambda settings: None
     """Function that reads the files and keys that the settings name. Raises StartError before anything is connected."""
     body_limits: Mapping[str, int] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from servicekit.errors import StartError
 FROM_FILE = "_FILE"
 """Suffix of a variable that names a file with the value, such as a mounted secret."""
 _files: dict[str, Path] = {}
-"""The file that each variable was read from, by the variable's name."""
+"""Path of the `.env` file that set a variable, by the variable's name."""
 
 
 def read_env_file(path: Path = Path(".env")) -> None:

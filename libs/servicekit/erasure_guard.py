@@ -1,4 +1,4 @@
-"""Guard against concurrent erasures: a batch's writes fail if one of its people is in the erasure ledger.
+"""Guard against concurrent erasures: a batch's writes fail if a person in the batch is in the erasure ledger.
 
 SQL functions with the parameters `guarded_tenant` and `guarded_user` check the ledger (`Database.call`, decision 169).
 """
@@ -13,7 +13,7 @@ from typing import Final
 from contracts.erasure import Person
 
 SQLSTATE: Final = "AF001"
-"""SQLSTATE that a guarded function raises if one of the people is in the ledger."""
+"""SQLSTATE that a guarded function raises if a guarded person is in the ledger."""
 NOBODY_ERASED: Final = f"""
 if cardinality(:guarded_user::text[]) > 0 then
     lock table erasures in share mode;
@@ -33,7 +33,7 @@ _guarded: ContextVar[Collection[Person]] = ContextVar("guarded_people", default=
 
 
 class PersonErased(Exception):
-    """One of a batch's people is in the erasure ledger. The call that raised this has written nothing."""
+    """A guarded person is in the erasure ledger. The call that raised this has written nothing."""
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def is_outage(error: BaseException) -> bool:
 
 
 def is_transient(error: BaseException) -> bool:
-    """Return True if a retry may succeed: connections, timeouts, full disks, deadlocks, brokers, rotated passwords."""
+    """Return True if a retry may succeed, as after a connection loss, a timeout, a full disk or a deadlock."""
     return isinstance(error, _TRANSIENT) and not isinstance(error, MessageSizeTooLargeError)
 
 

@@ -22,7 +22,7 @@ class Unavailable(Exception):
 
 
 class LogUnavailable(Unavailable):
-    """The log did not acknowledge a write. The records in process are not the cause."""
+    """The log did not acknowledge a write. The cause is the log or the connection, not the written records."""
 
     def __init__(self, why: str = "") -> None:
         super().__init__("the log", why)
@@ -62,7 +62,7 @@ class LogFull(Exception):
 class RequestRefused(Exception):
     """Refusal of a request. The response has `status` and one sentence that does not echo the caller's input.
 
-    `retry_after` is the number of seconds after which the request would be accepted.
+    `retry_after` is the number of seconds after which the caller may retry.
     """
 
     def __init__(self, status: int, detail: str, retry_after: int | None = None) -> None:

@@ -39,11 +39,9 @@ log = logger("run")
 NOT_STARTED = 3
 """Exit code if the service cannot start."""
 STOP_SECONDS = 18.0
-"""Maximum duration of an orderly stop, in seconds. After it, the process exits with code 1 and prints tracebacks.
-
-The limit is needed because client libraries may swallow a cancellation, or wait for a peer that is gone. The records of
-an unfinished batch are delivered again.
-"""
+"""Maximum duration of an orderly stop, in seconds. After it, the process exits with code 1 and prints tracebacks. The
+limit is needed because client libraries may ignore a cancellation, or wait for a peer that is gone. The records of an
+unfinished batch are delivered again."""
 
 
 def main(program: ServiceDefinition[Any]) -> None:
@@ -72,7 +70,7 @@ def main(program: ServiceDefinition[Any]) -> None:
 
 
 async def run_program(program: ServiceDefinition[Any], host: str, port: int, token: str | None) -> None:
-    """Run until SIGINT or SIGTERM, and stop within 20 seconds of the signal.
+    """Run the service until SIGINT or SIGTERM, and stop within 20 seconds of the signal.
 
     If `token` is None, the access token is read from the file that AGENT_FEEDBACK_TOKEN_FILE names, if it is set.
     Without an access token, callers need tokens of AUTH_ISSUER. Raises StartError if the service cannot start, or if a
@@ -151,7 +149,7 @@ async def _started(program: ServiceDefinition[Any], traces: Traces | None = None
         service = await program.build(settings, replace(context, on_made=made.append))
         await service.start()
     except BaseException:
-        for one in made:  # a failed build has opened connections
+        for one in made:  # a failed build may have opened connections
             await one.stop()
         raise
     tune_gc()

@@ -15,9 +15,9 @@ from aiokafka.errors import GroupCoordinatorNotAvailableError
 
 _SILENT = ("asyncpg", "uvicorn.access", "uvicorn.error")
 KAFKA_LIBRARIES = ("aiokafka", "faststream")
-"""Libraries whose warnings are logged, because connection errors, such as a missing permission, appear only in them."""
+"""Libraries with warnings that are logged: connection errors, such as a missing permission, appear only in them."""
 _EXPECTED_WARNINGS = ("Auto create topics is disabled", "Heartbeat failed for group %s because it is rebalancing")
-"""Beginnings of warnings that are expected from these libraries."""
+"""Beginnings of warnings of these libraries that are expected and therefore not logged."""
 REPEAT_SECONDS = 60.0
 """Minimum time between two log lines from the same place in a library's code, in seconds."""
 _PLAIN = re.compile(r"[\w.,:@/-]{1,100}", re.ASCII)
@@ -53,7 +53,7 @@ def _is_transient(record: logging.LogRecord) -> bool:
 
 
 def _in_words(record: logging.LogRecord) -> str:
-    """Return a Kafka library's message, filled in only with names, numbers and error classes."""
+    """Return the message of a Kafka library. Only names, numbers and error classes are inserted into it."""
     filled = record.args if isinstance(record.args, tuple) else ()
     try:
         return str(record.msg) % tuple(map(_loggable, filled))

@@ -75,7 +75,10 @@ class OtlpTraces:
 
 
 class _ServiceResource(Resource):
-    """Resource that is hashed once. The exporter looks it up for every span, and the SDK hashes its JSON each time."""
+    """Resource with a cached hash.
+
+    The exporter hashes the resource of every span. The SDK's hash would convert the resource to JSON each time.
+    """
 
     def __init__(self, attributes: Attributes, schema_url: str) -> None:
         super().__init__(attributes, schema_url)
@@ -123,14 +126,17 @@ class _Spans:
         kind: SpanKind = SpanKind.INTERNAL,
         links: Sequence[Link] = (),
     ) -> _OpenSpan:
-        """Begin a span in the trace of `parent`, or in one of its own. A parent with span id 0 only names a trace."""
+        """Begin a span in the trace of `parent`, or in a separate trace without `parent`.
+
+        A parent with span id 0 only identifies the trace.
+        """
         trace_id = getrandbits(128) if parent is None else parent.trace_id
         context = SpanContext(trace_id, getrandbits(64) or 1, is_remote=False, trace_flags=_SAMPLED)
         above = parent if parent is not None and parent.span_id else None
         return _OpenSpan(name, kind, context, above, {**attributes}, start, links)
 
     def end(self, span: _OpenSpan, end: int) -> None:
-        """Hand a span to the exporter; `end` is in nanoseconds since the epoch."""
+        """Pass a span to the exporter; `end` is in nanoseconds since the epoch."""
         self._processor.on_end(
             ReadableSpan(
                 span.name,
@@ -208,7 +214,10 @@ class OtlpTracing:
         return SpanContext((digest >> 32) << 64 | checksum << 32 | digest % (1 << 32), 0, is_remote=True)
 
     def _parent(self, traceparent: str) -> SpanContext | None:
-        """Return the context in `traceparent` if it is valid and sampled. An unsampled one costs two comparisons."""
+        """Return the context in `traceparent` if it is valid, sampled by its producer and within our sampling rate.
+
+        Return None otherwise.
+        """
         if well_formed_trace(traceparent) is None or not int(traceparent[-2:], 16) & TraceFlags.SAMPLED:
             return None
         if int(traceparent[19:35], 16) >= self._bound:  # the low 64 bits of the trace id

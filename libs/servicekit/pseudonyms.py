@@ -21,9 +21,9 @@ _KEY_LENGTH: Final = 16
 class ErasureSettings(Settings):
     """Settings from the environment with the prefix ERASURE_, the same for all services.
 
-    `ids` selects whether remaining rows keep a person's id or get a pseudonym; `ids_of` overrides this for single
-    tenants. Pseudonyms need `key`, a secret of at least 16 characters. Whoever has the key can compute any id's
-    pseudonym.
+    `ids` selects the id that remaining rows have after an erasure: the person's own id or a pseudonym. `ids_of`
+    overrides it for single tenants. Pseudonyms need `key`, a secret of at least 16 characters. Anyone who has the key
+    can compute the pseudonym of any id.
     """
 
     model_config = SettingsConfigDict(env_prefix="ERASURE_")

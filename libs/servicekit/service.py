@@ -68,9 +68,9 @@ log = logger("service")
 class ServiceContext:
     """Resources that a composition root passes to every service.
 
-    `judge_at` (microseconds) replaces the log's time in the check for future events. `room` takes a number of bytes and
-    returns True if the log has room for them; a log on disk always has room. `on_made` is called with each service
-    before it opens any resource, so that the caller can close a service whose build failed.
+    `judge_at` (microseconds) replaces the log's time in the check for future events. `room` returns True if the log has
+    room for the given number of bytes; a log on disk always has room. `on_made` is called with each service before it
+    opens any resource, so that the caller can close a service after a failed build.
     """
 
     bootstrap: Bootstrap
@@ -87,9 +87,9 @@ class ServiceContext:
 
 @dataclass(frozen=True, slots=True)
 class Periodic:
-    """Work done every `seconds`, first after `delay` seconds.
+    """Work that is repeated every `seconds`, first after `delay` seconds.
 
-    After a transient failure it is repeated at the next interval.
+    After a failure, the work is repeated at the next interval.
     """
 
     name: str
@@ -117,7 +117,7 @@ class Service:
         self.routers: list[APIRouter] = []
         self.facts: dict[str, Callable[[], Awaitable[Any]]] = {}
         self.lookups: dict[str, Callable[..., Awaitable[Any]]] = {}
-        """Facts that other parts of the process may query."""
+        """Values and look-ups that other parts of the process may query, by name."""
         self.journal: Journal | None = None
         """Journal of the outcomes, once the parts are open."""
         self.watched: list[Callable[[], Sequence[str]]] = []
@@ -135,13 +135,14 @@ class Service:
         self._broker: KafkaBroker | None = None
         self.started = False
         self.superseded: str | None = None
-        """Reason why the service has left its groups for good: a later release has changed its schema incompatibly."""
+        """Reason why the service has left its consumer groups and will not rejoin: a later release has migrated the
+        schema to a version that this program cannot use."""
         self.left = asyncio.Event()
         """Set once the service is superseded."""
         context.on_made(self)
 
     def consume(self, group: Consumer, handler: Handler) -> None:
-        """Deliver the topics of `group` to `handler` once the service has started."""
+        """Pass batches of the topics of `group` to `handler` after the service has started."""
         delivery = Delivery(
             group,
             handler,
@@ -183,7 +184,7 @@ class Service:
 
     @cached_property
     def pseudonym_of(self) -> Callable[[Person], str]:
-        """Return the function that maps an erased person to the id in remaining rows: own id or pseudonym.
+        """Return the function that maps an erased person to the id for remaining rows: their own id or a pseudonym.
 
         Raises StartError for invalid settings.
         """

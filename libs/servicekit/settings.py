@@ -81,7 +81,7 @@ class Settings(BaseSettings):
 
 
 class ReadSettings(Settings):
-    """Settings of a service with an HTTP API, whose reads have separate database connections."""
+    """Settings of a service with an HTTP API that reads through separate database connections."""
 
     database_url: str = "postgresql://localhost/agent_feedback"
     """PostgreSQL URL; the service uses the schema with its own name."""
@@ -123,7 +123,7 @@ def _variable(settings: type[BaseSettings], name: str) -> str:
 
 
 def read_toml(path: Path, model: type[M]) -> M:
-    """Return the TOML file `path`, validated as `model`.
+    """Parse the TOML file `path` and validate it as `model`.
 
     Raises StartError if it is invalid. The error has the line, the column and the violated rule, but no values.
     """

@@ -19,10 +19,10 @@ _TOKEN: Final = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"\s*(:\s*)?|-?(\d{13,19})
 
 
 def redact_json(value: bytes, redact: Redact, kept: Container[str]) -> tuple[bytes, Counter[str]]:
-    """Return JSON with its strings redacted, except the values of the names in `kept`, and the masks by kind.
+    """Return JSON with its strings redacted, except the values of the names in `kept`, and the number of masks by kind.
 
-    Strings in lists, names with other characters than letters, and long integers are redacted too. What is not JSON is
-    redacted as one text.
+    Strings in lists, names that contain anything except letters, and long integers are redacted too. A `value` that is
+    not JSON is redacted as one text.
     """
     if not _is_json(value):
         clean, found = redact(value.decode("utf-8", "surrogateescape"))
@@ -77,7 +77,7 @@ _NUMERIC: Final = frozenset(bytes([one]) for one in b"0123456789.eE+-")
 
 
 def _is_json(value: bytes) -> bool:
-    # The other parser accepts lone surrogates, which may occur next to escaped characters.
+    # `json.loads` also accepts lone surrogates, which may occur next to escaped characters.
     for parse in (from_json, json.loads):
         try:
             parse(value)

@@ -56,7 +56,7 @@ _NEXT: Final = re.compile(rf"{SEPARATOR}([A-Za-z0-9])")
 
 
 def is_iban(text: str) -> bool:
-    """Return True if `text`, without separators, has its country's length and leaves 1 modulo 97."""
+    """Return True if `text`, without separators, has its country's IBAN length and a valid checksum (1 modulo 97)."""
     if IBAN_LENGTHS.get(text[:2].upper()) != len(text):
         return False
     return int("".join(str(int(one, 36)) for one in text[4:] + text[:4])) % 97 == 1

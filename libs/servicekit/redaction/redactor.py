@@ -45,14 +45,15 @@ _HINTS: Final[dict[Kind, str]] = {
     "mail": "@",
     "phone": f"{BOUNDARY}(?:{PHONE})",
 }
-"""Patterns of bytes that an event must contain for a recogniser to find anything, unless it has escaped characters."""
+"""RE2 pattern by kind. A recogniser can find something only in an event that matches the pattern of its kind or
+contains escaped characters."""
 _ESCAPED: Final = r"\\[u/]"
 
 
 class Redactor:
-    """Redaction by the settings. The result depends on the event and the settings alone. Redacting it changes nothing.
+    """Redaction of events according to the settings. It is deterministic and idempotent.
 
-    Raises StartError if Presidio is wanted and not installed.
+    Raises StartError if Presidio is configured but not installed.
     """
 
     def __init__(self, settings: RedactionSettings) -> None:
@@ -73,7 +74,7 @@ class Redactor:
     def redact(self, value: bytes, place: str | None = None) -> tuple[bytes, Counter[str]]:
         """Return the JSON `value` with its texts redacted, and the number of masks by kind.
 
-        `place` is the project, `tenant/project`; by default the project that the event names.
+        `place` is the project as `tenant/project`; by default, it is read from the event.
         """
         if not self._reads_all and (self._hints is None or self._hints.search(value) is None):
             return value, Counter()
@@ -87,15 +88,15 @@ class Redactor:
         return redact_json(value, redact_text, IDENTIFIERS)
 
     def clean(self, value: bytes, place: str | None = None) -> bytes:
-        """Return `value` redacted, and count the masks."""
+        """Redact `value`, add the masks to the metric, and return the result."""
         result, found = self.redact(value, place)
         count_masks(found)
         return result
 
     def _recognisers_of(self, place: str) -> tuple[Any, Sequence[Recogniser]]:
-        """Return the recognisers of a project, and a pattern that every text with a match contains, or None.
+        """Return the recognisers of a project, and a pattern that matches every text in which they can find something.
 
-        With an empty `place`, return those of all projects.
+        The pattern is None if there is none. With an empty `place`, return those of all projects.
         """
         own = {(name, source) for name, source in self._settings.patterns_in(place).items()}
         if not place:
@@ -107,11 +108,11 @@ class Redactor:
         hints = [*(_HINTS[kind] for kind in sorted(self._settings.kinds)), *(source for _, source in sorted(own))]
         try:
             return pattern("|".join(f"(?:{hint})" for hint in hints)), recognisers
-        except InvalidPattern:  # the patterns are too large together
+        except InvalidPattern:  # the combined pattern is too large
             return None, recognisers
 
     def _place_of(self, value: bytes) -> str:
-        """Return the project that the event names, if the project has its own patterns; empty if in doubt."""
+        """Return the event's project if it has its own patterns, otherwise "/"; the empty string if it is uncertain."""
         if not self._settings.patterns_of:
             return "/"
         try:
@@ -125,6 +126,6 @@ class Redactor:
 
 
 def count_masks(found: Counter[str]) -> None:
-    """Count masks by kind."""
+    """Add the number of masks of each kind to the metric."""
     for kind, number in found.items():
         metrics.REDACTED.labels(kind).inc(number)

@@ -24,13 +24,13 @@ Recogniser = Callable[[str], Iterable[MaskedSpan]]
 
 
 def mask(kind: str, length: int) -> str:
-    """Return the replacement of `length` characters of a `kind`, never longer, so that no length limit is exceeded."""
+    """Return the mask for `length` characters of `kind`. It is never longer, so that no length limit is exceeded."""
     name = f"[{kind}]"
     return name if len(name) <= length else "*" * length
 
 
 def joined(found: Iterable[MaskedSpan]) -> list[MaskedSpan]:
-    """Return the spans in order, overlapping ones merged. The kind is that of the first (longest) span."""
+    """Return the spans in order, with overlapping spans merged. Merged spans have the first span's kind."""
     result: list[MaskedSpan] = []
     for span in sorted(found, key=lambda one: (one.start, -one.end, one.kind)):
         if span.end <= span.start:
@@ -43,10 +43,10 @@ def joined(found: Iterable[MaskedSpan]) -> list[MaskedSpan]:
 
 
 def redacted(text: str, recognisers: Sequence[Recogniser], once: Sequence[Recogniser] = ()) -> tuple[str, Counter[str]]:
-    """Return `text` with masks in place of what the recognisers find, and the number of masks by kind.
+    """Return `text` with the recognisers' matches replaced by masks, and the number of masks by kind.
 
-    A mask may cause a further match next to it, so this repeats until there is none. A text that still has matches
-    after ROUNDS_LIMIT rounds is masked as a whole. The recognisers in `once` run in the first round only.
+    A mask may cause another match next to it, so this repeats until there is none. A text that still has matches after
+    ROUNDS_LIMIT rounds is masked as a whole. The recognisers in `once` run in the first round only.
     """
     counts: Counter[str] = Counter()
     looking = [*recognisers, *once]
