@@ -1,7 +1,7 @@
-"""Selection of the answer that a message is addressed to, by reply, thread and writer, before its text is judged.
+"""Selection of the agent's answer that a person's message is addressed to.
 
-A thread is treated as a separate conversation: its root message and the messages in it. The channel is a conversation
-without its threads' messages.
+The selection uses replies, threads and authors, not the meaning of the message. A thread (its root message and the
+messages in it) is treated as a separate conversation. The channel is the conversation without its threads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ no nope yes yeah yep ok okay hey hi hello sorry well so wait please thanks actua
 right sure great good nice really honestly seriously again nein ja doch bitte danke also hallo non oui merci bonjour
 salut alors sí gracias hola bueno pues
 """
-#: Opening words that are not names.
+#: Opening words that are not the name of a person.
 _OPENINGS: Final = frozenset(_NO_NAMES.split())
 
 
@@ -31,9 +31,9 @@ _OPENINGS: Final = frozenset(_NO_NAMES.split())
 class Address:
     """The answer that a message is addressed to. `answered` is None if there is none.
 
-    `request` is the question behind the answer; None if it is unknown, or if the answer is not the writer's `own`.
-    `rule` is the rule that selected the answer. `own` is False if the answer is to another person, unless the message
-    replies to it. `aside` is a message of another person after the answer, to which no agent has replied.
+    `rule` is the rule that selected the answer. `own` is False if the answer is to another person and the message does
+    not reply to it. `request` is the question behind the answer; None if it is unknown or `own` is False. `aside` is
+    another person's message after the answer that no agent has answered.
     """
 
     answered: Message | None
@@ -47,14 +47,17 @@ NOBODY: Final = Address(None)
 
 
 def thread_of(message: Message) -> str | None:
-    """Return the id of the thread that contains a message; None for the channel, to which a thread's root belongs."""
+    """Return the id of the message's thread, or None if the message is in the channel.
+
+    The root message of a thread belongs to the channel.
+    """
     return None if message.thread_id == message.message_id else message.thread_id
 
 
 def in_scope(item: Neighbourhood) -> Neighbourhood:
     """Return the item with only the last `NEIGHBOURHOOD` messages of the judged message's scope.
 
-    The scope is its thread, or the channel without its threads.
+    The scope of a message is its thread, or the channel if it is in no thread.
     """
     thread = thread_of(item.message)
     before = tuple(one for one in item.before if thread_of(one) == thread or one.message_id == thread)
@@ -62,7 +65,10 @@ def in_scope(item: Neighbourhood) -> Neighbourhood:
 
 
 def questions_of(before: Sequence[Message]) -> tuple[Message | None, ...]:
-    """Return the question that each message of `before` answers; None for people's messages. `before` is `in_scope`."""
+    """Return the question behind each message of `before`, in order; None for messages of people.
+
+    `before` contains only messages of one scope (`in_scope`).
+    """
     return tuple(
         None if message.role == "human" else question_of(message, before[:place])
         for place, message in enumerate(before)
@@ -70,11 +76,11 @@ def questions_of(before: Sequence[Message]) -> tuple[Message | None, ...]:
 
 
 def question_of(answer: Message, before: Sequence[Message]) -> Message | None:
-    """Return the question that an agent's message answers; None if no person's message precedes it.
+    """Return the person's message that an agent's message answers, or None if no person wrote before.
 
-    The question is the message that the answer replies to, otherwise the latest message of the same turn, otherwise the
-    latest message of the person whom the answer addresses by name, otherwise the latest message of any person. `before`
-    is limited to the scope (`in_scope`).
+    It is the first of these that exists: the message to which the answer replies, the latest message of the same turn,
+    the latest message of the person whom the answer addresses by name, the latest message of any person. `before`
+    contains only messages of one scope (`in_scope`).
     """
     latest = [one for one in reversed(before) if one.role == "human"]
     place_only = answer.thread_id is not None and (
@@ -94,11 +100,12 @@ def question_of(answer: Message, before: Sequence[Message]) -> Message | None:
 
 
 def addressed(item: Neighbourhood, questions: Sequence[Message | None]) -> Address:
-    """Return the answer that the message of `item` is addressed to. `item` is limited to the scope (`in_scope`).
+    """Return the answer that the message of `item` is addressed to. `item` is limited to one scope (`in_scope`).
 
-    A reply determines the answer. Otherwise it is the latest answer to the writer, or else the latest answer to anybody
-    (not `own`). There is no answer if the message calls another person by name, or if another person's `aside` calls
-    the writer. `questions` has the question that each message of `item.before` answers.
+    A reply determines the answer. Without a reply, it is the latest answer to the writer, or the latest answer to
+    anybody (`own` is False) if the writer has none. Without a reply, there is no answer if the message addresses
+    another person by name, or if another person's `aside` addresses the writer. `questions` has the question behind
+    each message of `item.before`.
     """
     message, before = item.message, item.before
     if message.reply_to is None and _calls_a_person(item):
@@ -120,10 +127,10 @@ def addressed(item: Neighbourhood, questions: Sequence[Message | None]) -> Addre
 def _named(
     message: Message, before: Sequence[Message], questions: Sequence[Message | None], answers: Sequence[int]
 ) -> Address:
-    """Resolve a reply.
+    """Return the answer that a reply is addressed to.
 
-    A reply to an agent's message is addressed to that message, a reply to one's own question to its latest answer. Any
-    other reply is addressed to NOBODY.
+    A reply to an agent's message is addressed to that message. A reply to the writer's own question is addressed to the
+    latest answer to that question. Any other reply is addressed to NOBODY.
     """
     named = next((one for one in before if one.message_id == message.reply_to), None)
     if named is None or (named.role == "human" and named.sender_id != message.sender_id):
@@ -139,7 +146,10 @@ def _is_for(question: Message | None, person: str) -> bool:
 
 
 def _is_root(name: str, item: Neighbourhood) -> bool:
-    """Return True if `name` is the thread's root. A reply to the root only marks the thread."""
+    """Return True if `name` is the id of the thread's root.
+
+    In a thread, a chat may send every message as a reply to the root, so such a reply does not select an answer.
+    """
     thread = thread_of(item.message)
     if thread is None:
         return False
@@ -147,7 +157,7 @@ def _is_root(name: str, item: Neighbourhood) -> bool:
 
 
 def _calls_a_person(item: Neighbourhood) -> bool:
-    """Return True if the message calls another participant by name: "@carl ...", "carl, are you coming?"."""
+    """Return True if the message addresses another participant by name: "@carl ...", "carl, are you coming?"."""
     people = {one.sender_id for one in item.before if one.role == "human"} - {item.message.sender_id}
     if not people:
         return False
@@ -162,7 +172,7 @@ def _calls_a_person(item: Neighbourhood) -> bool:
 
 
 def _opens_with(text: str, name: str, bare: bool = False) -> bool:
-    """Return True if a text starts by calling `name`: "@ann ...", "<@ann> ...", "ann, ..." or, if `bare`, "ann ..."."""
+    """Return True if a text begins with `name`: "@ann ...", "<@ann> ...", "ann, ..." or, if `bare`, "ann ..."."""
     opened = text.lstrip()[: len(name) + 3].removeprefix("<")
     at = opened.startswith("@")
     opened = opened.removeprefix("@")
@@ -171,7 +181,7 @@ def _opens_with(text: str, name: str, bare: bool = False) -> bool:
 
 
 def _aside(item: Neighbourhood, questions: Sequence[Message | None], since: int) -> Message | None:
-    """Return another person's last message after index `since` that no agent has answered, or None.
+    """Return another person's latest message after index `since` that no agent has answered, or None.
 
     Replies to an agent's message are excluded, because they are addressed to the agent.
     """
@@ -186,7 +196,7 @@ def _aside(item: Neighbourhood, questions: Sequence[Message | None], since: int)
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The judged message, the messages before it in its thread, and the answer that it is addressed to.
+    """A judged message, the earlier messages of its scope, and the answer that it is addressed to.
 
     `candidates` are the agent messages that it may be about, oldest first. `requests` has the question behind each
     candidate.
@@ -213,15 +223,15 @@ class Exchange:
         )
 
     def about(self, message_id: str) -> Exchange:
-        """Return an exchange in which the same message is judged against the candidate `message_id`."""
+        """Return a copy in which the message is judged against the candidate with the id `message_id`."""
         place = next(place for place, one in enumerate(self.candidates) if one.message_id == message_id)
         address = Address(self.candidates[place], self.requests[place], "older_named")
         return replace(self, address=address)
 
     def next_word(self) -> Exchange | None:
-        """Return the exchange of the writer's first message after the answer.
+        """Return the exchange of the first message that the same person wrote after the answer.
 
-        None if that message is the judged one or was addressed to another answer, or if there is no answer.
+        None if there is no answer, if that message is the judged one, or if it was addressed to another answer.
         """
         if self.answered is None:
             return None
@@ -235,7 +245,7 @@ class Exchange:
 
     @property
     def request(self) -> str:
-        """Text of the question behind the answer; empty if it is unknown or if the answer is to another person."""
+        """Text of the question behind the answer; empty if it is unknown, or if the answer is to another person."""
         return self.address.request.text if self.address.request else ""
 
     @property
@@ -250,10 +260,10 @@ class Exchange:
 
     @property
     def aside(self) -> str | None:
-        """Text of another person's message after the answer that no agent has answered, or None."""
+        """Text of another person's message after the answer that no agent has answered; None if there is none."""
         return self.address.aside.text if self.address.aside else None
 
     @property
     def silence(self) -> int:
-        """Time from the answer to the message in microseconds; 0 without an answer, or if the clock went backwards."""
+        """Microseconds from the answer to the message; 0 if there is no answer or the message has an earlier time."""
         return max(0, self.message.at - self.answered.at) if self.answered else 0

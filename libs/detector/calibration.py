@@ -1,8 +1,8 @@
-"""Conversion of a verdict's score to the confidence that is stated.
+"""Conversion of a verdict's score to a calibrated confidence.
 
-After a long answer, such as a coding agent's, a message without a cue is usually the next request, and a likely
-rejection is right less often than its score says. Curves that were fitted on labelled turns correct both. After a
-short answer, the confidence is the score.
+After a long answer, such as a coding agent's, scores are biased: a message without a cue is usually the next request,
+and likely rejections are right less often than their score says. Logistic curves, fitted on labelled turns, correct
+both. After a short answer, the confidence is the score.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from detector.text import Prepared
 WEIGHTS: Final = Path(__file__).parent / "weights" / "calibration.json"
 #: Minimum number of words of a long answer. An answer with a code block is long, too.
 LONG_ANSWER: Final = 40
-#: Scores are limited to [EDGE, 1 - EDGE], because 0 and 1 have no finite log odds.
+#: Scores are clipped to [EDGE, 1 - EDGE], because the log odds of 0 and 1 are infinite.
 EDGE: Final = 0.001
 _ROUNDING: Final = 1e-9
 
-#: Verdicts that have a curve, by label and deciding part; of rejections, those below the announcement threshold.
+#: Kinds of verdicts with a curve, as `label.layer`. The curve of rejections applies below the announcement threshold.
 KINDS: Final = ("rejected.learned", "accepted.learned", "accepted.rules", "neutral.learned", "neutral.rules")
 
 
 def log_odds(score: float) -> float:
-    """Return the log odds of a score, which is limited to [EDGE, 1 - EDGE]."""
+    """Return the log odds of a score, after clipping the score to [EDGE, 1 - EDGE]."""
     limited = min(max(score, EDGE), 1 - EDGE)
     return math.log(limited / (1 - limited))
 
 
 class Curve(NamedTuple):
-    """Logistic curve: the log odds of the confidence are `intercept` + `slope` * the log odds of the score."""
+    """Logistic curve: log odds of the confidence = `intercept` + `slope` * log odds of the score."""
 
     intercept: float
     slope: float
@@ -49,10 +49,11 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceCalibration:
-    """Curves by kind of verdict, and the slope above the threshold for rejections by the learned layer.
+    """Curve of each kind of verdict, and the slope for announced rejections by the learned layer.
 
-    All slopes are positive, so verdicts of one kind keep the order of their scores. A rejection stays on its side of
-    the announcement threshold, so the calibration announces and withholds nothing. Raises ValueError for other curves.
+    All slopes are positive, so calibration keeps the order of scores within a kind. It never moves a rejection across
+    the announcement threshold, so it does not change which rejections are announced. Raises ValueError if the curves
+    would violate this.
     """
 
     curves: Mapping[str, Curve]
@@ -68,15 +69,16 @@ class ConfidenceCalibration:
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> ConfidenceCalibration:
-        """Load the committed calibration. Raises ValueError if it changes order or announcements."""
+        """Load the committed calibration. Raises ValueError if its curves are not valid (see the class)."""
         stored = json.loads(path.read_text(encoding="utf-8"))
         return cls({kind: Curve(*stored["curves"][kind]) for kind in KINDS}, float(stored["announced_slope"]))
 
     def confidence(self, decision: Decision, answer: Prepared) -> float:
-        """Return the confidence of a decision about a message after `answer`, from 0 to 1.
+        """Return the confidence in a decision about a message after `answer`, from 0 to 1.
 
-        Approvals, new topics and rejections by rules keep their score: too few of them follow long answers, or the
-        score agrees with the measured share.
+        Only decisions after a long answer change. Approvals, new topics and rejections by rules always keep their
+        score: either there are too few of them in the labelled turns, or the score already matches the measured
+        precision.
         """
         score = decision.confidence
         curve = self.curves.get(f"{decision.feedback}.{decision.decided_by}")
@@ -89,14 +91,14 @@ class ConfidenceCalibration:
 
 
 def is_long(answer: Prepared) -> bool:
-    """Return True if the answer has at least `LONG_ANSWER` words outside of code, or a code block."""
+    """Return True if the answer contains a code block, or at least `LONG_ANSWER` words outside of code."""
     return answer.coded or len(answer.words) >= LONG_ANSWER
 
 
 def ranking(confidence: float, opinion: Opinion | None) -> float:
-    """Return the ranking score of a rejection, from 0 to 1.
+    """Return the score by which rejections are ranked, from 0 to 1.
 
-    It is the geometric mean of the confidence and the learned layer's probability of a rejection, which also ranks
-    rejections by rules. Without an opinion, it is the confidence.
+    It is the geometric mean of the confidence and the learned layer's probability of a rejection. Rejections by rules
+    have this score, too. Without an opinion of the learned layer, it is the confidence.
     """
     return confidence if opinion is None else math.sqrt(confidence * opinion.rejected)

@@ -1,8 +1,7 @@
-"""Caps on the confidence of decisions that the message's form makes doubtful.
+"""Caps on the confidence of decisions about messages with a doubtful form.
 
-The first row of `CAPS` that applies wins.
-Most of them keep a rejection by the learned layer below the announcement threshold. `agent-feedback explain --rules`
-prints the table.
+The first row of `CAPS` that applies is used. Most rows keep a rejection by the learned layer below the announcement
+threshold. `agent-feedback explain --rules` prints the table.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from detector import vocabulary as v
 from detector.evidence import Evidence
 from detector.model import CorrectionType
 
-#: Confidence of a probable rejection that must not be announced.
+#: Maximum confidence of a probable rejection that must not be announced.
 HELD: Final = ANNOUNCEMENT_THRESHOLD - 0.01
 UNSURE: Final = 0.5
 
@@ -25,49 +24,55 @@ _REJECTIONS: Final[tuple[Capped, ...]] = ("explicit", "rephrased", "abandonment"
 
 
 def is_answer_to_question(e: Evidence) -> bool:
-    """Return True if the message answers a bare question of the agent, without an explicit rejection."""
+    """Return True if the message answers a short question of the agent, without an explicit rejection."""
     return e.is_answer_to_question
 
 
 def is_thankless_answer(e: Evidence) -> bool:
-    """Return True if the message answers a bare question of the agent, without thanks."""
+    """Return True if the message answers a short question of the agent, without thanks."""
     return e.asks_only and "thanks" not in e.kinds
 
 
 def asks_for_other_detail(e: Evidence) -> bool:
-    """Return True for the same request about something else.
+    """Return True if the message makes the same request about something else, without a complaint.
 
-    With a complaint, it may be a correction, so return False.
+    With a complaint, it may be a correction.
     """
     return e.has_other_detail and v.COMPLAINT.isdisjoint(e.kinds)
 
 
 def is_order(e: Evidence) -> bool:
-    """Return True for an order without a complaint, which is probably the next step instead of a correction."""
+    """Return True for an order without a complaint. It is more often the next step than a correction."""
     if not v.ORDERS.isdisjoint(e.message.words[:1]) and v.COMPLAINT.isdisjoint(e.kinds):
         return True
     return cues.begins_with_task(e.message.said) and v.CORRECTING.isdisjoint(e.kinds)
 
 
 def is_about_subject(e: Evidence) -> bool:
-    """Return True for an aside, or for regret about the answer's subject ("Too bad, I wanted to go out")."""
+    """Return True for an aside, or for regret about the subject of the conversation ("Too bad, I wanted to go out")."""
     found = v.REGRET.search(e.message.text) or v.ASIDE.search(e.message.text)
     return found is not None and v.YOU.isdisjoint(e.message.words) and v.PLAIN_REJECTION.isdisjoint(e.kinds)
 
 
 def is_about_code(e: Evidence) -> bool:
-    """Return True if the answer contains no words. The learned layer was trained on answers with words."""
+    """Return True if the answer has no words outside of code, and the message reports no program error.
+
+    The learned layer was trained on answers with words.
+    """
     return not e.answer.words and not e.message.failed
 
 
 def has_final_question(e: Evidence) -> bool:
-    """Return True if the message tells something and ends with a question. Its negative words are about the subject."""
+    """Return True for a long message that ends with a question, without a complaint or a repeated request.
+
+    The negative words of such a message are usually about its subject, not about the answer.
+    """
     told = e.message.text.endswith("?") and len(e.message.words) > v.TOLD_WORDS
     return told and v.ASKED_AGAIN.isdisjoint(e.kinds)
 
 
 def has_contradiction(e: Evidence) -> bool:
-    """Return True if the message may contradict its own approval, by a failure, a negation or irony."""
+    """Return True if the message contains a failure, a negation or irony, which may contradict its approval."""
     said = v.HARMLESS.sub(" ", e.message.text)
     for veto in e.found:
         if veto.kind == "veto":
@@ -78,11 +83,11 @@ def has_contradiction(e: Evidence) -> bool:
 
 
 class Cap(NamedTuple):
-    """Row of `CAPS`: maximum confidence of decisions of these `kinds` if the condition holds.
+    """Row of `CAPS`: the maximum confidence of decisions of certain `kinds` if `condition` holds.
 
-    It applies to confidences from `at_least`. If `cap` is None, the confidence is unchanged and the gate becomes
-    neutral, so an approval is not announced. `rules_too`: the cap also applies to decisions by rules.
-    `detector/reasons.py` has the reason in words, by the cap's name.
+    A row applies to decisions by the learned layer with a confidence of `at_least` or more; if `rules_too`, also to
+    decisions by rules. If `cap` is None, the confidence stays and the gate becomes neutral, so that an approval is not
+    announced. `detector/reasons.py` describes each row by its name.
     """
 
     name: str
@@ -107,7 +112,10 @@ _OF: Final = {kind: tuple(cap for cap in CAPS if kind in cap.kinds) for kind in 
 
 
 def cap_of(kind: Capped, confidence: float, e: Evidence, *, learned: bool) -> Cap | None:
-    """Return the first cap that applies to a decision with this kind and confidence, or None."""
+    """Return the first cap that applies to a decision of this kind and confidence, or None.
+
+    `learned` is True if the learned layer made the decision.
+    """
     for cap in _OF[kind]:
         if confidence >= cap.at_least and (learned or cap.rules_too) and cap.condition(e):
             return cap

@@ -1,7 +1,7 @@
-"""Conditions of the rules. Each states one fact about a message and the preceding exchange. Pure.
+"""Conditions of the rules. Each function tests one property of a message and its preceding exchange. Pure.
 
-`kinds` are the kinds of patterns that match the message, `answer_kinds` those that match the agent's message
-(`patterns/table.py`).
+In `Evidence`, `kinds` are the kinds of patterns that match the person's message, and `answer_kinds` the kinds that
+match the agent's message (`patterns/table.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from detector.text import prepare
 
 
 def names(e: Evidence, kinds: v.Kinds) -> tuple[str, ...]:
-    """Return the names of the patterns with these kinds that match the message."""
+    """Return the names of the patterns of the given kinds that match the message."""
     return tuple(p.name for p in e.found if p.kind in kinds)
 
 
@@ -24,22 +24,22 @@ def is_by_machine(e: Evidence) -> bool:
 
 
 def has_nothing_to_judge(e: Evidence) -> bool:
-    """Return True if the message is not about an answer, or if it has neither words nor an error message."""
+    """Return True if the message is not about an answer, or contains neither words nor an error message."""
     return not e.answered or e.message.empty
 
 
 def is_in_unread_language(e: Evidence) -> bool:
-    """Return True if there are no patterns for the message's language."""
+    """Return True if the detector has no patterns for the message's language."""
     return e.language == UNREAD
 
 
 def is_after_silence(e: Evidence) -> bool:
-    """Return True if the answer is more than half an hour old."""
+    """Return True if the message came more than half an hour after the answer."""
     return e.silence > v.SESSION_TIMEOUT_US
 
 
 def is_decline(e: Evidence) -> bool:
-    """Return True if the person declines an action proposed by the agent ("not now"), which is not feedback."""
+    """Return True if the person declines an action that the agent proposed ("not now"). This is not feedback."""
     if "agent_proposes" not in e.answer_kinds or "agent_closes" in e.answer_kinds:
         return False
     plain_no = "cue_no" in e.kinds and len(e.message.words) <= 2
@@ -55,36 +55,42 @@ def is_agreement(e: Evidence) -> bool:
 
 
 def is_closing(e: Evidence) -> bool:
-    """Return True for a short "no, that's all" to the agent's question about further requests."""
+    """Return True for a short "no, that's all" after the agent asked if there is anything else."""
     done = "agent_closes" in e.answer_kinds and {"cue_no", "postpone", "veto", "cue_bye"} & e.kinds
     return bool(done) and e.is_short and not ({"reject_stated", "cue_want"} | v.OBJECTION) & e.kinds
 
 
 def is_acknowledgement(e: Evidence) -> bool:
-    """Return True for an acknowledgement ("ok", "hmm") of an agent message that asks nothing."""
+    """Return True for an acknowledgement ("ok", "hmm") of an agent's message that asks and proposes nothing."""
     return "acknowledge" in e.kinds and not {"agent_asks", "agent_proposes"} & e.answer_kinds
 
 
 def is_puzzled(e: Evidence) -> bool:
-    """Return True for a short sign of confusion, such as "What are you talking about?". Measured in English only."""
+    """Return True for a short sign of confusion, such as "What are you talking about?".
+
+    Limited to English, the only language in which it was measured.
+    """
     return "cue_clarify" in e.kinds and e.language == "en" and e.is_short and "thanks" not in e.kinds
 
 
 def asks_about_agent(e: Evidence) -> bool:
-    """Return True for a question about the agent itself, which is small talk and not feedback."""
+    """Return True for a question about the agent itself. Such a question is small talk, not feedback."""
     return "ask_agent" in e.kinds and "agent_asks" not in e.answer_kinds and not {"thanks", "cue_want"} & e.kinds
 
 
 def begins_with_task(text: str) -> bool:
-    """Return True for an order with an object ("ok, now add a map"), but False for "stop, it is the other one"."""
+    """Return True if a text begins with an order that has an object.
+
+    An example is "ok, now add a map". A counterexample is "stop, it is the other one".
+    """
     first = text.split(maxsplit=v.LEAD_WORDS + 1)[: v.LEAD_WORDS + 1]
     return next((word for word in first if word.rstrip(",.!:") not in v.LEADS), "") in v.TASKS
 
 
 def praises_and_goes_on(e: Evidence) -> bool:
-    """Return True if the first sentence praises, and the others only request or praise, with at least one request.
+    """Return True if the message begins with praise and then only praises or requests. English only.
 
-    English only.
+    At least one of the later sentences must be a request.
     """
     if "thanks" not in e.kinds or e.language != "en" or e.asks_only or "cue_no" in e.kinds:
         return False
@@ -127,14 +133,14 @@ def is_plain_approval(e: Evidence) -> bool:
 
 
 def has_follow_up(e: Evidence) -> bool:
-    """Return True if the message builds on the answer."""
+    """Return True if the message builds on the answer, for example by a follow-up question."""
     return "follow" in e.kinds or asks_on(e)
 
 
 def asks_on(e: Evidence) -> bool:
-    """Return True for a question after an answer, in languages without a learned layer.
+    """Return True for a question after an answer, if the language is not English.
 
-    It usually builds on the answer.
+    Such a question usually builds on the answer. In English, the learned layer decides.
     """
     asks = e.language != "en" and "cue_ask" in e.kinds and "agent_asks" not in e.answer_kinds
     return asks and not v.NO_FOLLOW_UP & e.kinds
@@ -146,19 +152,22 @@ def has_rejection(e: Evidence) -> bool:
 
 
 def has_strong_rejection(e: Evidence) -> bool:
-    """Return True if rejections outweigh an approval: there are two of them, or a plain one with a "but"."""
+    """Return True if the message's rejection outweighs its approval.
+
+    Two rejections must match, or a plain one together with a "but".
+    """
     found = rejections(e)
     return len(found) > 1 or bool(found and {"cue_but", "reject"} <= e.kinds)
 
 
 def has_final_rejection(e: Evidence) -> bool:
-    """Return True for a rejected suggestion, or for a dislike without a "but". The learned layer misjudges both."""
+    """Return True for a rejected suggestion, or a dislike without a "but". The learned layer misjudges both."""
     found = rejections(e)
     return bool(found) and ("agent_suggests" in e.answer_kinds or (v.TASTE in found and "cue_but" not in e.kinds))
 
 
 def rejections(e: Evidence) -> tuple[str, ...]:
-    """Return the names of explicit rejections, except those that a veto or the agent's question makes harmless."""
+    """Return the names of explicit rejections, without those that a veto or the agent's question makes harmless."""
     if v.REJECTING.isdisjoint(e.kinds):
         return ()
     found = names(e, v.REJECTION)
@@ -185,28 +194,34 @@ def rejections(e: Evidence) -> tuple[str, ...]:
 
 
 def is_taste_of_answer(e: Evidence) -> bool:
-    """Return True if a dislike is about the answer: the answer recommends something, or a pronoun refers to it."""
+    """Return True if a stated dislike is about the answer.
+
+    The answer must recommend something, or the message must have a pronoun that refers to it.
+    """
     recommended = {"agent_suggests", "agent_offers"} & e.answer_kinds
     pronouns = not (v.PRONOUNS | v.DEMONSTRATIVES).isdisjoint(e.message.words)
     return bool(recommended) or (pronouns and not v.OF_OTHERS.search(e.message.text))
 
 
 def is_correction_of_detail(e: Evidence) -> bool:
-    """Return True for a "no" that corrects a detail which the agent wanted to confirm: "No, on Saturday"."""
+    """Return True for a "no" that corrects a detail which the agent asked to confirm: "No, on Saturday"."""
     asked = "agent_confirms" in e.answer_kinds and "agent_closes" not in e.answer_kinds
     said = "cue_no" in e.kinds and not {"veto", "postpone"} & e.kinds and len(e.message.words) > 2
     return asked and said and not v.ASKS_FOR_TIME.search(e.message.text)
 
 
 def is_bare_no(e: Evidence) -> bool:
-    """Return True for a bare "no" after an answer without a question."""
+    """Return True for a bare "no" after an agent's message that asks nothing."""
     few = len(e.message.words) <= 2 and (e.language not in {"zh", "ja"} or len(e.message.text) <= v.BARE_CHARACTERS)
     bare = few and "cue_no" in e.kinds and not {"veto", "postpone", "thanks"} & e.kinds
     return bare and not v.QUESTIONS & e.answer_kinds
 
 
 def has_request_with_addition(e: Evidence) -> bool:
-    """Return True if the message repeats the request with an addition, such as "I want gaming laptops" for laptops."""
+    """Return True if the message repeats the request and adds a detail.
+
+    An example is "I want gaming laptops" after a request for laptops.
+    """
     if "restate" not in e.kinds or {"agent_asks", "agent_fails"} & e.answer_kinds:
         return False
     named = e.message.words[-1]
@@ -215,17 +230,17 @@ def has_request_with_addition(e: Evidence) -> bool:
 
 
 def has_meant_request(e: Evidence) -> bool:
-    """Return True if the message restates the intended request: "I wanted to know when it ended"."""
+    """Return True if the message explains the original request: "I wanted to know when it ended"."""
     if "meant" not in e.kinds or "agent_asks" in e.answer_kinds:
         return False
     return not (e.message.content.isdisjoint(e.request.content) and v.PRONOUNS.isdisjoint(e.message.words))
 
 
 def is_resent(e: Evidence) -> bool:
-    """Return True if the message repeats the request word for word, without rejecting the answer.
+    """Return True if the message repeats the request word for word, but does not reject the answer.
 
-    Examples are a request sent again after a truncated answer, or with the word "again". A short request repeated after
-    a complete answer is a rejection, and so is any request repeated after a failed answer.
+    Examples are a request sent again after a truncated answer or with the word "again". The repetition of a short
+    request after a complete answer is a rejection. So is any repetition after a failed answer.
     """
     asked, said = e.request, e.message
     if "again" in said.words and "again" not in asked.words:
@@ -241,7 +256,7 @@ def is_resent(e: Evidence) -> bool:
 
 
 def asks_for_something_else(e: Evidence) -> bool:
-    """Return True if the message is the previous request with another detail."""
+    """Return True if the message is the previous request with a different detail."""
     return e.is_alike and e.has_other_detail
 
 
@@ -251,7 +266,10 @@ def asks_again(e: Evidence) -> bool:
 
 
 def may_reword(e: Evidence) -> bool:
-    """Return True if the message may rephrase the request. Does not check their similarity. English only."""
+    """Return True if the form of the message allows a rephrased request. English only.
+
+    The similarity to the request is not checked.
+    """
     return (
         e.language == "en"
         and not v.COURTESY & e.kinds
@@ -264,14 +282,14 @@ def may_reword(e: Evidence) -> bool:
 
 
 def is_new_topic(e: Evidence) -> bool:
-    """Return True for a request that is unrelated to the preceding exchange."""
+    """Return True for a request that has nothing in common with the preceding exchange."""
     said, first = e.message.content, e.message.words[:3]
     return (
         e.relatedness < v.UNRELATED
         and len(e.message.words) >= v.TOPIC_WORDS
         and not v.RESPONSE & e.kinds
         and "agent_asks" not in e.answer_kinds
-        # A few words without a pronoun are a search or an order.
+        # A few words without a pronoun are usually search words or an order.
         and (bool({"cue_topic", "cue_ask"} & e.kinds) or (e.is_short and v.SENTENCE_WORDS.isdisjoint(first)))
         and said.isdisjoint(e.request.content)
         and said.isdisjoint(e.answer.content)
@@ -279,18 +297,21 @@ def is_new_topic(e: Evidence) -> bool:
 
 
 def has_cues_against(e: Evidence) -> bool:
-    """Return True for two kinds of cues against the answer and none for it; three are needed if the agent asked."""
+    """Return True if several kinds of cues speak against the answer and none for it.
+
+    Two kinds are needed, or three if the agent asked a question.
+    """
     needed = 3 if _asks_for_answer(e) else 2
     return len(v.CUES_AGAINST & e.kinds) >= needed and v.CUES_FOR.isdisjoint(e.kinds)
 
 
 def has_cue_for(e: Evidence) -> bool:
-    """Return True for a cue for the answer and none against it, unless the agent asked a question."""
+    """Return True if a cue speaks for the answer and none against it, and the agent did not ask a question."""
     return not v.CUES_FOR.isdisjoint(e.kinds) and v.CUES_AGAINST.isdisjoint(e.kinds) and not _asks_for_answer(e)
 
 
 def has_cues_for(e: Evidence) -> bool:
-    """Return True if both kinds of cues for the answer match, and `has_cue_for` is True."""
+    """Return True if both kinds of cues for the answer match and `has_cue_for` is True."""
     return e.kinds >= v.CUES_FOR and has_cue_for(e)
 
 

@@ -1,4 +1,4 @@
-"""The detector: converts a batch of neighbourhoods to verdicts."""
+"""The detector: judges a batch of messages, each with the messages before it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from detector.rules import Decision, decide
 from detector.second_look import SecondLook
 from detector.version import version
 
-#: Maximum length of a message that a verdict quotes.
+#: Maximum number of characters of the message that a verdict quotes.
 QUOTE: Final = 10_000
 
 _REACTION: Final[dict[Feedback, Reaction | None]] = {"rejected": "not_ok", "accepted": "ok", "neutral": None}
 
 
 class JudgedExchange(NamedTuple):
-    """Exchange with its evidence, the learned layer's opinion (None if it has none), and the decision."""
+    """Exchange with its evidence, the opinion of the learned layer (None if it has none), and the decision."""
 
     exchange: Exchange
     evidence: Evidence
@@ -39,13 +39,17 @@ class JudgedExchange(NamedTuple):
 
 
 class Detector:
-    """Judge of people's messages. It is a pure function of its input: no clock, no randomness, no network.
+    """Classifier of people's messages about agents' answers. Pure: it uses no clock, randomness or network.
 
-    If `layer` is None, only rules and caps decide. A layer needs vectors from the embedder that it was trained with,
-    and reads English only. `rewordings` compares requests, and `second` re-judges likely rejections, both by sentence
-    vectors; None means word vectors. Verdicts below `target_precision` (`published.falls_short`) are not announced.
-    `calibration` converts scores to confidences; without one, the confidence is the score.
-    `version`: see `contracts.detectors`.
+    - `layer`: the learned layer; if it is None, only rules and caps decide. It must have been trained with vectors of
+      `embedder`, and it reads English only.
+    - `rewordings`: comparison of requests by sentence vectors; if it is None, word vectors are used.
+    - `second`: second judgement of likely rejections by sentence vectors; if it is None, there is none.
+    - `target_precision`: kinds of verdicts with a published precision clearly below it are not announced.
+    - `calibration`: conversion of scores to confidences; if it is None, the confidence is the score.
+    - `version`: see `contracts.detectors`.
+
+    Raises ValueError if `layer` was trained with another embedder.
     """
 
     def __init__(
@@ -78,7 +82,7 @@ class Detector:
 
     @property
     def embedder(self) -> Embedder:
-        """The embedder, with a cache of sentence vectors of judged messages."""
+        """The word vector embedder, with a cache of the texts that were judged."""
         return self._reader
 
     @classmethod
@@ -87,7 +91,7 @@ class Detector:
     ) -> Detector:
         """Return a detector with WordLlama vectors and the committed weights. Loading takes about 0.5 s.
 
-        `encoder` compares requests. It also re-judges likely rejections if the weights were trained with it.
+        `encoder` compares requests. It also re-judges likely rejections if the committed weights were trained with it.
         """
         calibration = ConfidenceCalibration.load()
         if encoder is None:
@@ -124,14 +128,17 @@ class Detector:
         return verdicts
 
     def locate(self, item: Neighbourhood, top_k: int = TOP_K) -> tuple[Target, ...]:
-        """Return the `top_k` agent messages that a message is most probably about, best first, whatever its verdict."""
+        """Return the `top_k` agent messages that a message is most probably about, best first.
+
+        The result does not depend on the verdict.
+        """
         x = Exchange.of(item)
         return ranked(x, self._reader.read([x]).evidence[0], self._reader, top_k)
 
     def target(self, item: Neighbourhood, message_id: str | None = None) -> Target | None:
         """Return the agent message that the feedback is about: `message_id` if given, otherwise the most probable one.
 
-        None if there is no such message.
+        Return None if there is no such message.
         """
         x = Exchange.of(item)
         [evidence] = self._reader.read([x]).evidence
@@ -146,7 +153,10 @@ class Detector:
         return (self._rewordings or self._reader).same_intent(left, right)
 
     def _judge(self, given: Iterable[Exchange]) -> list[JudgedExchange]:
-        """Judge each message against its answer. The learned layer has no opinion on messages that it cannot read."""
+        """Judge each message against its answer, in order.
+
+        The learned layer has no opinion on messages that it cannot read.
+        """
         exchanges = list(given)
         if not exchanges:
             return []
@@ -168,10 +178,10 @@ class Detector:
     def _older(
         self, judged: Sequence[JudgedExchange], named: Mapping[int, tuple[Target, int]]
     ) -> dict[int, tuple[JudgedExchange, Target]]:
-        """Re-judge messages that name an older answer against that answer. Return verdicts and targets by row.
+        """Re-judge messages that name an older answer, against that answer. Return verdicts and targets by row.
 
-        `named` has the older answers by row, with the number of names in the message. A row is omitted if the new
-        verdict differs in feedback, or if the older answer was settled before (`_settled_before`).
+        `named` has, by row, the older answer and the number of names in the message. A row is omitted if the verdict on
+        the older answer has other feedback than the first verdict, or if `_settled_before` is True.
         """
         again = self._judge(judged[row].exchange.about(target.message_id) for row, (target, _) in named.items())
         earlier = [one.exchange.next_word() for one in again]
@@ -210,7 +220,10 @@ class Detector:
 
 
 def _settled_before(said: Decision, before: Decision | None, names: int) -> bool:
-    """Return True if the writer had already rejected the answer, unless two or more names approve of it now."""
+    """Return True if the writer's first message after the answer confidently rejected it.
+
+    Return False if the message now accepts the answer and contains at least two of its names.
+    """
     turned_down = before is not None and before.feedback == "rejected" and before.confidence >= ANNOUNCEMENT_THRESHOLD
     return turned_down and (said.feedback == "rejected" or names < 2)
 

@@ -1,4 +1,4 @@
-"""Evidence for decisions: the judged message, the answer and request before it, and the patterns that match them."""
+"""Input of the rules: the judged message, the answer and request before it, and the patterns that match them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from detector.vocabulary import LESS, MORE, PLAIN_REJECTION, QUESTION_WORDS, REP
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Input of a decision.
+    """Facts about one exchange that decide its verdict.
 
-    `similarity` is the cosine of the message and the previous request, `answer_similarity` of the message and the
-    answer, `request_answer_similarity` of the request and the answer; all are in [0, 1]. `same_intent` is the
-    probability that the message and the request have the same intent. `silence` is the time since the agent's message
-    in microseconds; 0 if the clock went backwards. `sentences` compares the message and the request by sentence
-    vectors; None if they were not compared. `language` is the message's language. `answered` is False if the message is
-    not addressed to an answer.
+    - `found`: patterns that match the message; `kinds`: their kinds; `answer_kinds`: kinds that match the answer.
+    - `similarity`: cosine of message and previous request; `answer_similarity`: of message and answer;
+      `request_answer_similarity`: of request and answer. Each is in [0, 1].
+    - `same_intent`: probability that message and request have the same intent.
+    - `sentences`: comparison of message and request by sentence vectors; None if they were not compared.
+    - `silence`: microseconds from the answer to the message; 0 if the clock went backwards.
+    - `language`: language of the message.
+    - `answered`: False if the message is not addressed to an answer.
     """
 
     message: Prepared
@@ -39,12 +41,12 @@ class Evidence:
 
     @property
     def sameness(self) -> Sameness:
-        """Similarity of message and previous request, by sentence vectors if available, otherwise by words."""
+        """Similarity of message and previous request, by sentence vectors if available, otherwise by word vectors."""
         return self.sentences or Sameness(self.similarity, self.same_intent)
 
     @property
     def relatedness(self) -> float:
-        """Similarity of the message to the preceding exchange, in [0, 1]."""
+        """Similarity of the message to the previous request or to the answer, whichever is higher, in [0, 1]."""
         return max(self.similarity, self.answer_similarity)
 
     @property
@@ -59,30 +61,33 @@ class Evidence:
 
     @property
     def asks_something(self) -> bool:
-        """True if the agent asks a question, except for a confirmation or "anything else?"."""
+        """True if the agent asks a question, other than for a confirmation or "anything else?"."""
         return "agent_asks" in self.answer_kinds and not {"agent_confirms", "agent_closes"} & self.answer_kinds
 
     @property
     def asks_openly(self) -> bool:
-        """True if the agent asks a question that is not a suggestion.
+        """True if the agent asks a question that makes no suggestion.
 
-        A "no" to "How about this one?" would be a rejection.
+        A "no" to a suggestion ("How about this one?") would be a rejection.
         """
         return self.asks_something and "agent_suggests" not in self.answer_kinds
 
     @property
     def asks_only(self) -> bool:
-        """True if the agent's message is little more than a question, so that the next message answers it."""
+        """True if the agent's message is short and asks a question, so that the next message answers it."""
         return self.asks_something and len(self.answer.words) <= QUESTION_WORDS
 
     @property
     def is_answer_to_question(self) -> bool:
-        """True if the message answers a bare question of the agent, without an explicit rejection."""
+        """True if the message answers a short question of the agent and contains no explicit rejection."""
         return self.asks_only and not PLAIN_REJECTION & self.kinds
 
     @property
     def is_alike(self) -> bool:
-        """True if the message may repeat the previous request, by similarity and intent."""
+        """True if the message is similar enough to the previous request to be a repetition of it.
+
+        Both the similarity and the probability of the same intent must exceed their limits.
+        """
         similarity, same_intent = self.sentences or (self.similarity, self.same_intent)
         return similarity > REPHRASED_ABOVE and same_intent >= SAME_INTENT
 
@@ -101,14 +106,17 @@ class Evidence:
 
     @property
     def has_swapped_words(self) -> bool:
-        """True if the message has most of the request's words, and one or two others in place of the rest."""
+        """True if the message has most words of the request, and replaces the others by one or two different words."""
         asked, said = self.request.content, self.message.content
         fresh = said - asked
         return bool(fresh and asked - said and len(fresh) <= 2 and 2 * len(asked & said) >= len(asked))
 
     @property
     def takes_up_answer(self) -> bool:
-        """True if the message has words of the answer that the request lacks. It then builds on the answer."""
+        """True if the message contains words of the answer that are not in the request.
+
+        Such a message builds on the answer.
+        """
         return bool((self.message.content - self.request.content) & self.answer.content)
 
     @property
@@ -118,7 +126,10 @@ class Evidence:
 
     @property
     def _has_opposite(self) -> bool:
-        """True if one text has a comparison or negation and the other text has its opposite."""
+        """True if the request has a word for less and the message a word for more, or the other way round.
+
+        Words that are in both texts do not count.
+        """
         asked, said = frozenset(self.request.words), frozenset(self.message.words)
         only_asked, only_said = asked - said, said - asked
         return bool((only_asked & LESS and only_said & MORE) or (only_asked & MORE and only_said & LESS))

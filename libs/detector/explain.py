@@ -1,4 +1,4 @@
-"""Explanation of a verdict for people."""
+"""Readable explanation of a verdict, and the detector's tables as text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ CAP_HEADS: Final = ("rule", "the message", "condition", "decision", "from", "eff
 def explain(
     message: str, previous_user: str = "", previous_assistant: str = "", detector: Detector | None = None
 ) -> Verdict:
-    """Return the verdict on a message after a single exchange. The texts are a minute apart."""
+    """Judge a message after a single exchange. The three texts are a minute apart.
+
+    Uses `Detector.default()` if `detector` is None.
+    """
     said = [("human", previous_user), ("agent", previous_assistant)]
     before = tuple(
         Message(
@@ -84,7 +87,7 @@ def render(verdict: Verdict) -> str:
 
 
 def rule_rows() -> Iterable[Sequence[str]]:
-    """Yield the rows of `RULES` as texts for the columns `RULE_HEADS`. Names in code are in backticks."""
+    """Yield the rows of `RULES` as texts for the columns `RULE_HEADS`. Names from the code are in backticks."""
     for rule in RULES:
         feedback, confidence, correction_type, gate, status_only = rule.verdict
         verdict = ", ".join(filter(None, (feedback, correction_type, "status only" if status_only else "")))
@@ -97,7 +100,7 @@ def rule_rows() -> Iterable[Sequence[str]]:
 
 
 def cap_rows() -> Iterable[Sequence[str]]:
-    """Yield the rows of `CAPS` as texts for the columns `CAP_HEADS`. Names in code are in backticks."""
+    """Yield the rows of `CAPS` as texts for the columns `CAP_HEADS`. Names from the code are in backticks."""
     for cap in CAPS:
         yield (
             *_named(cap.name, (cap.condition,)),
@@ -119,14 +122,17 @@ def _kinds(cap: Cap) -> str:
 
 
 def _words(verdict: Verdict) -> Iterable[str]:
-    """Yield the line with the message's words that support the verdict, if any pattern matches."""
+    """Yield a line with the words of the message that support the verdict, if any pattern matches."""
     if words := supporting_words(verdict.user_said, verdict.rules):
         quoted = ", ".join(f'"{part}"' for part in words)
         yield f"  words       {quoted}"
 
 
 def _checked(verdict: Verdict) -> Iterable[str]:
-    """Yield the published precision of verdicts of this kind. There is none for verdicts of language models."""
+    """Yield a line with the published precision of announced verdicts of this kind.
+
+    Yields nothing for verdicts of language models, because no precision is published for them.
+    """
     if verdict.emitted and verdict.reaction is not None and verdict.decided_by != "llm":
         right, checked = PUBLISHED[verdict.reaction]
         low, high = wilson(right, checked)

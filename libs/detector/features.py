@@ -26,7 +26,7 @@ seen watch check let's i'm i'll i'd i've it's that's don't didn't doesn't isn't 
 about for from with without in on at to of than then now if because before after up out first second last next
 new old many much long step
 """
-#: Words without a topic. They show how a person speaks, so they generalise to other subjects.
+#: Words that name no topic. They show the manner of speaking, so their weights generalise to other subjects.
 CLOSED: Final = tuple(_WORDS.split())
 
 _PLACE: Final = {word: number for number, word in enumerate(CLOSED)}
@@ -70,12 +70,15 @@ Matrix = npt.NDArray[np.float32]
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of `matrix`'s columns, in order."""
+    """Return the names of the columns of `matrix`, in order."""
     return (*_KINDS, *RELATIONS, *(f"word:{w}" for w in CLOSED), *(f"first:{w}" for w in CLOSED))
 
 
 def matrix(evidence: Sequence[Evidence]) -> Matrix:
-    """Return the features, shape (len(evidence), WIDTH). They are flags, ratios and scaled counts, mostly in [0, 1]."""
+    """Return the features of each row, shape (len(evidence), WIDTH).
+
+    Features are flags, ratios and scaled counts, mostly in [0, 1].
+    """
     out = np.zeros((len(evidence), WIDTH), dtype=np.float32)
     if not evidence:
         return out
@@ -94,7 +97,7 @@ def matrix(evidence: Sequence[Evidence]) -> Matrix:
 
 
 def relate(e: Evidence) -> tuple[float, ...]:
-    """Return the values of the features `RELATIONS` for one exchange."""
+    """Return the values of the features `RELATIONS` for one exchange, in order."""
     message, request, answer = e.message, e.request, e.answer
     text, answered = message.text, answer.text
     message_words, request_words, answer_words = message.content, request.content, answer.content

@@ -1,8 +1,8 @@
-"""Similarity of two requests beyond their shared words.
+"""Similarity of two requests that also recognises synonyms and changed details.
 
-Each word is matched with the nearest word of the other request, so that "cheap" matches "inexpensive". A changed
-name, number or question word stays unmatched. The model combines these measures; its weights are trained on pairs
-written for this project.
+Each word is compared with the nearest word of the other request, so that "cheap" matches "inexpensive". A changed name,
+number or question word has no near match. A logistic model combines several measures of this kind. Its weights were
+trained on pairs of requests written for this project.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from detector.encoders.embedder import Vectors
 from detector.text import STOP
 
 WEIGHTS: Final = Path(__file__).parent / "weights" / "intent.json"
-#: Maximum number of words compared per message.
+#: Maximum number of words of a request that are compared.
 WORDS: Final = 60
 
 NAMES: Final = ("flat_cosine", "aligned", "content_least", "rest")
@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Sameness(NamedTuple):
-    """Cosine in [0, 1] of two texts, and the probability in [0, 1] that they have the same intent."""
+    """Similarity of two texts: their cosine in [0, 1], and the probability in [0, 1] of the same intent."""
 
     similarity: float
     same_intent: float
@@ -37,23 +37,25 @@ class Sameness(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Request to compare: its distinct words in order, and their vectors, shape (words, dimension)."""
+    """Request to compare: its distinct words in order, and their vectors with shape (words, dimension)."""
 
     words: tuple[str, ...]
     vectors: Vectors
 
 
 def distinct(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the distinct words in order, at most the first `WORDS`."""
+    """Return the first `WORDS` distinct words, in order."""
     return tuple(dict.fromkeys(words))[:WORDS]
 
 
 def compare(left: Asked, right: Asked) -> tuple[float, ...]:
-    """Return the values of the measures `NAMES`; all are zero if one request is empty.
+    """Return the values of the measures `NAMES` for two requests; all are zero if one request is empty.
 
-    `flat_cosine`: cosine of the sums of word vectors, each scaled to the square root of its length, so that one rare
-    word does not dominate. `aligned`: match of all words, averaged over both directions. `content_least`: match of
-    content words, in the worse direction. `rest`: cosine of the words that the two requests do not share.
+    - `flat_cosine`: cosine of the summed word vectors. Each vector is divided by the square root of its length, so that
+      a rare word does not dominate.
+    - `aligned`: similarity of each word to the nearest word of the other request, averaged over both requests.
+    - `content_least`: the same for content words only, for the request with the lower average.
+    - `rest`: cosine of the words that are in one request only.
     """
     if not left.words or not right.words:
         return (0.0,) * len(NAMES)
@@ -84,7 +86,10 @@ def compare(left: Asked, right: Asked) -> tuple[float, ...]:
 
 
 def _rest(left: Asked, right: Asked) -> float:
-    """Return the cosine of the unshared words; 1 if neither request has any, 0.5 if only one has any."""
+    """Return the cosine of the words that are in one request only.
+
+    It is 1 if neither request has such words, and 0.5 if only one of them has.
+    """
     shared = set(left.words) & set(right.words)
     rows_left = [row for row, word in enumerate(left.words) if word not in shared]
     rows_right = [row for row, word in enumerate(right.words) if word not in shared]
@@ -97,14 +102,14 @@ def _rest(left: Asked, right: Asked) -> float:
 
 @dataclass(frozen=True)
 class IntentModel:
-    """Logistic model over the measures: weights of shape (len(NAMES),), and a bias."""
+    """Logistic model over the measures `NAMES`: weights with shape (len(NAMES),), and a bias."""
 
     weights: Floats
     bias: float
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> IntentModel:
-        """Load the committed weights. Raises ValueError if they are for other features."""
+        """Load the committed weights. Raises ValueError if they were trained for other measures."""
         stored = json.loads(path.read_text(encoding="utf-8"))
         if tuple(stored["features"]) != NAMES:
             raise ValueError(f"{path} was made for other features: run `make train`")

@@ -1,6 +1,6 @@
-"""Language detection: by script, then by common words, then by a library.
+"""Language detection by script, then by common words, then by fastText.
 
-A short message has the language of the answer.
+A message that is too short to show its language gets the language of the answer.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ _COMMON: Final[dict[str, frozenset[str]]] = {
     "da": frozenset(_DA.split()),
     "sv": frozenset(_SV.split()),
 }
-#: Word to the only language in which it is common.
+#: Word -> the only language in which it is common.
 _ONLY: Final[dict[str, str]] = {
     word: language
     for language, words in _COMMON.items()
     for word in sorted(words)
     if not any(word in other for name, other in _COMMON.items() if name != language)
 }
-#: Languages among which the library chooses: the most frequent ones in Latin script.
+#: Languages among which fastText chooses: Chinese, and the most frequent ones in Latin script.
 _CHOICES: Final = ("en", "de", "fr", "es", "zh", "it", "pt", "nl", "cs", "pl", "sv", "da", "ro", "hu", "tr", "id", "vi")
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _KANA: Final = re.compile(r"[\u3041-\u30ff]")
@@ -90,25 +90,28 @@ _RUSSIAN: Final = re.compile(
     r"\b(?:что|как|это|если|или|нужно|надо|есть|почему|только|сейчас|теперь|меня|мне|ещё|еще|нет|ошибка|сделай|давай"
     r"|спасибо|хорошо|был[аои]?|они|его|чтобы|тоже|всё|все|где|когда)\b|[ыэъ]"
 )
-#: Any language without patterns.
+#: Code for every language without patterns.
 UNREAD: Final = "other"
 #: Languages with patterns.
 KNOWN: Final = frozenset({"en", "de", "fr", "es", "it", "pt", "zh", "ja", "ru"})
-#: Maximum number of words of a message that is too short for the library.
+#: Number of words up to which a message is too short for fastText.
 FEW: Final = 3
-#: Minimum probability of the library's result, the characters that it reads, and the number of its guesses.
+#: Minimum probability of fastText's result, number of characters that it reads, and number of its guesses.
 SURE: Final = 0.5
 READ: Final = 200
 GUESSES: Final = 8
 
 
 def own_language(text: str, words: Sequence[str]) -> str | None:
-    """Return one of `KNOWN`, or "other". Return None if the text does not show its language, such as "ok" or a name."""
+    """Return the language that a text shows: one of `KNOWN`, or "other".
+
+    Return None if the text does not show its language, such as "ok" or a name.
+    """
     seen = words[:40]
     letters = "".join(seen)[:READ]
     if not letters.isascii():
         han, kana = len(_HAN.findall(letters)), len(_KANA.findall(letters))
-        # A character of Chinese or Japanese says about as much as a word of letters: names of code do not decide.
+        # A Chinese or Japanese character counts as much as a word in letters, so names of code do not decide.
         if han + kana > 1 and han + kana >= len(_WORD.findall(text[:READ])):
             return "ja" if kana * 5 > han else "zh"
         foreign = sum(1 for letter in letters if ord(letter) > 0x24F)

@@ -1,7 +1,7 @@
-"""Learned layer: a linear model over patterns, relations and vectors.
+"""Learned layer: a linear model over patterns, relations between the texts, and vectors.
 
-A linear model generalised best to subjects outside of its training data (docs/detector_operations.md). Its weights are
-a small file, and each decision can be explained by features.
+Of the models tried, a linear one generalised best to subjects outside of its training data
+(docs/detector_operations.md). Its weights are a small file, and each of its decisions can be explained by features.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from detector.encoders.embedder import Vectors
 from detector.model import CorrectionType, Feedback, GateCall
 
 WEIGHTS: Final = Path(__file__).parent / "weights" / "exchange.json"
-#: Weights of the layer with a sentence vector of the message instead of its word vector.
+#: Weights of the layer that reads a sentence vector of the message instead of its word vector.
 SENTENCE_WEIGHTS: Final = Path(__file__).parent / "weights" / "exchange_sentences.json"
-#: Factor of vectors, which have length 1, so that they weigh as much as features of 0 or 1.
+#: Factor for vectors. They have length 1 and would otherwise weigh less than features of 0 or 1.
 VECTOR_SCALE: Final = 3.0
-#: Minimum contribution of a feature to a class that is named as a reason.
+#: Minimum contribution to the class for which a feature is named as a reason.
 WORTH_NAMING: Final = 0.1
-#: Rows per matrix product: few enough that numpy starts no threads, which would cost more time.
+#: Rows per matrix product. With so few rows numpy starts no threads, which would take more time than they save.
 AT_ONCE: Final = 32
 #: Maximum number of features named as reasons.
 NAMED: Final = 3
 
 Numbers = npt.NDArray[np.float64]
 
-#: Readings of a message: three kinds of rejection, two of acceptance, and none.
+#: Classes of messages: three kinds of rejection, two kinds of acceptance, and no feedback.
 CLASSES: Final = ("explicit", "rephrased", "abandonment", "approval", "follow_up", "none")
 _REJECTED, _ACCEPTED = slice(0, 3), slice(3, 5)
 _TYPES: Final[tuple[CorrectionType, ...]] = ("explicit", "rephrased", "abandonment")
@@ -42,10 +42,10 @@ _TYPES: Final[tuple[CorrectionType, ...]] = ("explicit", "rephrased", "abandonme
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """Probabilities of the `CLASSES`, which sum to 1.
+    """Output of the learned layer for one message: probabilities of the `CLASSES`, which sum to 1.
 
-    `reasons` names the features that contribute most to the most probable class. `announce` has the thresholds, as
-    probabilities, at which a rejection and an approval are announced.
+    `reasons` names the features that contribute most to the most probable class. `announce` has the probabilities from
+    which a rejection and an approval are announced.
     """
 
     probabilities: tuple[float, ...]
@@ -94,7 +94,7 @@ class Opinion:
 
     @property
     def confidence(self) -> float:
-        """Confidence of the most probable class, on a scale with the common announcement threshold."""
+        """Confidence of the most probable feedback, rescaled so that all kinds share one announcement threshold."""
         if self.feedback == "rejected":
             return on_scale(self.rejected, self.announce[0])
         if self.feedback == "accepted" and self.gate == "ok":
@@ -102,7 +102,7 @@ class Opinion:
         return self.of(self.feedback)
 
     def without_rejection(self) -> Opinion:
-        """Return the opinion without rejection: its probability is added to that of no feedback."""
+        """Return the opinion with the probability of a rejection moved to "no feedback"."""
         *_, approval, follow_up, none = self.probabilities
         return replace(self, probabilities=(0.0, 0.0, 0.0, approval, follow_up, none + self.rejected))
 
@@ -113,10 +113,10 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Layer:
-    """The model's weights, shape (features + dimensions of message and answer, classes).
+    """Linear model with weights of shape (features + dimensions of message and answer, classes).
 
-    `embedder` is the name of the embedder of messages; answers have WordLlama vectors with `answer_dimension`
-    components. `temperature` calibrates the probabilities; `announce` has the probabilities at which rejections and
+    `embedder` is the name of the embedder of messages. Answers always have WordLlama vectors with `answer_dimension`
+    components. `temperature` calibrates the probabilities. `announce` has the probabilities from which rejections and
     approvals are announced. Both were fitted by cross-validation over domains.
     """
 
@@ -129,7 +129,7 @@ class Layer:
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> Layer:
-        """Load the committed weights. Raises ValueError if they are for other features or classes."""
+        """Load the committed weights. Raises ValueError if they were trained for other features or classes."""
         stored = json.loads(path.read_text(encoding="utf-8"))
         if tuple(stored["features"]) != features.names() or tuple(stored["classes"]) != CLASSES:
             raise ValueError(f"{path} was made for other features or classes: run `make train`")
@@ -148,11 +148,11 @@ class Layer:
 
     @cached_property
     def _lifts(self) -> Numbers:
-        """Weight of each input for a class, minus its mean weight over all classes, shape (classes, inputs)."""
+        """Weight of each input for each class minus the mean weight over all classes, shape (classes, inputs)."""
         return np.ascontiguousarray((self.weights - self.weights.mean(axis=1, keepdims=True)).T)
 
     def opinions(self, known: features.Matrix, messages: Vectors, answers: Vectors) -> list[Opinion]:
-        """Return one opinion per row of features. `messages` and `answers` are the vectors for the same rows."""
+        """Return one opinion for each row of the features `known`. `messages` and `answers` are the rows' vectors."""
         inputs = assemble(known, messages, answers)
         # Rounded, so that the last bits of a matrix product do not depend on the rest of the batch.
         rounded = np.round(probabilities(self._scores(inputs), self.temperature), 6)
@@ -164,7 +164,7 @@ class Layer:
         return np.concatenate(pieces) + self.bias
 
     def _reasons(self, inputs: Numbers, winners: npt.NDArray[np.intp]) -> list[tuple[str, ...]]:
-        """Return, for each row, at most `NAMED` features that contribute most to the most probable class."""
+        """Return, for each row, the features that contribute most to the most probable class, at most `NAMED`."""
         lift = inputs * self._lifts[winners]
         cut = features.WIDTH
         answer = lift.shape[1] - self.answer_dimension
@@ -195,7 +195,10 @@ def probabilities(scores: Numbers, temperature: float) -> Numbers:
 
 
 def on_scale(probability: float, announce: float) -> float:
-    """Rescale a probability, linearly on both sides of `announce`, which becomes the announcement threshold."""
+    """Rescale a probability so that `announce` becomes the common announcement threshold.
+
+    The scale is linear below and above `announce`.
+    """
     if probability < announce:
         return probability / announce * ANNOUNCEMENT_THRESHOLD
     return ANNOUNCEMENT_THRESHOLD + (probability - announce) / (1 - announce) * (1 - ANNOUNCEMENT_THRESHOLD)

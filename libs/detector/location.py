@@ -1,4 +1,7 @@
-"""Selection of the agent message that feedback is about: the latest answer, or an older one that the message names."""
+"""Selection of the agent's message that feedback is about.
+
+It is the latest answer, or an older answer if the message contains words of it.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +30,15 @@ RECENCY_WEIGHT: Final = 0.15
 TOP_K: Final = 5
 MAX_AGE_US: Final = 365 * 24 * 3600 * 1_000_000
 
-#: Share of shared words in the similarity; the rest is the cosine. High, so that a message without names ("I don't like
-#: it") does not move to an earlier answer for a small difference in cosine.
+#: Weight of shared words in the similarity; the rest is the weight of the cosine. It is high, because a small
+#: difference in cosine must not move a message such as "I don't like it" to an earlier answer.
 WORDS: Final = 0.8
-#: Weight of such a word relative to others: it may be part of a title.
+#: Weight of a word that judges (`JUDGING`) relative to other words. It is not 0, because such a word may be in a title.
 JUDGED: Final = 0.75
-#: Share of topic words, of the answer that has fewer, that two answers to one request have in common.
+#: Minimum share of common topic words from which an answer revises another, relative to the answer with fewer.
 REVISED: Final = 0.4
 
-#: Restatements of the sender's own request, which are judged against the latest answer.
+#: Restatements of the writer's own request. A message with one is judged against the latest answer.
 _RESTATES: Final = re.compile(
     r"\b(?:i (?:said|meant|mean|asked|told|wrote|wanted|want|need)|make it|still"
     r"|ich (?:meinte|meine|sagte|wollte|will)|(?:hatte|habe|hab) ich|immer noch"
@@ -52,18 +55,20 @@ _POINTS_BACK: Final = re.compile(
 
 
 def named(message: Prepared) -> frozenset[str]:
-    """Return the words of a message that may name the content of an answer."""
+    """Return the words of a message that may name the content of an answer.
+
+    Words that judge ("wrong", "great") are excluded.
+    """
     return message.content - JUDGING
 
 
 def likeness(
     message: Prepared, candidates: Sequence[Prepared], cosines: Sequence[float], requests: Sequence[Prepared] = ()
 ) -> list[float]:
-    """Return the similarity in [0, 1] of a message to each candidate, from shared words and cosines.
+    """Return the similarity in [0, 1] of a message to each candidate, computed from shared words and cosines.
 
-    Rare words weigh more.
-    `requests` are the questions behind the candidates. They are compared instead if no candidate contains a word named
-    by the message.
+    Rare words weigh more. `requests` are the questions behind the candidates. If no candidate contains a word that the
+    message may name, the words of the requests are compared instead.
     """
     words = named(message)
     if requests and not any(c.content & words for c in candidates):
@@ -71,7 +76,7 @@ def likeness(
     else:
         shared = [c.content & message.content for c in candidates]
     seen = Counter(chain.from_iterable(shared))
-    # fsum does not depend on the order of a set.
+    # fsum, because a set has no fixed order and the sum must not depend on it.
     weights = {
         word: math.log1p(len(candidates) / (seen[word] or 1)) * (JUDGED if word in JUDGING else 1.0)
         for word in message.content
@@ -84,18 +89,21 @@ def likeness(
 
 
 def score(similarity: float, turns_back: int) -> float:
-    """Return the score of an answer with this similarity and distance (1: the latest); see `Target`."""
+    """Return the score of an answer by its similarity and its distance in agent messages (1 is the latest).
+
+    See `Target`.
+    """
     return SIMILARITY_WEIGHT * similarity + RECENCY_WEIGHT / turns_back
 
 
 def locate(
     candidates: Sequence[Message], similarity: Sequence[float], now: int, top_k: int = TOP_K
 ) -> tuple[Target, ...]:
-    """Return the `top_k` best targets, best first.
+    """Return the `top_k` most probable targets, best first.
 
-    `candidates` are agent messages sorted by time, `similarity` has their similarities to the judged message in [0, 1].
-    Recency is 1 for the latest agent message, then 1/2, 1/3, ... Candidates more than 365 days older than `now` are
-    excluded. Candidates later than `now` (a clock that went backwards) are included.
+    `candidates` are agent messages sorted by time. `similarity` has the similarity in [0, 1] of each to the judged
+    message. Recency is 1 for the latest agent message, then 1/2, 1/3 and so on. Candidates more than 365 days older
+    than `now` are excluded. Candidates later than `now` are included, because clocks may differ.
     """
     scored = [
         target
@@ -128,17 +136,18 @@ def place_at(
 
 
 def names_in(message: Prepared, language: str) -> frozenset[str]:
-    """Return the words of a message in this language that may name an answer's topic."""
+    """Return the words of a message that may name an answer's topic in the given language."""
     return message.content - TOPICLESS.get(language, JUDGING)
 
 
 def named_alone(
     names: frozenset[str], answer: Prepared, request: Prepared, latest: frozenset[str], *, points_back: bool
 ) -> frozenset[str]:
-    """Return the names in a message that an older answer contains and the latest exchange lacks.
+    """Return the words of `names` that occur in an older answer but not in the latest exchange.
 
-    Empty if the message has more names from the latest exchange. The older answer's request is searched too if the
-    message points back, or if neither the message nor the older exchange shares words with the latest exchange.
+    Return an empty set if more words of `names` occur in the latest exchange. The request behind the older answer is
+    searched as well if the message points back, or if the latest exchange shares words with neither `names` nor the
+    older exchange.
     """
     shared = names & latest
     elsewhere = not shared and not (answer.content | request.content) & latest
@@ -148,23 +157,26 @@ def named_alone(
 
 
 def restates(message: Prepared, kinds: frozenset[Kind]) -> bool:
-    """Return True if a message restates its sender's own request. It is then judged against the latest answer."""
+    """Return True if a message says no or restates its writer's own request.
+
+    Such a message is judged against the latest answer.
+    """
     return bool(_RESTATING & kinds) or _RESTATES.search(message.text) is not None
 
 
 def points_back(message: Prepared) -> bool:
-    """Return True if a message refers to an answer before the latest one."""
+    """Return True if a message mentions an earlier answer, for example by "you wrote" or "previously"."""
     return _POINTS_BACK.search(message.text) is not None
 
 
 def revises(latest: Prepared, older: Prepared, language: str) -> bool:
-    """Return True if the latest answer shares so many words with an older one that it revises that answer."""
+    """Return True if the latest answer is a revision of an older one, because they share many topic words."""
     held, again = topics_of((older,), language), topics_of((latest,), language)
     return len(held & again) >= REVISED * max(1, min(len(held), len(again)))
 
 
 def topics_of(texts: tuple[Prepared, ...], language: str) -> frozenset[str]:
-    """Return the words of `texts` that may name a topic in this language."""
+    """Return the words of `texts` that may name a topic in the given language."""
     return frozenset[str]().union(*(text.content for text in texts)) - TOPICLESS.get(language, JUDGING)
 
 
@@ -178,7 +190,7 @@ def ranked(x: Exchange, e: Evidence, reader: Reader, top_k: int = TOP_K) -> tupl
 
 
 def addressed_target(x: Exchange, e: Evidence) -> Target | None:
-    """Return the target for the answer that a message is addressed to, or None."""
+    """Return the answer that the message is addressed to as a target, or None if there is none."""
     if x.answered is None:
         return None
     place = x.candidates.index(x.answered)
@@ -186,9 +198,9 @@ def addressed_target(x: Exchange, e: Evidence) -> Target | None:
 
 
 def older_named(x: Exchange, e: Evidence, reader: Reader) -> tuple[Target, int] | None:
-    """Return the target for an older answer that the message names, and the number of names; None if there is none.
+    """Return the older answer that the message names, and the number of names; None if there is none.
 
-    The names are words that only that answer has.
+    The names are words that occur in that answer but not in the latest exchange.
     """
     if x.answered is None or x.address.rule == "named" or restates(e.message, e.kinds):
         return None
@@ -205,6 +217,6 @@ def older_named(x: Exchange, e: Evidence, reader: Reader) -> tuple[Target, int] 
     if not counts:
         return None
     best = next((one for one in ranked(x, e, reader, NEIGHBOURHOOD) if one.message_id in counts), None)
-    if best is None:  # every named answer exceeds the greatest age
+    if best is None:  # all named answers are too old
         return None
     return replace(best, rule="older_named"), counts[best.message_id]

@@ -1,4 +1,4 @@
-"""Texts written by a client program in a person's name: buttons, commands with their output, notices."""
+"""Detection of texts that a client program wrote in a person's name: buttons, commands with output, notices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-#: Client to the beginnings of its texts; `\Z` if nothing may follow, because people continue some of them.
+#: Client -> beginnings of its texts. `\Z` means that nothing may follow, because people also begin messages so.
 _WRITTEN: Final[Mapping[str, tuple[str, ...]]] = {
     "any": (
         r"/[a-z][\w:.-]*\s*\Z",
@@ -59,5 +59,5 @@ _BEGINS: Final = re.compile("|".join(start for starts in _WRITTEN.values() for s
 
 
 def by_machine(text: str) -> bool:
-    """Return True if a client program wrote the text (`_WRITTEN`), or if it is only a command to the program."""
+    """Return True if a client program wrote the text, or if the text is only a command to the client."""
     return _BEGINS.match(text.lstrip()[:400] if len(text) > 400 else text.strip()) is not None

@@ -1,4 +1,4 @@
-"""Data model of the detector: its input and its verdicts.
+"""Input and output of the detector: messages, targets and verdicts.
 
 Times are integer microseconds since the epoch. Scores and confidences are in [0, 1] unless a field says otherwise.
 """
@@ -17,13 +17,14 @@ Feedback = Literal["rejected", "accepted", "neutral"]
 Reaction = Literal["ok", "not_ok"]
 GateCall = Literal["ok", "not_ok", "neutral"]
 CorrectionType = Literal["explicit", "rephrased", "abandonment"]
-#: Rule that found a target: the message's reply (`named`), the latest answer to its writer in the thread or in the
-#: channel, or words that only an older answer has.
+#: Rule that selected a target: the message is a reply (`named`), the latest answer to its writer in the thread
+#: (`thread`) or channel (`own_latest`), or words that only an older answer has (`older_named`).
 TargetRule = Literal["named", "thread", "own_latest", "older_named"]
 
-#: Reason for which a verdict is not announced: a client program wrote the message; its language is not read; it
-#: judges no answer; no answer is found that it is about; a new topic or a follow-up accepts the answer silently; the
-#: confidence is below `ANNOUNCEMENT_THRESHOLD`; verdicts of its kind are right less often than the target precision.
+#: Reason for not announcing a verdict. In order: a client program wrote the message; the detector does not read its
+#: language; the verdict is neutral; there is no answer that it could be about; the message starts a new topic; it
+#: continues the conversation without praise; the confidence is below `ANNOUNCEMENT_THRESHOLD`; the published precision
+#: of this kind of verdict is below the target precision.
 HeldBack = Literal[
     "machine_text",
     "language",
@@ -34,10 +35,10 @@ HeldBack = Literal[
     "below_threshold",
     "below_target",
 ]
-#: Row of `detector.rules.RULES` -> reason of its own for which it announces nothing.
+#: Row of `detector.rules.RULES` with a neutral verdict -> reason that replaces `no_feedback`.
 _ABSTAINED: Final[Mapping[str, HeldBack]] = {"rule.machine_text": "machine_text", "abstained.language": "language"}
 
-#: Maximum number of earlier messages of a conversation that a verdict depends on.
+#: Maximum number of earlier messages of a conversation that affect a verdict.
 NEIGHBOURHOOD: Final = 24
 
 
@@ -46,7 +47,7 @@ class Message:
     """Message of a conversation, written by a person or an agent.
 
     `at` is in microseconds since the epoch. `agent_id` is None for a person's message. `reply_to` is the id of the
-    message that it replies to, `thread_id` the id of its thread. Both are None if the chat does not provide them.
+    message to which it replies, `thread_id` the id of its thread. Both are None if the chat does not provide them.
     """
 
     message_id: str
@@ -70,7 +71,7 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Agent message that feedback is about.
+    """Agent's message that feedback is about.
 
     `score` = 0.85 * `similarity` + 0.15 * `recency`. `turns_back` is the distance in agent messages; 1 is the latest.
     `rule` is the rule that selected the target.
@@ -88,17 +89,20 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Verdict that a person's message gives on an agent's answer.
+    """Result of judging a person's message: its feedback on an agent's answer.
 
-    `confidence` is the score, or after a long answer the share of right verdicts that the score stands for
-    (`calibration`). The score is the specification's constant if `decided_by` is "rules", the learned probability if it
-    is "learned" (of approval if `gate` is ok), and the model's own value if it is "llm". `rules` has the names of
-    matching patterns and rules. `scores` has the numbers behind the decision of rules and learned layer: `score`, for
-    rejections `ranking`, similarities and probabilities. `status_only`: a new topic. It sets the earlier turn to
-    accepted with confidence 0.5 and is never announced. `encoder` is the name of the detector's sentence encoder; None
-    means word vectors only. `settled`: a rule decided alone, or nothing was to decide; only other verdicts are sent to
-    a language model. `rule` is the row of `detector.rules.RULES` that decided, or "learned" or "llm". `falls_short`:
-    see `published.falls_short`.
+    - `confidence`: estimated probability that `feedback` is right; `scores` has the uncalibrated score (`calibration`).
+    - `user_said`: the message, at most `detector.QUOTE` characters.
+    - `rules`: names of the patterns, rules and features behind the verdict.
+    - `rule`: row of `detector.rules.RULES` that decided, or "learned" or "llm".
+    - `decided_by`: layer that decided. The score is a constant of the specification for "rules", the learned
+      probability for "learned" (of approval if `gate` is ok), and the model's own value for "llm".
+    - `scores`: `score`, for rejections `ranking`, similarities, and probabilities of the learned layer.
+    - `status_only`: the message starts a new topic. The verdict sets the earlier turn to accepted with confidence 0.5,
+      and is never announced.
+    - `settled`: a language model is not asked, because a rule decided alone or there was nothing to decide.
+    - `encoder`: name of the detector's sentence encoder; None if only word vectors are used.
+    - `falls_short`: see `published.falls_short`.
     """
 
     feedback: Feedback
@@ -119,7 +123,7 @@ class Verdict:
 
     @property
     def emitted(self) -> bool:
-        """True if the verdict is announced: a confident rejection, or an acceptance with the gate call ok.
+        """True if the verdict is announced: a confident rejection, or a confident acceptance with the gate ok.
 
         A follow-up question is not announced, because it says nothing about the answer's quality.
         """
@@ -127,7 +131,7 @@ class Verdict:
 
     @property
     def held_back(self) -> HeldBack | None:
-        """Reason for not announcing the verdict; None if it is announced."""
+        """Reason for not announcing the verdict; None if the verdict is announced."""
         if self.feedback == "neutral":
             return _ABSTAINED.get(self.rule, "no_feedback")
         if self.target is None:
@@ -142,6 +146,9 @@ class Verdict:
 
     @property
     def status(self) -> Feedback:
-        """Status that the verdict gives its target. A rejection below the threshold or the target gives neutral."""
+        """Status that the verdict gives to its target turn.
+
+        A rejection gives neutral if its confidence is below the threshold or its published precision below the target.
+        """
         is_doubtful = self.confidence < ANNOUNCEMENT_THRESHOLD or self.falls_short
         return "neutral" if self.feedback == "rejected" and is_doubtful else self.feedback

@@ -1,4 +1,4 @@
-"""Messages that precede a judged message, if others have its time. Pure."""
+"""Selection of the messages that precede a judged message, even if some have the same time. Pure."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Final, NamedTuple
 from detector.model import NEIGHBOURHOOD, Message
 
 SAME_INSTANT: Final = 4
-"""Number of messages after a message in the order of (at, message_id) that are compared with it."""
+"""Number of messages with a greater (at, message_id) than the judged message that are checked for the same time."""
 
 
 class Preceding(NamedTuple):
-    """Messages that precede a message: at most `NEIGHBOURHOOD`, in their order.
+    """Messages that precede a message, at most `NEIGHBOURHOOD`, in order.
 
-    `numbers` are indexes of the messages before it, continued by those after it in the order of (at, message_id).
-    `is_certain` is False if the order of the message and an agent's message of the same time is unknown.
+    `numbers` are indexes into the concatenation of the arguments `before` and `after` of `preceding`. `is_certain` is
+    False if the order of the message and an agent's message with the same time is unknown, or if more messages may have
+    that time than were given.
     """
 
     numbers: Sequence[int]
@@ -23,11 +24,11 @@ class Preceding(NamedTuple):
 
 
 def preceding(message: Message, before: Sequence[Message], after: Sequence[Message]) -> Preceding:
-    """Return which of the `NEIGHBOURHOOD` messages before `message` and the `SAME_INSTANT` after it precede it.
+    """Return the messages of `before` and `after` that precede `message`.
 
-    Both are sorted by (at, message_id). Of two messages of the same time, the one that replies to the other is later.
-    If neither replies, a person's message keeps its order, and the order of an agent's message is unknown. All order is
-    unknown if there may be more messages of that time than were given (decision 150).
+    `before` has the `NEIGHBOURHOOD` messages with a smaller (at, message_id), `after` the next `SAME_INSTANT`, both
+    sorted by it. If two messages have the same time and one replies to the other, the reply is later. Otherwise a
+    message of a person is ordered by its id, and the order of an agent's message is unknown (decision 150).
     """
     after = [one for one in after if one.at == message.at]
     found = [number for number, one in enumerate(before) if one.at != message.at]
@@ -40,12 +41,12 @@ def preceding(message: Message, before: Sequence[Message], after: Sequence[Messa
         if precedes:
             found.append(number)
     if message.thread_id is not None and len(found) < NEIGHBOURHOOD <= len(before):
-        is_certain = False  # the first of fewer messages would be taken for the thread's root
+        is_certain = False  # with fewer messages, the first one would be mistaken for the thread's root
     return Preceding(found[-NEIGHBOURHOOD:], is_certain)
 
 
 def _precedes(one: Message, message: Message) -> bool | None:
-    """Return True if `one`, which has the time of `message`, is before it; None if unknown."""
+    """Return True if `one`, which has the same time as `message`, precedes it; None if the order is unknown."""
     if one.reply_to == message.message_id:
         return False
     return True if message.reply_to == one.message_id else None

@@ -1,4 +1,4 @@
-"""Published precision of announced verdicts, on held-out conversations. Pure."""
+"""Published precision of announced verdicts, measured on held-out conversations. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contracts.intervals import wilson
 
 
 class CheckedVerdicts(NamedTuple):
-    """Number of checked announced verdicts, and the number of correct ones among them."""
+    """Result of checking announced verdicts of one kind: the number checked, and the number that were right."""
 
     right: int
     checked: int
@@ -20,9 +20,9 @@ PUBLISHED: Final[Mapping[Reaction, CheckedVerdicts]] = {
     "not_ok": CheckedVerdicts(35 + 110, 45 + 141),
     "ok": CheckedVerdicts(6 + 8, 6 + 11),
 }
-"""Counts by announced reaction, on conversations of 82 owners with coding agents: `agents_dev2` and the turns of
-`training/sources.jsonl` (docs/evaluation.md). Chinese turns are excluded, because the patterns were chosen by reading
-them.
+"""Counts by announced reaction, on conversations with coding agents in repositories of 82 owners: `agents_dev2` and
+the turns of `training/sources.jsonl` (docs/evaluation.md). Chinese turns are excluded, because the Chinese patterns
+were written after reading them.
 
 A language model assigned the labels. Rules and learned layer share the counts, because their rates do not differ
 significantly (docs/decisions/0118-a-target-precision-above-the-floor.md).
@@ -30,8 +30,9 @@ significantly (docs/decisions/0118-a-target-precision-above-the-floor.md).
 
 
 def falls_short(reaction: Reaction, decided_by: DecidedBy, target: float) -> bool:
-    """Return True if even the upper confidence bound of the published precision is below `target`, from 0 to 1.
+    """Return True if the precision published for a kind of verdict is too low to announce it.
 
-    There are no published figures for language models, so their verdicts never fall short.
+    It is too low if even the upper bound of its confidence interval is below `target` (0 to 1). It is never too low for
+    verdicts of language models, because no precision is published for them.
     """
     return decided_by != "llm" and wilson(*PUBLISHED[reaction]).high < target

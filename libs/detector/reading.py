@@ -1,4 +1,4 @@
-"""Conversion of texts to evidence. Each text of a batch is prepared, matched and embedded once."""
+"""Conversion of exchanges to evidence. Each text of a batch is prepared, matched and embedded once."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from detector.patterns import Kind, Pattern, agent_hits, human_hits, kinds
 from detector.text import Prepared, prepare
 from detector.vocabulary import JUDGING, TOPICLESS
 
-#: Limits of the cache in texts and characters. The messages of a conversation occur again in later batches.
+#: Limits of the cache, in texts and characters. It saves work because a conversation's messages recur in later batches.
 REMEMBERED: Final = 16_384
 REMEMBERED_LENGTH: Final = 8_000_000
-#: Agreement with another person's verdict, or a mention of the agent.
+#: Agreement with another person ("same here"), or a mention of the agent.
 _JOINS: Final = re.compile(
     r"\b(?:same (?:here|for me|with me|problem)|me too|for me too|(?:is|are|'s) right[,. ]|i agree|agreed"
     r"|the (?:bot|assistant|agent|ai)|bei mir auch|der (?:bot|assistent)|moi aussi|le bot|a mí también|el bot)\b|\+1\b"
 )
 #: Pronouns that refer to the preceding message.
 _THAT: Final = re.compile(r"\b(?:that|that's|thats|this|it|it's|its|das|dies|es|c'est|ça|cela|eso|esto|está)\b")
-#: Minimum cosine of two requests that may be the same.
+#: Minimum cosine of two requests with intents that are compared. Below it, the probability of the same intent is 0.
 WORTH_ALIGNING: Final = 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Result of reading a batch: evidence of each exchange, vectors of messages and answers, and all vectors by text.
+    """Result of reading a batch: the evidence of each exchange, and the vectors of all texts.
 
-    `vectors[place[text]]` is the vector of `text`.
+    `messages` and `answers` have one vector per exchange. `vectors[place[text]]` is the vector of `text`.
     """
 
     exchanges: tuple[Exchange, ...]
@@ -48,7 +48,7 @@ class Read:
 
 
 class _Preparations(dict[str, Prepared]):
-    """Cache of `prepare`."""
+    """Dictionary that computes and stores `prepare(text)` for a missing text."""
 
     def __missing__(self, text: str) -> Prepared:
         known = self[text] = prepare(text)
@@ -56,7 +56,10 @@ class _Preparations(dict[str, Prepared]):
 
 
 class Reader:
-    """Reader with a cache of prepared, matched and embedded texts. If the cache is full, it is emptied."""
+    """Converter of exchanges to evidence, with a cache of its results for each text. A full cache is emptied.
+
+    It is also an `Embedder` with a cache.
+    """
 
     def __init__(self, embedder: Embedder, intent: IntentModel | None = None) -> None:
         self.embedder = embedder
@@ -71,7 +74,7 @@ class Reader:
         self._vectors: Vectors = np.zeros((0, embedder.dimension), dtype=np.float32)
 
     def read(self, exchanges: Sequence[Exchange]) -> Read:
-        """Return the evidence of each exchange. All new texts of the batch are embedded in one call."""
+        """Return the evidence of each exchange, in order. New texts of the batch are embedded in one call."""
         texts = dict.fromkeys(text for x in exchanges for text in (x.message.text, x.request, x.answer))
         texts.update(dict.fromkeys(c.text for x in exchanges for c in x.candidates))
         self._learn(texts)
@@ -85,21 +88,21 @@ class Reader:
 
     @property
     def name(self) -> str:
-        """See `Embedder.name`. The reader is also an embedder with a cache."""
+        """Name of the embedder."""
         return self.embedder.name
 
     @property
     def dimension(self) -> int:
-        """See `Embedder.dimension`."""
+        """Number of components of a vector."""
         return self.embedder.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder.embed`."""
+        """Return the vectors of the texts, shape (len(texts), dimension). Cached vectors are not computed again."""
         self._learn(dict.fromkeys(texts))
         return self._vectors[[self._place[text] for text in texts]]
 
     def _learn(self, texts: Collection[str]) -> None:
-        """Embed new texts. If they would exceed the cache's limits, empty the cache first."""
+        """Embed texts that are not in the cache. If the cache would exceed its limits, empty it first."""
         fresh = [text for text in texts if text not in self._place]
         length = sum(map(len, fresh))
         if len(self._place) + len(fresh) > REMEMBERED or self._length + length > REMEMBERED_LENGTH:
@@ -143,9 +146,10 @@ class Reader:
         )
 
     def _meant(self, x: Exchange, language: str, found: frozenset[Kind]) -> bool:
-        """Return True if the message is meant for the agent, even if it may be for another person.
+        """Return True if the message is meant for the agent.
 
-        See `Address.own` and `Address.aside`.
+        Return False if it probably belongs to a conversation with another person (see `Address.own` and
+        `Address.aside`).
         """
         if x.address.own and x.aside is None:
             return True
@@ -153,13 +157,19 @@ class Reader:
         return _speaks_of(self.prepared(x.message.text), language, found, self.prepared(x.answer), aside)
 
     def _same_intent(self, message: Prepared, request: Prepared, cosine: float) -> float:
-        """Return the probability of the same intent, or the cosine without word vectors or a model."""
+        """Return the probability that message and request have the same intent.
+
+        Without word vectors or an intent model, return `cosine` instead.
+        """
         if self._intent is None or not isinstance(self.embedder, WordLlamaEmbedder):
             return cosine
         return self._compared(message, request, self.embedder.words) if cosine >= WORTH_ALIGNING else 0.0
 
     def same_intent(self, left: str, right: str) -> float:
-        """Return the probability in [0, 1] that two requests have the same intent, or their cosine without a model."""
+        """Return the probability in [0, 1] that two requests have the same intent.
+
+        Without word vectors or an intent model, return the cosine of the requests instead.
+        """
         if self._intent is None or not isinstance(self.embedder, WordLlamaEmbedder):
             vectors = self.embedder.embed([left, right])
             return float(_cosine(vectors[:1], vectors[1:])[0])
@@ -172,9 +182,9 @@ class Reader:
         return self._intent.same(Asked(first, words.matrix[rows[0]]), Asked(second, words.matrix[rows[1]]))
 
     def _language(self, x: Exchange) -> str:
-        """Return the message's language.
+        """Return the language of the message.
 
-        If the message is too short, its language is that of the answer, otherwise of the request, otherwise English.
+        If the message is too short to show it, return the language of the answer, else of the request, else English.
         """
         for text in (x.message.text, x.answer, x.request):
             if text and (language := self._spoken(text)):
@@ -204,10 +214,10 @@ class Reader:
 def _speaks_of(
     message: Prepared, language: str, kinds: frozenset[Kind], answer: Prepared, aside: Prepared | None
 ) -> bool:
-    """Return True if a message clearly refers to `answer`.
+    """Return True if a message clearly refers to `answer`, which is to another person or followed by an `aside`.
 
-    The answer is to another person, or an `aside` of another person follows it; `aside` is None if there is none. A
-    question never refers to it, because it asks for a new answer.
+    `aside` is another person's message after the answer; None if there is none. Return False for a question, because it
+    asks for another answer.
     """
     if "cue_ask" in kinds:
         return False
@@ -218,7 +228,10 @@ def _speaks_of(
 
 
 def _cosine(left: Vectors, right: Vectors) -> Vectors:
-    """Return the cosine of each pair of rows, in [0, 1], rounded so that the last bits do not depend on the batch."""
+    """Return the cosine of each pair of rows, in [0, 1].
+
+    It is rounded, so that it does not depend on the rest of the batch.
+    """
     product = np.einsum("ij,ij->i", left, right, dtype=np.float64)
     rounded: Vectors = np.round(np.clip(product, 0.0, 1.0), 6)
     return rounded

@@ -1,11 +1,11 @@
-"""Reasons of a verdict in words, for readers who do not know the names of rules and patterns. Pure."""
+"""Descriptions of rules, patterns and features for readers who do not know their names. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-#: Description of a message -> names of the patterns, rules and features of the learned layer that detect it.
+#: Description of a message -> names of the patterns, rules and learned features that match such messages.
 _SENTENCES: Final[Mapping[str, str]] = {
     "is in a language that the detector does not read": "abstained.language",
     "agrees to what the agent asked": "rule.agrees",
@@ -160,15 +160,15 @@ _WORDS: Final[Mapping[str, str]] = {
 
 
 def reason_in_words(rules: Iterable[str]) -> tuple[str, ...]:
-    """Return the descriptions of `rules`, in order and without repetition. Rules without a description are skipped.
+    """Return the descriptions of `rules`, in order and without duplicates. Rules without a description are skipped.
 
-    A description has the message as its subject, such as "repeats the request in other words".
+    The subject of a description is the message, for example in "repeats the request in other words".
     """
     return tuple(dict.fromkeys(words for rule in rules if (words := _WORDS.get(_family(rule)))))
 
 
 def _family(rule: str) -> str:
-    """Return the rule's key in `_WORDS`: the part before a colon, or "llm" for all rules of a language model."""
+    """Return the key of a rule in `_WORDS`: the part before a colon, or "llm" for every rule of a language model."""
     if rule.startswith("llm."):
         return "llm"
     head, _, _ = rule.partition(":")

@@ -1,4 +1,4 @@
-"""Comparison, by sentence vectors, of a message with the previous request that it may rephrase."""
+"""Comparison of a message with the previous request by sentence vectors, to detect a rephrased request."""
 
 from __future__ import annotations
 
@@ -22,28 +22,31 @@ WEIGHTS: Final = Path(__file__).parent / "weights" / "sentences.json"
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Logistic scale from a sentence cosine to the probability of the same intent, fitted on our own pairs."""
+    """Logistic function from the cosine of sentence vectors to the probability of the same intent.
+
+    It was fitted on pairs of requests written for this project.
+    """
 
     weight: float
     bias: float
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> Scale:
-        """Load the committed scale."""
+        """Load the committed parameters."""
         stored = json.loads(path.read_text(encoding="utf-8"))
         return cls(float(stored["weight"]), float(stored["bias"]))
 
     def sameness(self, cosine: float) -> Sameness:
-        """Return the cosine and its probability.
+        """Return the cosine, clipped to [0, 1], and the probability of the same intent.
 
-        Both are rounded, so that the last bits do not depend on other comparisons.
+        Both are rounded, so that they do not depend on the texts encoded with them.
         """
         similarity = round(min(1.0, max(0.0, cosine)), 4)
         return Sameness(similarity, round(1 / (1 + float(np.exp(-self.weight * similarity - self.bias))), 6))
 
 
 class Rewordings:
-    """Comparison of requests by a sentence encoder."""
+    """Comparison of requests by the vectors of a sentence encoder."""
 
     def __init__(self, encoder: Embedder, scale: Scale) -> None:
         self._encoder = encoder
@@ -51,11 +54,14 @@ class Rewordings:
 
     @property
     def encoder_name(self) -> str:
-        """See `Embedder.name`."""
+        """Name of the sentence encoder."""
         return self._encoder.name
 
     def compared(self, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-        """Return the evidence, with `sentences` set for possible rewordings. The encoder is called at most once."""
+        """Return the evidence, with `sentences` set if the message may rephrase the request.
+
+        The encoder is called at most once.
+        """
         rows = [row for row, one in enumerate(evidence) if _worth_comparing(one)]
         alike = self.alike([(evidence[row].message.text, evidence[row].request.text) for row in rows])
         compared = dict(zip(rows, alike, strict=True))
@@ -69,7 +75,7 @@ class Rewordings:
         return sameness.same_intent
 
     def alike(self, pairs: Sequence[tuple[str, str]]) -> list[Sameness]:
-        """Return the similarity of each pair of prepared texts, in order."""
+        """Return the similarity of the two prepared texts of each pair, in order."""
         if not pairs:
             return []
         texts = {text: row for row, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}

@@ -1,7 +1,7 @@
-"""Rules that decide what a message says about an answer. The first row of `RULES` whose conditions hold wins.
+"""Rules that decide the verdict on a message. The first row of `RULES` whose conditions all hold is used.
 
-The learned layer may override a row (`VerdictRule.override`); its opinion then decides. `agent-feedback explain
---rules` prints the table.
+The learned layer may override a row (`VerdictRule.override`) and then decides. `agent-feedback explain --rules` prints
+the table.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from detector.evidence import Evidence
 from detector.learned import Opinion
 from detector.model import CorrectionType, DecidedBy, Feedback, GateCall
 
-#: Confidences of the specification.
+#: Confidences of rules, as given by the specification.
 EXPLICIT: Final = 0.9
 ABANDONED: Final = 0.85
 CONTINUED: Final = 0.7
-#: Confidences of cues, which stay below the announcement threshold.
+#: Confidences of rules about cues. They are below the announcement threshold.
 LEANING: Final = 0.68
 HINT: Final = 0.62
 #: Probability of a rejection below which the learned layer overrides a rule's rejection.
@@ -31,9 +31,9 @@ REFUSED: Final = 0.8
 
 
 class RuleVerdict(NamedTuple):
-    """Verdict of a rule. If `confidence` is None, it is the similarity of the two requests.
+    """Verdict that a row of `RULES` gives. `status_only`: see `Verdict`.
 
-    `status_only`: see `Verdict`.
+    If `confidence` is None, the similarity of message and previous request is the confidence.
     """
 
     feedback: Feedback
@@ -44,9 +44,9 @@ class RuleVerdict(NamedTuple):
 
 
 class Override(NamedTuple):
-    """Condition under which the learned layer's opinion overrides a rule.
+    """Condition under which the learned layer's opinion replaces a rule's verdict.
 
-    Without an opinion, a `certain` rule decides alone.
+    `words` describes the condition. `certain` is True if the rule's verdict, if it stands, needs no second opinion.
     """
 
     words: str
@@ -55,10 +55,10 @@ class Override(NamedTuple):
 
 
 class VerdictRule(NamedTuple):
-    """Row of `RULES`.
+    """Row of `RULES`: a verdict, and the conditions that must all hold.
 
-    All `conditions` must hold. `names` returns the names behind the verdict; by default the rule's name.
-    `detector/reasons.py` has the reason in words, by the rule's name.
+    `names` returns the names that the verdict lists as its reasons; if it is None, the row's name is listed.
+    `detector/reasons.py` describes each row by its name.
     """
 
     name: str
@@ -69,9 +69,9 @@ class VerdictRule(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Verdict without a target. `rule` is the name of the row that decided, or "learned".
+    """Verdict before its target is known. `rule` is the name of the row that decided, or "learned".
 
-    `look_back`: the target may be an earlier turn and must be located. `settled`: see `Verdict`.
+    `look_back` is True if the target may be an earlier answer. `settled`: see `Verdict`.
     """
 
     feedback: Feedback
@@ -252,5 +252,8 @@ def _learned(e: Evidence, opinion: Opinion) -> Decision:
 
 
 def announceable(e: Evidence) -> bool:
-    """Return True if a rejection to which the learned layer gives probability 1 would be announced."""
+    """Return True if a rejection of the highest possible probability would be announced.
+
+    Caps hold back such a rejection for some messages.
+    """
     return cap_of("explicit", 1.0, e, learned=True) is None

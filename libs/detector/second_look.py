@@ -1,7 +1,8 @@
-"""Re-judging of likely rejections by a sentence encoder's vector of the message.
+"""Second judgement of likely rejections, with a sentence vector of the message.
 
-It takes ten times as long as the first judgement, so it is limited to messages whose verdict it may change. An
-improbable rejection becomes neutral, and so does a doubtful one in an answer to the agent's own question.
+It takes ten times as long as the first judgement, so it is limited to messages with a verdict that it may change.
+Rejections that are not judged again become neutral if they are improbable, or if they are doubtful and the message
+answers the agent's question.
 """
 
 from __future__ import annotations
@@ -18,15 +19,18 @@ from detector.rules import match
 
 #: Minimum probability of a rejection that is judged again.
 LIKELY: Final = 0.45
-#: Probability from which a rejection stands. Above it, the second judgement also removed correct ones.
+#: Probability from which a rejection is not judged again. Above it, the second judgement also removed correct ones.
 SURE: Final = 0.9
-#: Minimum probability of a rejection that questions a rule's approval. A rule's rejection is never questioned.
+#: Minimum probability of a rejection that causes a rule's approval to be judged again.
 DOUBTFUL: Final = 0.7
 
 
 @dataclass(frozen=True)
 class SecondLook:
-    """Sentence encoder, with the layer that was trained on its vectors."""
+    """Sentence encoder and the learned layer that was trained on its vectors.
+
+    Raises ValueError if the layer was trained with another encoder.
+    """
 
     encoder: Embedder
     layer: Layer
@@ -40,9 +44,10 @@ class SecondLook:
     def revised(
         self, evidence: Sequence[Evidence], opinions: Sequence[Opinion | None], known: Matrix, answers: Vectors
     ) -> list[Opinion | None]:
-        """Return the opinions, replaced by the second layer's opinion for re-judged messages.
+        """Return the opinions, with the second layer's opinion for messages that were judged again.
 
-        `known` has the features of the evidence, `answers` the vectors of its answers, in the same order.
+        Rows of `evidence`, `opinions`, `known` and `answers` correspond. `known` has the features, `answers` the
+        vectors of the answers.
         """
         rows = [row for row, opinion in enumerate(opinions) if opinion and worth_a_look(evidence[row], opinion)]
         revised = [opinion and abstaining(one, opinion) for one, opinion in zip(evidence, opinions, strict=True)]
@@ -54,14 +59,14 @@ class SecondLook:
         return revised
 
     def embed(self, evidence: Sequence[Evidence]) -> Vectors:
-        """Return the messages' vectors, shape (len(evidence), dimension). Each distinct text is embedded once."""
+        """Return the vectors of the messages, shape (len(evidence), dimension). Each distinct text is embedded once."""
         places = {text: place for place, text in enumerate(dict.fromkeys(one.message.said for one in evidence))}
         vectors = self.encoder.embed(list(places))
         return vectors[[places[one.message.said] for one in evidence]]
 
 
 def worth_a_look(evidence: Evidence, opinion: Opinion) -> bool:
-    """Return True if re-judging may change the verdict."""
+    """Return True if a second judgement may change the verdict on the message."""
     if not LIKELY <= opinion.rejected < SURE or not evidence.message.said:
         return False
     rule = match(evidence)
@@ -71,9 +76,10 @@ def worth_a_look(evidence: Evidence, opinion: Opinion) -> bool:
 
 
 def abstaining(evidence: Evidence, opinion: Opinion) -> Opinion:
-    """Return the opinion, with an improbable rejection converted to neutral.
+    """Return the opinion, changed to neutral if its rejection is improbable (below LIKELY).
 
-    If the message answers a bare question of the agent, any rejection below SURE is converted.
+    If the message answers a short question of the agent and no rule decides alone, a rejection below SURE is changed to
+    neutral, too.
     """
     if opinion.feedback != "rejected" or opinion.rejected >= SURE:
         return opinion

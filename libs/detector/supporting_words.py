@@ -1,4 +1,4 @@
-"""The words of a message that support its verdict. Pure."""
+"""Extraction of the words of a message that support its verdict. Pure."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from functools import cache
 from detector.patterns import LANGUAGES, Pattern
 from detector.text import prepare
 
-#: Characters around the words of a match that say nothing.
+#: Characters to strip from the ends of a match.
 _AROUND = " ,.!?;:-"
 
 
 def supporting_words(said: str, rules: Iterable[str]) -> tuple[str, ...]:
-    """Return the parts of a message matched by the patterns among `rules`, in the message's order.
+    """Return the parts of a message that match the patterns named in `rules`, in the message's order.
 
-    They are in lower case, like the text that patterns match. A part within a longer part is omitted. Rules that are
-    not patterns match nothing.
+    The parts are in lower case, like the text that patterns match. A part inside a longer part is omitted. Names in
+    `rules` that are not patterns are ignored.
     """
     text = prepare(said).said
     patterns = [pattern for name in rules if (pattern := _by_name().get(name))]

@@ -14,7 +14,7 @@ from detector.machine_text import by_machine
 #: Characters kept of the beginning and the end of a long message, where verdicts usually are.
 HEAD: Final = 1200
 TAIL: Final = 400
-#: Number of words above which only the first sentences and the last one are searched for cues, with their limits.
+#: Number of words above which only the first and last sentences of a text are searched, and their maximum words.
 SAID: Final = 45
 OPENING: Final = 30
 CLOSING: Final = 15
@@ -24,7 +24,7 @@ _INLINE_CODE = re.compile(r"`[^`\n]{1,200}`")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _QUOTED_LINE = re.compile(r"(?m)^[ \t]{0,3}>[^\n]*$")
 _URL = re.compile(r"https?://[^\s]{1,500}")
-#: Lines written by a program: stack traces, logs, compiler messages.
+#: Beginnings of lines written by a program: stack traces, logs, compiler messages.
 _MACHINE = re.compile(
     r"^\s*(?:File \"|at [\w.$<>/]{2,80}\s?\(|Traceback\b|[\^~|\s]{3,}$|\d+ \|"
     r"|\[?\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|(?:npm|yarn|pnpm) (?:ERR|WARN|error)|-->|={5,}|-{5,}|\+{3,}"
@@ -48,21 +48,23 @@ been am do does did have has had can could will would should of in on at to for 
 yes so if as by about what which who when where why how there here please just i'm it's that's don't didn't
 i'd i'll i've
 """
-#: Words too frequent to tell the subject of a text.
+#: Words too frequent to indicate the subject of a text.
 STOP: Final = frozenset(_STOP.split())
 _DIGIT = re.compile(r"\d")
-#: Substrings of texts from which something may have to be removed.
+#: Substrings that show that code, markup, quotations or URLs may have to be removed.
 _ODD: Final = ("<", "`", ">", "~", "http")
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Message in the form that the rules read.
+    """Text in the form that the rules read, without code, markup, quotations and lines of programs.
 
-    `text` is in lower case, `words` has its words in order, `content` its content words, `numbers` its numbers.
-    `coded`: code was removed. `failed`: a program's error message was removed. `by_machine`: a client program wrote the
-    message. `said` and `said_words` are the text and words of a long message's first and last sentences. Feedback is
-    usually there, and long messages would otherwise match more cues.
+    - `text`: in lower case, with single spaces.
+    - `words`: its words in order. `content`: its words except frequent ones. `numbers`: its numbers.
+    - `said`, `said_words`: text and words of the first and last sentences if the text is long, otherwise of the whole
+      text. Feedback is usually there, and in more text more cues would match by chance.
+    - `coded`: the text contained a code block. `failed`: it contained a program's error message.
+    - `by_machine`: a client program wrote the text.
     """
 
     text: str
@@ -77,22 +79,19 @@ class Prepared:
 
     @property
     def empty(self) -> bool:
-        """True if the text has no letters or digits, in any script, and no program's error message.
-
-        Emojis and punctuation are neither letters nor digits.
-        """
+        """True if the text has no letters and digits, in any script, and no error message of a program."""
         return not self.words and not self.failed
 
 
 def cap(text: str) -> str:
-    """Shorten a text to its first HEAD and last TAIL characters, to bound the cost of long messages."""
+    """Shorten a text to its first HEAD and last TAIL characters, to bound the time that long texts take."""
     if len(text) <= HEAD + TAIL:
         return text
     return f"{text[:HEAD]}\n{text[-TAIL:]}"
 
 
 def prepare(text: str) -> Prepared:
-    """Prepare a text. Accepts any text; lone surrogates and control characters are kept."""
+    """Convert a text to `Prepared`. Accepts any text; lone surrogates and control characters are kept."""
     shown = cap(text)
     coded = "```" in shown
     if any(map(shown.__contains__, _ODD)):
@@ -107,7 +106,7 @@ def prepare(text: str) -> Prepared:
     if not shown.isascii():
         shown = unicodedata.normalize("NFKC", shown.translate(_SPELLING))
     lines, shown = shown, " ".join(shown.split()).lower()
-    words = tuple(map(intern, _WORD.findall(shown)))  # thousands of cached texts share the same words
+    words = tuple(map(intern, _WORD.findall(shown)))  # thousands of cached texts have words in common
     said, said_words = (shown, words) if len(words) <= SAID else _ends(lines)
     return Prepared(
         text=shown,
@@ -123,7 +122,7 @@ def prepare(text: str) -> Prepared:
 
 
 def _without_machine_lines(text: str) -> tuple[str, bool]:
-    """Return the text without lines written by a program, and True if any of these lines reports an error."""
+    """Return the text without lines that a program wrote, and True if any of these lines reports an error."""
     kept, failed = [], False
     for line in text.split("\n"):
         if _MACHINE.match(line):
@@ -134,9 +133,9 @@ def _without_machine_lines(text: str) -> tuple[str, bool]:
 
 
 def _ends(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the first sentences, until half of `OPENING` words is reached, and the last sentence, with their words.
+    """Return the first sentences and the last sentence of a text, and their words. Both parts are shortened.
 
-    Both parts are shortened.
+    First sentences are added until they have half of `OPENING` words.
     """
     sentences = [s for s in _SENTENCE_END.split(text) if s.strip()]
     opening: list[str] = []

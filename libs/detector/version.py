@@ -1,4 +1,4 @@
-"""Version of a detector: the date of its weights, and a digest of everything that affects its verdicts."""
+"""Version of a detector: the date of its weights, and a digest of all code and data that affect its verdicts."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from contracts.detectors import GATE, WORDS
 
 HOME: Final = Path(__file__).parent
 DATE: Final = Path("weights", "date.txt")
-"""File with the date of weights and patterns, relative to the package. File times would change with every copy."""
+"""File with the date of weights and patterns, relative to the package. A copied file may have another file time."""
 _APART: Final = frozenset({"evaluation", "explain.py", "spans.py", "version.py"})
-"""Files and folders that do not affect verdicts."""
+"""Files and folders that are not in the digest, because they do not affect verdicts."""
 
 
 def version(parts: tuple[str, ...], *, encoder: str | None, home: Path = HOME) -> str:
-    """Return the version of a detector; see `contracts.detectors`.
+    """Return the version of a detector, in the format of `contracts.detectors`.
 
-    `parts` has the names of the detector's parts outside of `home`; `encoder` is the name of its sentence encoder or
-    None.
+    `parts` names the detector's parts that are not in `home`. `encoder` is the name of its sentence encoder, or None.
     """
     date = (home / DATE).read_text("ascii").strip()
     return f"{date}.{_digest(digest_of_files(home), *parts, encoder or '')}{'' if encoder else WORDS}"
 
 
 def version_with_gate(version: str, model: str, home: Path) -> str:
-    """Return the version of a detector whose gate asks the language model `model`, with the code in `home`."""
+    """Return the version of a detector with an LLM gate that asks `model`. `home` is the folder of the gate's code."""
     date, _, rest = version.partition(".")
     words = WORDS if rest.endswith(WORDS) else ""
     return f"{date}.{_digest(digest_of_files(home), version, model)}{words}{GATE}"

@@ -1,4 +1,4 @@
-"""Limits, kinds of patterns, words and regular expressions used by the rules' conditions (`cues.py`)."""
+"""Constants of the rules' conditions (`cues.py`): limits, kinds of patterns, words and regular expressions."""
 
 from __future__ import annotations
 
@@ -9,69 +9,69 @@ from detector.patterns import Kind
 
 Kinds = frozenset[Kind]
 
-#: Similarity to the previous exchange below which a request is a new topic, and the minimum number of its words.
+#: Similarity to the previous exchange below which a message may be a new topic, and its minimum number of words.
 UNRELATED: Final = 0.2
 TOPIC_WORDS: Final = 2
-#: Similarity above which a message may repeat the request, and the minimum probability that both have one intent.
+#: Similarity above which a message may repeat the request, and the minimum probability that they have the same intent.
 REPHRASED_ABOVE: Final = 0.8
 SAME_INTENT: Final = 0.7
 #: Minimum number of words of a rephrased request.
 REWORDED_WORDS: Final = 3
-#: Silence after which only an explicit rejection is feedback on the answer, in microseconds.
+#: Microseconds after an answer from which only an explicit rejection is feedback on it.
 SESSION_TIMEOUT_US: Final = 30 * 60 * 1_000_000
-#: Maximum number of words of an approval that decides alone, and of a yes or no to the agent's question.
+#: Maximum number of words of an approval that decides alone, and of a short reply such as "yes, please".
 APPROVAL_WORDS: Final = 10
 REPLY_WORDS: Final = 8
-#: Maximum number of characters of a Chinese "no", which is one word without spaces.
+#: Maximum number of characters of a bare "no" in Chinese or Japanese, which have no spaces between words.
 BARE_CHARACTERS: Final = 4
-#: Maximum number of words of a request that was typed again; a longer identical one was sent again.
+#: Maximum number of words of a repeated request that a person typed again. A longer one was resent by its client.
 TYPED_WORDS: Final = 6
-#: Maximum number of words of an agent's message that is its question. A longer one ends with a courtesy.
+#: Maximum number of words of an agent's message that only asks a question. In a longer one the question is a courtesy.
 QUESTION_WORDS: Final = 40
-#: Number of words above which a message that ends with a question tells something first.
+#: Number of words above which a message that ends with a question has a statement before it.
 TOLD_WORDS: Final = 15
 
 #: Kinds of complaints.
 COMPLAINT: Final[Kinds] = frozenset(
     {"reject", "reject_stated", "abandon", "cue_reject", "cue_no", "cue_repeat", "cue_other"}
 )
-#: Kinds that make a question at the end of a message a repeated request or a complaint.
+#: Kinds of messages that repeat the request or complain, if they end with a question.
 ASKED_AGAIN: Final[Kinds] = COMPLAINT - {"cue_reject"} | {"cue_but", "cue_clarify", "restate"}
 PLAIN_REJECTION: Final[Kinds] = frozenset({"reject", "abandon"})
 REJECTION: Final[Kinds] = frozenset({"reject", "reject_stated"})
 APPROVAL: Final[Kinds] = frozenset({"thanks", "action"})
-#: Kinds without which no message is an explicit rejection.
+#: Kinds of explicit rejections. A message must match at least one of them to be one.
 REJECTING: Final[Kinds] = REJECTION | {"cue_no", "restate", "meant"}
-#: Kinds that turn a short reply to an offer into something else.
+#: Kinds that must not match a short yes or no to an offer.
 OBJECTION: Final[Kinds] = PLAIN_REJECTION | {"cue_but", "cue_ask", "cue_other", "cue_repeat"}
-#: Kinds with which an approval does not decide alone.
+#: Kinds that must not match an approval that decides alone.
 DOUBT: Final[Kinds] = frozenset(
     {"cue_reject", "cue_no", "cue_but", "cue_taste", "cue_other", "cue_repeat", "cue_clarify", "cue_ask"}
 )
-#: Kinds of messages about the exchange before them.
+#: Kinds of messages that respond to the preceding exchange, so that they are not a new topic.
 RESPONSE: Final[Kinds] = (
     PLAIN_REJECTION
     | APPROVAL
     | frozenset[Kind]({"reject_stated", "restate", "cue_no", "cue_yes", "cue_clarify", "cue_repeat"})
 )
-#: Kinds of thanks, agreement and farewell: a message with one of them is not a rephrased request.
+#: Kinds of thanks, agreement and farewell. A message that matches one of them is not a rephrased request.
 COURTESY: Final[Kinds] = frozenset({"thanks", "action", "cue_yes", "cue_bye", "acknowledge", "postpone"})
-#: Kinds with which a question does not build on the answer.
+#: Kinds of questions that do not build on the answer.
 NO_FOLLOW_UP: Final[Kinds] = frozenset({"reject", "reject_stated", "abandon", "cue_clarify", "cue_repeat", "cue_no"})
-#: Kinds of agents' messages that ask for a reply.
+#: Kinds of agents' messages that ask for a reply, such as questions and proposals.
 QUESTIONS: Final[Kinds] = frozenset({"agent_asks", "agent_closes", "agent_proposes"})
 CUES_AGAINST: Final[Kinds] = frozenset({"cue_taste", "cue_clarify", "cue_repeat", "cue_reject", "cue_other"})
 CUES_FOR: Final[Kinds] = frozenset({"cue_praise", "cue_yes"})
-#: Name of the pattern for a dislike in the first person.
+#: Name of the pattern for a dislike in the first person ("I don't like it").
 TASTE: Final = "en.not_my_taste"
 
-#: Pronouns for something in the request or the answer.
+#: Pronouns that may refer to something in the request or the answer.
 PRONOUNS: Final = frozenset({"it", "they", "them", "he", "she", "him", "her"})
-#: Dislike of the way in which somebody else does something: "I don't like how they show it".
+#: Dislike of somebody else's actions: "I don't like how they show it".
 OF_OTHERS: Final = re.compile(r"\b(?:like|hate|stand) (?:how|the way) (?!(?:you|it|this|that|these|those)\b)")
 DEMONSTRATIVES: Final = frozenset({"this", "that", "these", "those"})
 YOU: Final = frozenset({"you", "your", "you're", "you've"})
-#: Words that, near the beginning, make a message a sentence instead of a few search words.
+#: Words that distinguish a sentence from search words if they are near the beginning of a message.
 SENTENCE_WORDS: Final = frozenset({"i", "it", "that", "this", "you", "they"})
 #: First words of an order.
 ORDERS: Final = frozenset({"please", "feel", "go", "continue", "proceed", "let's", "lets"})
@@ -85,17 +85,17 @@ remove rename reorder replace report rerun reset resolve restart restrict return
 send separate set shorten shrink sign simplify skip sort split start stop store style submit summarize summarise test
 throw translate treat trim turn update upload use validate verify view warn wire wrap write
 """
-#: Verbs that begin the order of a next step, after at most `LEAD_WORDS` of the words in `LEADS`. An object follows.
+#: Verbs that begin an order for the next step. They have an object, and may follow up to `LEAD_WORDS` words of `LEADS`.
 TASKS: Final = frozenset(_TASKS.split())
 LEADS: Final = frozenset(
     {"please", "now", "next", "then", "also", "and", "so", "ok", "okay", "great", "first", "finally"}
 )
 LEAD_WORDS: Final = 3
-#: Kinds that make an order a correction. A "not", a "but" or "the others" in it belong to the task.
+#: Kinds of orders that are corrections. A "not", "but" or "the others" is not included, because it may be in the task.
 CORRECTING: Final[Kinds] = frozenset(
     {"reject", "reject_stated", "abandon", "cue_no", "cue_repeat", "cue_clarify", "cue_taste", "cue_want", "restate"}
 )
-#: Words that ask to repeat something.
+#: Words that ask for a repetition. They are ignored when a message is compared with the request.
 ONCE_MORE: Final = frozenset({"again", "please", "once", "more"})
 #: Last characters of a complete answer.
 SENTENCE_ENDS: Final = frozenset('.!?。！？)"')
@@ -114,20 +114,20 @@ REGRET: Final = re.compile(
     r"^(?:(?:oh|ah|aw+|damn|well)[,.! ]+)*(?:too bad|oh no|no[,.!]+ i (?:hate|hated|wanted)|bummer"
     r"|(?:what|such|that's|that is)(?: a| so| really| too)* (?:pity|shame|bummer|sad|bad news))\b"
 )
-#: End of a sentence or of one of its parts, and words that praise what is only offered, or ask if it is good.
+#: End of a sentence or clause, and words that praise a mere proposal ("sounds good") or ask for an opinion.
 SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+| - ")
 HEARSAY: Final = re.compile(r"\b(?:sounds?|seems?|fine|would|will)\b|\?$")
-#: Minimum number of words of a sentence of praise, unless it is of `SUCCESS`. A shorter one is a courtesy.
+#: Minimum number of words of a sentence that praises, unless it matches `SUCCESS`. A shorter one is a courtesy.
 PRAISE_WORDS: Final = 3
 SUCCESS: Final = frozenset({"en.that_works", "en.fixed"})
-#: Beginning of a request that is no question.
+#: Beginning of a request that need not end with a question mark.
 REQUEST: Final = re.compile(
     r"^(?:(?:and|but|so|ok|okay|now|next|then|also|please|just),? )*(?:(?:can|could|would|will) (?:you|we|i)\b"
     r"|let'?s\b|let us\b|i need\b|i want\b|i(?:'d| would) like\b|we need\b|go (?:on|ahead)\b|on to\b|next\b|do\b"
     r"|find\b|help\b|fix\b|give\b|show\b|tell\b|book\b|suggest\b|recommend\b|try\b|proceed\b|continue\b|keep\b)"
 )
 ASIDE: Final = re.compile(r"\b(?:by the way|btw|fyi)\b")
-#: Requests for time ("no, let me check first"). They change no detail of a confirmation.
+#: Requests for time ("no, let me check first"). They do not correct a detail that the agent wants to confirm.
 ASKS_FOR_TIME: Final = re.compile(
     r"\b(?:let me (?:check|think|see|ask|look)|hold on|not yet|(?:a|one) (?:sec|second|moment|minute)\b"
     r"|(?:need|have|want) to (?:check|think|ask))\b"
@@ -140,12 +140,12 @@ HARM: Final = re.compile(
     r"|slower|blank|burnt|took down|nonsense|closed since)\b"
 )
 STATUS_CODE: Final = re.compile(
-    r"(?<![\d.,#$€£])\b(?:40[013489]|41[035]|42[29]|50[0234])"  # a number with a unit is no status
+    r"(?<![\d.,#$€£])\b(?:40[013489]|41[035]|42[29]|50[0234])"  # a number with a unit is not a status code
     r"(?=[.!?;:)]?$|[,.!?;] | (?:now|again|errors?|when|if|on|from|for|response|page|but|and)\b)"
     r"|\b(?:http |status |code |an? |returns? |gives? |gets? )[45]\d\d\b|\bexit(?:s|ed)? [1-9]"
 )
 NEGATION: Final = re.compile(r"\b(?:not|never|nothing|nobody|cannot|\w+n't|dont|doesnt|didnt|isnt|cant|wont)\b")
-#: Negations that are praise, and failures that have been repaired.
+#: Negations that praise ("not bad"), and failures that were repaired.
 HARMLESS: Final = re.compile(
     r"\b(?:not bad|not a problem|nothing else|never mind|can't (?:complain|thank)|couldn't (?:be|have|ask)|why not"
     r"|if not|(?:no|without|zero|0) (?:more |any |further )?(?:errors?|failures?|bugs?"
@@ -171,7 +171,7 @@ work works working worked like liked love loved hate help helps helpful answer a
 again never earlier before previous first last one ok okay yes bug problem broken fails failed fail idea try really
 actually sorry please well done sounds sound looks look seems seem thing things else recommend suggest way lot bit
 """
-#: Words that judge an answer or refer to one without naming its content.
+#: Words that judge an answer or refer to it, but do not name its content.
 JUDGING: Final = frozenset(_JUDGING.split())
 
 _TOPICLESS_OF: Final = {
@@ -206,5 +206,5 @@ nunca é são está era foi ser estar há tem de do da em no na por para com sem
 muito mais bem mal sim obrigado também tudo
 """,
 }
-#: Words of each language that name no topic. English ones are missing from `Prepared.content`.
+#: Words of each language that name no topic. English is missing, because `Prepared.content` excludes such words.
 TOPICLESS: Final = {language: JUDGING | frozenset(words.split()) for language, words in _TOPICLESS_OF.items()}

@@ -1,1 +1,1 @@
-"""Sentence encoders behind one port."""
+"""Encoders that convert texts to vectors, behind one interface (`embedder.Embedder`)."""

@@ -11,11 +11,16 @@ from detector.encoders.sentence_transformer import SentenceTransformerEmbedder
 
 
 def sentence_encoder(choice: str, say: Callable[[str], None]) -> SentenceEncoder | None:
-    """Return the selected encoder, or None for word vectors only.
+    """Return the selected encoder, or None if only word vectors are used.
 
-    `choice` is `none`; `minilm`, which is downloaded if missing; `auto`, which is `minilm` if it is on this machine and
-    none otherwise; or the name of a sentence-transformers model.
-    Raises ModelMissing if a package or the chosen model is missing.
+    `choice` is one of:
+
+    - `none`: no encoder
+    - `minilm`: all-MiniLM-L6-v2, downloaded if missing
+    - `auto`: `minilm` if it is on this machine, otherwise none
+    - any other text: the name of a sentence-transformers model
+
+    Progress is reported to `say`. Raises ModelMissing if a package or the selected model is missing.
     """
     try:
         match choice:

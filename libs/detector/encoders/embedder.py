@@ -1,8 +1,8 @@
-"""Sentence vectors behind a port.
+"""Interface of encoders, and the default encoder WordLlama.
 
-WordLlama is the default. Its wheel contains its weights, so nothing is downloaded. Its vectors are sums over tokens.
-This adapter therefore caches the sum of every word and embeds a message by adding words. That is several times faster
-than tokenising each message. The vectors of single words are also available (see `intent`).
+WordLlama's wheel contains its weights, so nothing is downloaded. Its vectors are sums over tokens. The adapter caches
+the sum of each word and embeds a text by adding its words, which is several times faster than tokenising each text. It
+also gives access to the vectors of single words (see `intent`).
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from detector.text import prepare
 
 Vectors = npt.NDArray[np.float32]
 
-#: Maximum number of cached words, with 256 floats each: 32 MiB. A full cache is emptied.
+#: Maximum number of cached words: 32 MiB with 256 floats each. A full cache is emptied.
 WORD_CACHE: Final = 32_768
-#: Maximum length of a word. Base64 in a message is not a word.
+#: Maximum number of characters of a word. It excludes, for example, Base64.
 WORD_LENGTH: Final = 40
 
 
 class Embedder(Protocol):
-    """Encoder of texts to vectors. The dot product of two vectors is their similarity."""
+    """Encoder of texts as vectors. The dot product of two vectors is the similarity of their texts."""
 
     @property
     def name(self) -> str:
-        """Name of the encoder. Vectors of different encoders are never compared."""
+        """Name of the encoder. Vectors of encoders with different names must not be compared."""
 
     @property
     def dimension(self) -> int:
@@ -43,15 +43,15 @@ class Embedder(Protocol):
 
 
 class SentenceEncoder(Embedder, Protocol):
-    """Slower encoder that reads a text as a whole, instead of word by word."""
+    """Encoder that reads a whole text instead of single words. It is slower than word vectors."""
 
     @property
     def early(self) -> Embedder | None:
-        """Embedder by the encoder's first layers only, which is cheaper; None if the encoder has none."""
+        """Cheaper embedder that runs only the encoder's first layers; None if the encoder has none."""
 
 
 def unit_rows(rows: Vectors) -> Vectors:
-    """Scale each row to length 1. A row of length zero, or with NaN or infinity, becomes zero."""
+    """Scale each row to length 1. Rows of length zero, and rows with NaN or infinity, become zero."""
     clean = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
     length = np.linalg.norm(clean, axis=1, keepdims=True)
     scaled: Vectors = np.divide(clean, length, out=np.zeros_like(clean), where=length > 1e-9)
@@ -64,7 +64,7 @@ def encodable(text: str) -> str:
 
 
 class WordVectors:
-    """Row numbers of words in a growing matrix of vectors. Row 0 is the zero vector."""
+    """Cache of word vectors: a growing matrix, and the row number of each word. Row 0 is the zero vector."""
 
     def __init__(self, tokenizer: Any, table: npt.NDArray[np.float16], limit: int = WORD_CACHE) -> None:
         self._tokenizer = tokenizer
@@ -80,7 +80,7 @@ class WordVectors:
         return self._matrix
 
     def rows(self, words: Sequence[Sequence[str]]) -> list[list[int]]:
-        """Return the row numbers in `matrix` of each text's words."""
+        """Return the row numbers of each text's words in `matrix`."""
         known = self._rows
         fresh = set(chain.from_iterable(words)).difference(known)
         if fresh:
@@ -106,24 +106,24 @@ class WordVectors:
 
 
 class WordLlamaEmbedder:
-    """256-dimensional WordLlama vectors, added word by word. Needs no network."""
+    """Encoder with WordLlama's 256-dimensional vectors. A text's vector is the sum of its words. Needs no network."""
 
     name = "wordllama-256-words"
 
     def __init__(self) -> None:
         wordllama = _import_quietly("wordllama")
-        # Without cache_dir the loader searches outside of the wheel and would download the weights.
+        # Without cache_dir, the loader would search outside of the wheel and download the weights.
         model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
-        # The weights are published in half precision, so this is exact; the package's copy is twice as large.
+        # The weights are published in half precision, so this loses nothing and needs half of the memory.
         self.words = WordVectors(model.tokenizer, np.asarray(model.embedding, dtype=np.float16))
 
     @property
     def dimension(self) -> int:
-        """256, the only dimension that the wheel contains."""
+        """256, the only dimension for which the wheel contains weights."""
         return int(self.words.matrix.shape[1])
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder.embed`."""
+        """Return the vectors of the texts, shape (len(texts), dimension); see `Embedder.embed`."""
         return self.embed_words([prepare(t).words for t in texts])
 
     def embed_words(self, texts: Sequence[Sequence[str]]) -> Vectors:
@@ -133,7 +133,7 @@ class WordLlamaEmbedder:
 
 
 def _import_quietly(name: str) -> Any:
-    """Import a package that reconfigures the root logger, then restore the logger."""
+    """Import a package that reconfigures the root logger on import, and restore the logger afterwards."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     package = import_module(name)
@@ -143,17 +143,17 @@ def _import_quietly(name: str) -> Any:
 
 
 def summed(matrix: Vectors | npt.NDArray[np.float16], rows: Sequence[Sequence[int]]) -> Vectors:
-    """Return, for each list of row numbers, the sum of these rows of the matrix, added in the given order.
+    """Return one vector for each list of row numbers: the sum of these rows of `matrix`, in the list's order.
 
-    Lists are sorted by length, longest first, so that the n-th rows of all lists are added in one step. This is several
-    times faster than adding one list after another, or than a segmented sum.
+    All lists are summed at once, sorted by descending length: step n adds the n-th row of each list that is long
+    enough. This is several times faster than a loop over lists or a segmented sum.
     """
     lengths = np.fromiter(map(len, rows), np.intp, len(rows))
     order = np.argsort(-lengths, kind="stable")
     flat = np.fromiter(chain.from_iterable(rows), np.intp, int(lengths.sum()))
     starts = (np.cumsum(lengths) - lengths)[order]
     sums = np.zeros((len(rows), matrix.shape[1]), dtype=np.float32)
-    # Number of lists with an n-th element, for each n.
+    # For each n, the number of lists with an n-th element.
     alive = len(rows) - np.cumsum(np.bincount(lengths))[:-1] if len(rows) else lengths
     for step, count in enumerate(alive.tolist()):
         sums[:count] += matrix[flat[starts[:count] + step]]

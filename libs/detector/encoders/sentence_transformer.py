@@ -1,4 +1,4 @@
-"""Sentence encoder for any sentence-transformers model."""
+"""Adapter for any model of the package sentence-transformers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from detector.encoders.embedder import Vectors, encodable, unit_rows
 
 
 class SentenceTransformerEmbedder:
-    """Encoder that needs the package, and either the model's weights or a network to download them."""
+    """Encoder for a sentence-transformers model. Weights that are not on this machine are downloaded."""
 
     early = None
 
@@ -24,7 +24,10 @@ class SentenceTransformerEmbedder:
         self.dimension = len(self._model.encode("a", show_progress_bar=False))
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder.embed`. Each text is a run of its own, so that a vector does not depend on other texts."""
+        """Return the vectors of the texts, shape (len(texts), dimension); see `Embedder.embed`.
+
+        Texts are encoded one by one, so that a vector does not depend on other texts.
+        """
         out: Vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             if text.strip():

@@ -12,7 +12,7 @@ from detector.evaluation.rows import Row
 from detector.model import Verdict
 from detector.published import PUBLISHED, falls_short
 
-#: Announced verdict -> its name in the report, and the row's field and value with which it is right.
+#: Announced reaction -> its name in the report, and the field and value of a row for which it is correct.
 _RIGHT: Final[dict[Reaction, tuple[str, str, str]]] = {
     "not_ok": ("rejected", "label", "rejected"),
     "ok": ("ok", "gate", "ok"),
@@ -20,10 +20,10 @@ _RIGHT: Final[dict[Reaction, tuple[str, str, str]]] = {
 
 
 def score_at_target(rows: Sequence[Row], verdicts: Sequence[Verdict], target: float) -> dict[str, Any]:
-    """Return precision and recall of announced rejections and ok verdicts, and the recall that is left at the target.
+    """Return precision and recall of announced reactions, and their recall at the required precision `target`.
 
-    `verdicts` must come from a detector without a target. `published` is the published precision, which decides whether
-    a kind of verdict is announced at the target.
+    `verdicts` must come from a detector without a required precision. In the report, `published` is the published
+    precision. It decides if a reaction is announced at the target.
     """
     report: dict[str, Any] = {"target": target}
     for reaction, (name, field, value) in _RIGHT.items():

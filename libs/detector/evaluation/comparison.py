@@ -20,7 +20,7 @@ _PERCENTILES: Final = (2.5, 97.5)
 
 
 class RowOutcome(NamedTuple):
-    """A row's labels, the detector's label, and the announced reaction. Contains no text."""
+    """Labels of a row, the detector's label (`called`) and the announced reaction. Contains no text."""
 
     label: str
     gate: str
@@ -29,7 +29,10 @@ class RowOutcome(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A rate before and after, and the 95 % interval of the difference. A rate without rows is None."""
+    """A rate before and after a change, and the 95 % confidence interval of the difference.
+
+    A rate whose denominator is 0 is None. The interval is then -1 to 1.
+    """
 
     figure: str
     before: float | None
@@ -46,7 +49,7 @@ class Difference(NamedTuple):
 Outcomes = Mapping[str, RowOutcome]
 """Outcomes by the row's digest."""
 _Share = tuple[Callable[[RowOutcome], bool], Callable[[RowOutcome], bool]]
-"""Conditions of a rate: rows in the denominator, and rows in the numerator."""
+"""Definition of a rate: the condition for the denominator, and the condition for the numerator."""
 FIGURES: Final[Mapping[str, _Share]] = {
     "accuracy": (lambda one: True, lambda one: one.called == one.label),
     "announced rejections: precision": (lambda one: one.announced == "not_ok", lambda one: one.label == "rejected"),
@@ -57,7 +60,7 @@ FIGURES: Final[Mapping[str, _Share]] = {
 
 
 def outcomes(rows: Sequence[Row], called: Sequence[str], verdicts: Sequence[Verdict]) -> dict[str, RowOutcome]:
-    """Return the outcome of every row, by the row's digest. `called` has the detector's labels."""
+    """Return the outcome of each row, by the row's digest. `called` has the detector's label of each row."""
     return {
         _digest(row): RowOutcome(
             str(row["label"]), str(row["gate"]), label, verdict.reaction if verdict.emitted else None
@@ -67,9 +70,9 @@ def outcomes(rows: Sequence[Row], called: Sequence[str], verdicts: Sequence[Verd
 
 
 def differences(before: Outcomes, after: Outcomes) -> list[Difference]:
-    """Compare two measurements on their shared rows.
+    """Compare two measurements on the rows that both contain.
 
-    The intervals are percentiles of a paired bootstrap over rows: both measurements are resampled with the same rows.
+    The intervals are percentiles of a paired bootstrap: each resample draws the same rows for both measurements.
     """
     shared = sorted(before.keys() & after.keys())
     drawn = np.random.default_rng(_SEED).multinomial(len(shared), [1 / len(shared)] * len(shared), RESAMPLES)
@@ -77,7 +80,7 @@ def differences(before: Outcomes, after: Outcomes) -> list[Difference]:
 
 
 def by_file(before: Mapping[str, Outcomes], after: Mapping[str, Outcomes]) -> dict[str, list[Difference]]:
-    """Compare two measurements file by file, for files in both. Raises UnknownRows if no file has shared rows."""
+    """Compare two measurements for each file that is in both. Raises UnknownRows if no file has rows in common."""
     shared = {name: found for name, found in after.items() if before.get(name, {}).keys() & found.keys()}
     if not shared:
         raise UnknownRows("The saved outcomes and these files share no labelled message")
@@ -90,7 +93,7 @@ def write(path: Path, measured: Mapping[str, Outcomes]) -> None:
 
 
 def read(path: Path) -> dict[str, dict[str, RowOutcome]]:
-    """Read a file written by `write`. Raises UnknownRows."""
+    """Read a file written by `write`. Raises UnknownRows if the file has another format."""
     try:
         found = json.loads(path.read_bytes())
         return {name: {key: RowOutcome(*one) for key, one in rows.items()} for name, rows in found.items()}
@@ -109,7 +112,7 @@ def _difference(name: str, sides: Sequence[Sequence[RowOutcome]], drawn: NDArray
 def _share(
     figure: _Share, side: Sequence[RowOutcome], drawn: NDArray[np.int64]
 ) -> tuple[float | None, NDArray[np.float64]]:
-    """Return the rate (None without rows), and the rate in every resample."""
+    """Return the rate of `side`, and the rate in each resample. The first is None if its denominator is 0."""
     counted, hit = (np.array([test(one) for one in side]) for test in figure)
     share = float(hit[counted].mean()) if counted.any() else None
     return share, (drawn @ (counted & hit)) / np.maximum(1, drawn @ counted)

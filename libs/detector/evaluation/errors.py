@@ -1,4 +1,4 @@
-"""The worst errors on labelled rows, with their labels."""
+"""Selection of the worst errors of the detector on labelled rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from detector.evaluation.rows import Row
 from detector.model import Verdict
 
-#: Maximum length of a printed text.
+#: Maximum number of characters of a printed text.
 SHOWN: Final = 160
 
 
@@ -23,7 +23,7 @@ def worst(rows: Sequence[Row], verdicts: Sequence[Verdict], count: int) -> list[
 
 
 def side_by_side(row: Row, verdict: Verdict) -> dict[str, Any]:
-    """Return a row's label and shortened texts, with the verdict."""
+    """Return the label and the shortened texts of a row, together with the verdict."""
     return {
         "id": row.get("id"),
         "label": row.get("label"),

@@ -23,11 +23,12 @@ def evaluate(
     keep_outcomes: bool = False,
     target_precision: float | None = None,
 ) -> Report:
-    """Return the scores of a JSON-lines file, with its `kind`. The other keys depend on the kind.
+    """Return the scores of a JSON-lines file, and the `kind` of its rows. Other keys depend on the kind.
 
     For labelled messages, `by` adds groupings, `keep_outcomes` adds the outcome of each row under `outcomes`, and
-    `target_precision` adds the recall at this precision under `at_target`. `errors` is the number of worst errors to
-    return with their texts, for labelled messages and phrases. Raises UnknownRows.
+    `target_precision` adds the recall at this precision under `at_target`. For labelled messages and phrases, `errors`
+    is the number of worst errors to return with their texts. Raises UnknownRows if the file has no rows of a known
+    kind.
     """
     rows = read_rows(path)
     kind = kind_of(rows, path)
@@ -52,7 +53,7 @@ def evaluate(
 
 
 def score_pairs(rows: Sequence[Row], detector: Detector) -> Report:
-    """Return accuracy (at probability 0.5) and AUC of "same intent", overall and for each source."""
+    """Return accuracy (at probability 0.5) and AUC of "same intent", overall and by source."""
     truth = [row["same_intent"] in {True, "yes"} for row in rows]
     scores = [detector.same_intent(row["a"], row["b"]) for row in rows]
     sources = [str(row["source"]) for row in rows]
@@ -70,9 +71,9 @@ def score_pairs(rows: Sequence[Row], detector: Detector) -> Report:
 
 
 def score_targets(rows: Sequence[Row], detector: Detector) -> Report:
-    """Return the accuracy of the best target, overall and for targets more than one turn back.
+    """Return the accuracy of the most probable target, overall and for targets more than one turn back.
 
-    `by_verdict` has the same figures for the verdicts' targets, `by_rules` for the targets of verdicts by rules.
+    `by_verdict` has the same figures for the targets of verdicts, `by_rules` for the targets of verdicts by rules.
     """
     items = [neighbourhood(row) for row in rows]
     meant = [{f"m{number:06}" for number in row["target_indices"]} for row in rows]
@@ -91,7 +92,10 @@ def score_targets(rows: Sequence[Row], detector: Detector) -> Report:
 def _found(
     targets: Sequence[str | None], meant: Sequence[set[str]], back: Sequence[bool], found_only: bool = False
 ) -> dict[str, float]:
-    """Return the accuracy of targets. `found_only` excludes rows without a target."""
+    """Return the accuracy of targets, overall and for the rows in which `back` is True.
+
+    `found_only` excludes rows without a target.
+    """
     rows = [(t in m, b) for t, m, b in zip(targets, meant, back, strict=True) if t is not None or not found_only]
     right, further = [r for r, _ in rows], [r for r, b in rows if b]
     return {

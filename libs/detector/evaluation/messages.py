@@ -1,4 +1,4 @@
-"""Scores of labelled messages: strict and lenient, by group, for announcements, and the time per message."""
+"""Scores of labelled messages: by label, by gate, by group and for announcements, and the time per message."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ GROUPS: Final[tuple[By, ...]] = get_args(By)
 
 LABELS: Final = ("rejected", "accepted", "neutral")
 GATES: Final = ("not_ok", "ok", "neutral")
-#: Minimum number of rows of a source in the mean over sources.
+#: Minimum number of rows of a source that is included in the mean over sources.
 ENOUGH: Final = 20
-#: Upper bounds of the `length` groups in words.
+#: Upper bounds of the groups by `length`, in words.
 LENGTHS: Final = (5, 10, 25, 60)
 
 
 def label_of(verdict: Verdict) -> str:
-    """Return a verdict's label. A new topic only sets the turn's status, so its label is neutral."""
+    """Return the label of a verdict. A new topic is neutral, although it sets the turn's status to accepted."""
     return "neutral" if verdict.status_only else verdict.feedback
 
 
 def length_of(row: Row) -> str:
-    """Return a row's length group, such as "06-10 words". The names sort by length."""
+    """Return the length group of a row, such as "06-10 words". Sorting the names sorts the groups by length."""
     words = len(row["message"].split())
     low = 0
     for high in LENGTHS:
@@ -61,10 +61,10 @@ def score_messages(
     keep_outcomes: bool,
     target_precision: float | None,
 ) -> Scores:
-    """Return the scores of `label` and `gate`, overall, by source and for announcements, and the time per message.
+    """Return the scores of `label` and `gate` (overall, by source, for announcements), and the time per message.
 
-    `keep_outcomes` adds the outcome of each row under `outcomes`, for `comparison.differences`; `target_precision` adds
-    the figures of `score_at_target` under `at_target`.
+    `keep_outcomes` adds the outcome of each row under `outcomes`, for `comparison.differences`. `target_precision` adds
+    the result of `score_at_target` under `at_target`.
     """
     items = [neighbourhood(row) for row in rows]
     verdicts = detector.judge(items)
@@ -106,7 +106,7 @@ def score_messages(
 
 
 def _core(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
-    """Return the scores that are reported for every group of rows."""
+    """Return the scores that are computed for each group of rows as well as for all rows."""
     truth, labels = [str(row["label"]) for row in rows], [label_of(v) for v in verdicts]
     classes = scoring.per_class(truth, labels, LABELS)
     return {
@@ -124,10 +124,10 @@ def _core(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
 
 
 def _announced(truth: Sequence[str], verdicts: Sequence[Verdict], name: str) -> dict[str, float]:
-    """Return the scores of announcements, with the `precision` on these rows and at a prevalence of 8 %.
+    """Return precision and recall of the announced verdicts of one kind, and the precision at a prevalence of 8 %.
 
-    `ok` is compared with the gate's label, the others with the label. For rejections, `ranking_auc` is the probability
-    that a right announcement has a greater ranking score than a wrong one.
+    `name` is ok, which is compared with the gate label, or another label. For rejections, `ranking_auc` is the
+    probability that a correct announcement has a higher ranking score than a wrong one.
     """
     wanted = {"ok": "accepted"}.get(name, name)
     said = [v.emitted and v.feedback == wanted for v in verdicts]
@@ -179,7 +179,7 @@ def _macro(truth: Sequence[str], labels: Sequence[str], names: Sequence[str]) ->
 
 
 def _lenient(rows: Sequence[Row], key: str, truth: Sequence[str], labels: Sequence[str], names: Sequence[str]) -> float:
-    """Return the macro-F1 if every acceptable label of a row counts as correct."""
+    """Return the macro-F1 score in which each acceptable label of a row counts as correct."""
     eased = [p if p in row.get(key, ()) else t for row, t, p in zip(rows, truth, labels, strict=True)]
     return _macro(eased, labels, names)
 

@@ -1,4 +1,4 @@
-"""Rows of evaluation files: their kind, and their conversion to the detector's input.
+"""Rows of evaluation files: detection of their kind, and conversion to the detector's input.
 
 Rows are read and scored, but never stored.
 """
@@ -13,8 +13,8 @@ from typing import Any, Final, Literal
 from detector.model import Message, Neighbourhood
 
 Row = Mapping[str, Any]
-#: Kinds of rows by what they state. Phrases: expected verdict and announced reaction; messages: label; pairs: same
-#: intent or not; targets: the answer meant; unlabelled: nothing.
+#: Kinds of rows by their labels. Phrases have an expected verdict and announced reaction, messages a label, pairs two
+#: requests and a flag for the same intent, targets the answer that is meant. Unlabelled rows have none.
 RowKind = Literal["phrases", "messages", "pairs", "targets", "unlabelled"]
 
 #: Required fields of each kind. Messages and phrases may have `history`, or `previous_user` and `previous_assistant`.
@@ -25,7 +25,7 @@ NEEDED: Final[Mapping[RowKind, tuple[str, ...]]] = {
     "pairs": ("a", "b", "same_intent", "source"),
     "targets": ("message", "history", "target_indices", "assistant_turns_back"),
 }
-#: Kinds by their fields; the first that fits a file's first row is its kind.
+#: Fields by which a kind is recognised. The first kind that matches the first row of a file is the file's kind.
 _FIELDS: Final[tuple[tuple[RowKind, frozenset[str]], ...]] = (
     ("phrases", frozenset({"message", "label", "announced"})),
     ("messages", frozenset({"message", "label"})),
@@ -37,13 +37,14 @@ _MINUTE: Final = 60_000_000
 
 
 class UnknownRows(ValueError):
-    """The file does not have rows of a known kind. The message has the reason, but no texts."""
+    """Error for a file without rows of a known kind. The message states the reason and quotes no texts."""
 
 
 def read_rows(path: Path, needed: Sequence[str] | None = None) -> list[Row]:
-    """Return the rows of a JSON-lines file. Only line feeds end a line, because JSON may contain other line breaks.
+    """Return the rows of a JSON-lines file.
 
-    Each row must have the fields `needed`, by default the fields of the first row's kind. Raises UnknownRows.
+    Only line feeds end a line, because JSON strings may contain other line breaks. Each row must have the fields
+    `needed`, by default the fields that the first row's kind requires. Raises UnknownRows.
     """
     rows: list[Row] = []
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
@@ -66,7 +67,7 @@ def read_rows(path: Path, needed: Sequence[str] | None = None) -> list[Row]:
 
 
 def kind_of(rows: list[Row], path: Path) -> RowKind:
-    """Return the kind of rows, determined by the first row's fields. Raises UnknownRows."""
+    """Return the kind of rows, determined by the fields of the first row. Raises UnknownRows if no kind matches."""
     for kind, fields in _FIELDS:
         if fields <= rows[0].keys():
             return kind
@@ -77,9 +78,9 @@ def kind_of(rows: list[Row], path: Path) -> RowKind:
 
 
 def neighbourhood(row: Row) -> Neighbourhood:
-    """Build the detector's input from a row's history and message, a minute apart.
+    """Return the detector's input for a row: its history and its message, a minute apart.
 
-    Without a history, the `previous_*` texts are used.
+    If a row has no `history`, `previous_user` and `previous_assistant` are used.
     """
     before = tuple(
         Message(

@@ -1,4 +1,4 @@
-"""Scores that compare predictions with labels."""
+"""Statistics for comparing predictions with labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from contracts.intervals import wilson
 
-#: Share of rejections among real messages, according to the README of the evaluation data.
+#: Proportion of rejections among real messages, according to the README of the evaluation data.
 PREVALENCE: Final = 0.08
 BINS: Final = 10
 
@@ -27,9 +27,9 @@ def per_class(truth: Sequence[str], predicted: Sequence[str], classes: Sequence[
 
 
 def share(name: str, hits: int, rows: int) -> dict[str, float]:
-    """Return the rate `hits / rows` under `name`, and its 95 % confidence interval under `name_low` and `name_high`.
+    """Return the proportion `hits / rows` under `name`, with its 95 % interval under `name_low` and `name_high`.
 
-    Without rows, the rate is 0 and the interval is 0 to 1.
+    If `rows` is 0, the proportion is 0 and the interval is 0 to 1.
     """
     interval = wilson(hits, rows)
     return {name: hits / max(1, rows), f"{name}_low": interval.low, f"{name}_high": interval.high}
@@ -52,20 +52,23 @@ def balanced_accuracy(truth: Sequence[str], predicted: Sequence[str]) -> float:
 
 
 def at_prevalence(recall: float, false_share: float) -> float:
-    """Return the precision at a prevalence of `PREVALENCE`; 0 without positive predictions."""
+    """Return the precision that would result at a prevalence of `PREVALENCE`; 0 without positive predictions.
+
+    `false_share` is the false positive rate.
+    """
     hit, wrong = PREVALENCE * recall, (1 - PREVALENCE) * false_share
     return hit / (hit + wrong) if hit + wrong > 0 else 0.0
 
 
 def called(truth: Sequence[str], positive: Sequence[bool], name: str) -> tuple[float, float]:
-    """Return the recall of a class and its false positive rate."""
+    """Return the recall and the false positive rate of the class `name`."""
     own = [p for t, p in zip(truth, positive, strict=True) if t == name]
     other = [p for t, p in zip(truth, positive, strict=True) if t != name]
     return sum(own) / max(1, len(own)), sum(other) / max(1, len(other))
 
 
 def reliability(confidence: Sequence[float], right: Sequence[bool]) -> list[dict[str, float]]:
-    """Return row count, mean confidence and accuracy for each confidence bin.
+    """Return number of rows, mean confidence and accuracy for each confidence bin that is not empty.
 
     A bin includes its upper bound but not its lower bound.
     """
@@ -94,7 +97,10 @@ def expected_calibration_error(bins: Sequence[Mapping[str, float]]) -> float:
 
 
 def auc(truth: Sequence[bool], scores: Sequence[float]) -> float:
-    """Return the probability that a positive scores above a negative. Ties count half; 0.5 if either class is empty."""
+    """Return the probability that a positive has a higher score than a negative.
+
+    Ties count half. The result is 0.5 if there are no positives or no negatives.
+    """
     positive = np.sort([s for t, s in zip(truth, scores, strict=True) if t])
     negative = np.sort([s for t, s in zip(truth, scores, strict=True) if not t])
     if not len(positive) or not len(negative):

@@ -16,12 +16,12 @@ Scores = dict[str, Any]
 
 
 def announced(verdict: Verdict) -> str | None:
-    """Return the announced reaction: ok, not_ok, or None."""
+    """Return the announced reaction (ok or not_ok), or None if nothing is announced."""
     return verdict.reaction if verdict.emitted else None
 
 
 def score_unlabelled(rows: Sequence[Row], detector: Detector) -> Scores:
-    """Return the rates of announced rejections, announced ok and judged rejections, overall and by source."""
+    """Return the rates of announced rejections, announced approvals and all rejections, overall and by source."""
     verdicts = detector.judge([neighbourhood(row) for row in rows])
     sources = [source_of(row) for row in rows]
 
@@ -41,8 +41,8 @@ def score_unlabelled(rows: Sequence[Row], detector: Detector) -> Scores:
 def score_phrases(rows: Sequence[Row], detector: Detector, errors: int) -> Scores:
     """Count phrases with the correct label, with the correct announced reaction, and with both.
 
-    `false_rejections` counts announced rejections of phrases for which none is expected. The label of a new topic is
-    accepted, because that is its turn's status.
+    `false_rejections` counts announced rejections of phrases that expect none. The label of a new topic is accepted,
+    because a new topic sets the turn's status to accepted.
     """
     verdicts = detector.judge([neighbourhood(row) for row in rows])
     right = [

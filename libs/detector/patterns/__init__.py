@@ -1,4 +1,4 @@
-"""Table of patterns, and matching of patterns with texts."""
+"""Pattern tables of all languages, and functions that match them with texts."""
 
 from __future__ import annotations
 
@@ -65,5 +65,5 @@ def agent_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
 
 
 def kinds(found: Iterable[Pattern]) -> frozenset[Kind]:
-    """Return the kinds of the given patterns."""
+    """Return the set of the kinds of the given patterns."""
     return frozenset(p.kind for p in found)

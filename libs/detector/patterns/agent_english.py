@@ -1,4 +1,7 @@
-"""English patterns for agents' messages. They show, for example, that a "no" answers a question and is not feedback."""
+"""English patterns for agents' messages.
+
+They show, for example, that the agent asked a question, so that a "no" is an answer and not feedback.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
     ),
     (
         "agent_asks",
-        "agent_asks_unmarked",  # as speech is written down: without a question mark, without a full stop
+        "agent_asks_unmarked",  # transcribed speech may lack question marks and full stops
         (
             r"(?:^|[.!,;] |\b(?:and|so|ok|okay|right|yeah|well|or|but|uh|um|erm) )(?!what do you think)"
             r"(?:(?:what|which|when|where|who|how)(?:'s| is| are| was| do| did| does| would| will| can)"
@@ -49,7 +52,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         "agent_confirms",
         (
             r"\b(?:please confirm|can you confirm|confirm (?:that|the|if|this)"
-            r"(?! (?:\w+ )?(?:name|address|postcode|number|spelling|date of birth)\b(?!:))"  # asks what it is
+            r"(?! (?:\w+ )?(?:name|address|postcode|number|spelling|date of birth)\b(?!:))"  # asks for a value
             r"|is (?:that|this) (?:right|correct|ok|okay|all right|alright|fine)|does (?:that|this) (?:sound|look|work)"
             r"|did i get|just to (?:confirm|clarify|be sure|check)|am i (?:right|correct)"
             r"|so you(?:'d| would)? (?:want|like|need|are|'re)|let(?:'s| me| us) (?:review|confirm|double|check|recap)"
@@ -61,7 +64,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
     ),
     (
         "agent_suggests",
-        "agent_suggests",  # not "what about it did you like?", which asks openly; "how about I book it?" proposes
+        "agent_suggests",  # excludes "what about it did you like?" and "how about I book it?"
         (
             r"\b(?:(?:how|what) about(?! (?:i|if|we)\b)(?![^?]* (?:did|do|does)(?:n't)? you\b)"
             r"|have you (?:ever |already )?(?:seen|tried|read|considered|heard|watched|played|thought)"

@@ -10,10 +10,10 @@ _ASKS: Final = r"[?？][\"')»” ]*$"
 
 
 def _detail(openers: str, questions: str) -> str:
-    """Return an expression for a question that only states an assumed detail: "to Bilbao, from Vigo?".
+    """Return an expression for a question that only states a detail to confirm: "to Bilbao, from Vigo?".
 
-    The question begins with one of `openers`. A word of `questions` must not follow, because it would ask for the
-    detail.
+    The question must begin with one of `openers`. A word of `questions` must not follow, because the question would
+    then ask for the detail instead of stating it.
     """
     return rf"(?:^|[,.;:¿] ?)(?:{openers}) (?!{questions})[^?,.;]{{1,40}}\?[. ]*$"
 

@@ -1,6 +1,6 @@
-"""Chinese patterns for people's messages, simplified and traditional.
+"""Chinese patterns for people's messages, in simplified and traditional characters.
 
-Without word boundaries: Chinese has no spaces.
+They have no word boundaries, because Chinese has no spaces.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SUPPOSE: Final = (
 )
 _PIECES: Final = {
     "end": _END,
-    # Failures that follow a word for "still", and failures by themselves.
+    # Failures that are recognised only after a word for "still", and failures that are recognised alone.
     "failing": (
         r"(?<![对對行可能会會])(?:不对|不對|不行|不可以|不能|不会|不會)|不了|不出|不到|不上|不见|不見|不显示|不顯示"
         r"|不生效|不起作用|不工作|不动|不動|不符|不正确|不正確"
@@ -34,7 +34,7 @@ _PIECES: Final = {
         r"|访问|訪問"
     ),
     "suppose": rf"[^{_END}]*(?:{_SUPPOSE})",
-    # Beginning of a part of a sentence that states a fact: it supposes nothing, and does not ask "is it ...?".
+    # Beginning of a clause that states a fact: the clause contains no supposition and no question.
     "fact": (
         rf"(?:^|[{_END}])(?![^{_END}]*(?:{_SUPPOSE}|吗|嗎|(?:时|時|时候|時候|的话|的話)(?:[{_END}]|$)))[^{_END}]*?"
     ),

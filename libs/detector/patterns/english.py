@@ -1,4 +1,4 @@
-"""All English patterns."""
+"""Table of all English patterns for people's messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""English approvals: thanks, praise, taking an offer, follow-ups."""
+"""English patterns for approvals: thanks, praise, accepted offers and follow-ups."""
 
 from __future__ import annotations
 

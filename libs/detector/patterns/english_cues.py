@@ -1,4 +1,4 @@
-"""English vetoes, and cues that count only together with other evidence."""
+"""English patterns for vetoes, and for cues that count only together with other evidence."""
 
 from __future__ import annotations
 

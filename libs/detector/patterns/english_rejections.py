@@ -1,4 +1,4 @@
-"""English rejections of an answer."""
+"""English patterns for rejections of an answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from detector.patterns.table import Pattern, table
 
-#: Pieces shared by several patterns, which refer to them as `<name>`.
+#: Parts of expressions that several patterns share. A pattern includes one as `<name>`.
 _PIECES: Final = {
     "it": (
         r"(?:that|this|it|these|those|which|your (?:answer|response|reply|code|solution|suggestion|result"
@@ -24,7 +24,7 @@ _PIECES: Final = {
         r"(?:really|particularly|actually|much|quite|even|that|too|very|ever|exactly|personally|honestly|a|an|big|huge"
         r"|so|super|overly|especially|all|just|at all)"
     ),
-    "main": r"\b(?<!because )(?<!who )(?<!that )(?<!which )",  # not "a man who I don't like"
+    "main": r"\b(?<!because )(?<!who )(?<!that )(?<!which )",  # excludes "a man who I don't like"
     "affirmed": (
         r"(?<!not )(?<!n't )(?<!nothing )(?<!never )(?<!not go )(?<!n't go )(?<!not be )(?<!n't be )"
         r"(?<!not that )(?<!n't that )"
@@ -44,7 +44,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         "reject",
         "is_wrong",
         (
-            r"(?<!with )(?<!of )(?<!for )(?<!in )(?<!about )"  # not "the cable that came with it was wrong"
+            r"(?<!with )(?<!of )(?<!for )(?<!in )(?<!about )"  # excludes "the cable that came with it was wrong"
             r"<it>(?:'s| is| are| was| were| looks?| seems?| sounds?| can't be| cannot be)(?: just| still| all| also"
             r"| totally| completely| absolutely| clearly| simply| very| quite| plain| obviously| actually| factually"
             r"| partly| so)? (?:wrong|incorrect|false|inaccurate|untrue|nonsense|rubbish|garbage|bs|useless"

@@ -194,7 +194,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         ),
     ),
     pieces={
-        # Not "my telephone doesn't work", which tells a help desk what for.
+        # Excludes "my telephone doesn't work", which describes a problem to a help desk.
         "about": r"(?:^|[,.;!] ?|\b(?:ma|questo|quello|così|ancora|il codice|lo script|il comando|il link"
         r"|la soluzione) )",
         "is": "(?:è|e')",

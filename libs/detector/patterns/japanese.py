@@ -8,7 +8,7 @@ from detector.patterns.table import Pattern, table
 
 _END: Final = r"、。！!？?；;\n"
 _PIECES: Final = {
-    # The failure is a condition, a wish, a question or a part of the task ("a message when it fails").
+    # Excludes a failure in a condition, a wish, a question or a task ("a message when it fails").
     "told": (
         r"(?!か|よう(?!です|だ)|で(?!す|し)|場合|とき|時|なら|けど|けれ|の(?:で|は|を|が)?(?:あれば|しょうか|際)"
         r"|(?:た)?(?:ら|際|とき|時|場合))"

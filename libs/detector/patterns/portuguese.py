@@ -189,7 +189,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = table(
         ),
     ),
     pieces={
-        # Not "my telephone doesn't work", which tells a help desk what for.
+        # Excludes "my telephone doesn't work", which describes a problem to a help desk.
         "about": r"(?:^|[,.;!] ?|\b(?:mas|isso|isto|ainda|assim|o código|o script|o comando|o link|a solução) )",
         "is": "[ée]",
         "no": "n[ãa]o",

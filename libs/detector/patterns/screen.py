@@ -1,8 +1,8 @@
-"""Matching of a pattern table. RE2 first excludes patterns that cannot match.
+"""Matching of a text with all patterns of a table, with RE2 as a prefilter.
 
-RE2 searches for many patterns in one pass. It has no look-arounds, and its word boundaries differ from those of
-Python's `re`. It therefore receives a wider expression for each pattern, which matches whenever the pattern does. `re`
-then searches only for the patterns that RE2 finds.
+RE2 searches for many patterns in one pass, but it has no look-arounds, and its word boundaries differ from those of
+Python's `re`. It is therefore given a wider expression for each pattern, which matches whenever the pattern does. Then
+`re` searches only for the patterns that RE2 found.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ANY: Final = "(?s:.)"
 
 
 class Screen:
-    """Search for all patterns of a table. It gives the same result as searching for each pattern with `re`."""
+    """Search for all patterns of a table. The result is the same as a search for each pattern with `re`."""
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self._patterns = tuple(patterns)
@@ -41,7 +41,7 @@ class Screen:
             source = wider(pattern.source)
             if pattern.regex.flags == re.UNICODE and _reads(source):
                 readable.append((place, source))
-            else:  # flags, a reference back
+            else:  # RE2 lacks flags and back-references
                 self._always.append(place)
         self._passes = [_pass(readable[at : at + TOGETHER]) for at in range(0, len(readable), TOGETHER)]
 
@@ -50,7 +50,7 @@ class Screen:
         try:
             encoded = text.encode()
             found = [places[n] for looked, places in self._passes for n in looked.Match(encoded) or ()]
-        except UnicodeEncodeError:  # lone surrogates
+        except UnicodeEncodeError:  # the text has lone surrogates
             return tuple(pattern for pattern in self._patterns if pattern.regex.search(text))
         if not found and not self._always:
             return ()
@@ -73,7 +73,7 @@ def _reads(source: str) -> bool:
 
 
 def _pass(readable: Sequence[tuple[int, str]]) -> tuple[re2.Set, list[int]]:
-    """Return RE2's automaton for some patterns, and their indexes in the table."""
+    """Return an RE2 set of some patterns, and the indexes of these patterns in the table."""
     looked = re2.Set.SearchSet(_options())
     for _, source in readable:
         looked.Add(source)
@@ -82,11 +82,11 @@ def _pass(readable: Sequence[tuple[int, str]]) -> tuple[re2.Set, list[int]]:
 
 
 def wider(source: str) -> str:
-    r"""Return an expression for RE2 that matches every text in which Python finds `source`.
+    r"""Return an RE2 expression that matches every text in which Python's `re` finds `source`.
 
-    Look-arounds, word boundaries and anchors are removed. Character classes that differ between the two, such as `\w`,
-    become any character. A counted repetition (`{0,80}`) becomes unlimited, because counting makes the automaton many
-    times larger.
+    Look-arounds, word boundaries and anchors are removed. Character classes that differ between the two engines, such
+    as `\w`, become any character. A counted repetition (`{0,80}`) becomes unlimited, because counting makes the
+    automaton many times larger.
     """
     kept: list[str] = []
     depth = 0

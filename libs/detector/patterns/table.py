@@ -1,4 +1,4 @@
-"""Type of a pattern, and construction of pattern tables. The tables are data, one module per language."""
+"""The type `Pattern`, and the function that builds pattern tables. The tables are data, one module per language."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-#: Kind of a pattern, by its effect.
+#: Kind of a pattern. The kind determines the effect of a match on the verdict.
 #:   reject         rejects the answer; decides alone
-#:   reject_stated  the same, unless it answers an open question of the agent ("too late", "no, the red one")
-#:   restate        "I want ...", which rejects an answer if it changes the answer's request
-#:   meant          "I wanted to know ...", the intended request; rejects an answer to it
+#:   reject_stated  like reject, unless it answers an open question of the agent ("too late", "no, the red one")
+#:   restate        "I want ...": rejects the answer if it adds a detail to the request
+#:   meant          "I wanted to know ...": explains the request, and rejects the answer to it
 #:   abandon        gives up on the request; decides alone
 #:   thanks         thanks for the answer or praises it; decides alone
 #:   action         accepts an offer; decides alone
@@ -63,9 +63,9 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Named regular expression over lower-case text with single spaces and straight quotes.
+    """Named regular expression for lower-case text with single spaces and straight quotes.
 
-    `name` is unique across languages and starts with the language, so that a verdict can be traced to one line.
+    `name` is unique across languages and begins with the language, so that a verdict can be traced to one pattern.
     """
 
     name: str
@@ -78,9 +78,9 @@ class Pattern:
 
 
 def table(language: str, *rows: tuple[Kind, str, str], pieces: Mapping[str, str] | None = None) -> tuple[Pattern, ...]:
-    """Convert rows of (kind, short name, regular expression) to patterns named `language.short_name`.
+    """Build patterns named `language.short_name` from rows of (kind, short name, regular expression).
 
-    In an expression, `<name>` is replaced by the piece with that name.
+    `<name>` in an expression is replaced by the value of `pieces` for that name.
     """
     found = []
     for kind, name, source in rows:
