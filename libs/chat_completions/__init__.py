@@ -1,1 +1,1 @@
-"""Client of endpoints with OpenAI's chat completions API, for the services that may ask a language model."""
+"""Client of language models behind OpenAI's chat completions API."""

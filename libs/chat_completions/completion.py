@@ -1,4 +1,4 @@
-"""Content of a chat completion. Pure."""
+"""Extraction of the text from the response of a chat completion. Pure."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from pydantic_core import from_json
 
 
 class WrongAnswer(ValueError):
-    """The model's answer does not have the requested form. The error never contains the answer."""
+    """The language model's answer does not have the requested form. The message never contains the answer."""
 
 
 def content_in(completion: bytes) -> str:
-    """Return the text of the model's first message in a chat completion's body. Raises WrongAnswer."""
+    """Return the text of the first choice in the body of a chat completion.
+
+    Raises WrongAnswer if the body has another form.
+    """
     try:
         parsed = from_json(completion)
     except (ValueError, RecursionError):

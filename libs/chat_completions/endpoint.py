@@ -1,4 +1,4 @@
-"""Language model over HTTP, at any endpoint with OpenAI's chat completions API."""
+"""HTTP client of an endpoint with OpenAI's chat completions API."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from chat_completions.completion import WrongAnswer
 ANSWER_LIMIT: Final = 64 * 1024
 """Maximum size of a response body in bytes."""
 REFUSED: Final = frozenset({400, 413, 422})
-"""Statuses by which a working endpoint rejects this question, for example because it is too long or was filtered."""
+"""Statuses with which a working endpoint rejects a single question, for example because it is too long."""
 
 
 class EndpointFailed(Exception):
-    """The endpoint cannot be reached or returned an error. The message contains neither the key nor any text."""
+    """The endpoint cannot be reached, or it returned an error. The message contains neither the key nor user text."""
 
 
 class LlmEndpoint:
-    """Client of `url`/chat/completions. `key` is sent as a bearer token. Callers must set the deadline."""
+    """Client of `url`/chat/completions. `key` is sent as a bearer token.
+
+    It has no timeout of its own, so callers set a deadline.
+    """
 
     def __init__(self, url: str, key: str | None, connections: int) -> None:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
@@ -28,14 +31,17 @@ class LlmEndpoint:
         self._url = f"{url.rstrip('/')}/chat/completions"
         self._client = httpx.AsyncClient(
             headers=headers,
-            timeout=None,  # noqa: S113  # whoever asks has one limit for the whole
+            timeout=None,  # noqa: S113  # the caller sets a deadline for the whole call
             follow_redirects=False,
             trust_env=False,
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
         )
 
     async def complete(self, body: bytes) -> bytes:
-        """Return the body of the response. Raises EndpointFailed, or WrongAnswer if this question is rejected."""
+        """Send the request `body` and return the response body.
+
+        Raises EndpointFailed, or WrongAnswer if the endpoint rejects this question.
+        """
         answer = bytearray()
         try:
             async with self._client.stream("POST", self._url, content=body) as response:
@@ -43,7 +49,7 @@ class LlmEndpoint:
                     raise WrongAnswer("refused")
                 if response.status_code != 200:
                     raise EndpointFailed(f"status {response.status_code}")
-                # Raw, so that a small compressed body cannot expand to a large one.
+                # Raw bytes, so that a small compressed body cannot expand beyond the limit.
                 async for chunk in response.aiter_raw():
                     answer += chunk
                     if len(answer) > ANSWER_LIMIT:

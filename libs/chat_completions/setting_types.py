@@ -1,4 +1,4 @@
-"""Types of the settings that name an endpoint."""
+"""Types of the settings that configure an endpoint of a language model."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def _sendable(key: SecretStr) -> SecretStr:
 
 
 EndpointUrl = Annotated[str, Field(pattern=r"^(https?://[^\x00-\x20@?#]+)?$")]
-"""Base URL of an endpoint, up to /v1; empty for none."""
+"""Base URL of an endpoint, up to and including /v1. Empty if there is none."""
 EndpointKey = Annotated[SecretStr, AfterValidator(_sendable)]
-"""Key that is sent as a bearer token; empty for none."""
+"""Key of an endpoint, sent as a bearer token. Empty if there is none."""

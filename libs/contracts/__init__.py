@@ -1,1 +1,1 @@
-"""Contracts between the services: events, topics, keys and ids. Imports none of our other packages."""
+"""Contracts between the services: events, topics, record keys and ids. Imports no other package of this project."""

@@ -1,4 +1,4 @@
-"""Response model that describes the holder of a session or key; reporting returns it to the other services."""
+"""Description of a token's holder, as reporting returns it to the other services."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from contracts.base import Id, Name
 
 OWN_CALLER: Final = "/access/caller"
-"""Path of the route that describes the request's token, in the service that stores accounts."""
+"""Path of the route that describes the holder of the request's token. The service that stores accounts serves it."""
 SET_PASSWORD: Final = "/set-password"  # noqa: S105 # a path
-"""Path of the page that a password link opens, for setting a password."""
+"""Path of the page for setting a password. A password link opens it."""
 
 
 class CallerFacts(BaseModel):
-    """Holder of a token: the subject, the tenant and projects that the token covers, and its scopes."""
+    """Holder of a token: its subject, its tenant and projects, and its scopes."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -31,5 +31,8 @@ class CallerFacts(BaseModel):
 
 
 def password_link(base: str, secret: str) -> str:
-    """Return the password link for `secret`; `base` is the URL of the service that stores accounts."""
+    """Return the link to the page for setting a password, which contains `secret`.
+
+    `base` is the URL of the service that stores accounts.
+    """
     return f"{base.rstrip('/')}{SET_PASSWORD}?link={secret}"

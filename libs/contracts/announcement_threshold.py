@@ -1,9 +1,9 @@
-"""Confidence threshold at which an inferred verdict becomes feedback."""
+"""Minimum confidence of an inferred verdict that becomes feedback."""
 
 from __future__ import annotations
 
 from typing import Final
 
-#: Verdicts below this confidence are neither stored nor announced and change no turn. The detector's calibration uses
-#: this threshold, and the feedback service drops verdicts below it.
+#: Verdicts with a lower confidence are dropped: they are neither announced nor stored as feedback, and they set no
+#: turn's status to rejected. The detector is calibrated for this threshold.
 ANNOUNCEMENT_THRESHOLD: Final = 0.70

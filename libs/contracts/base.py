@@ -16,7 +16,7 @@ TEXT_LIMIT = 10_000
 RECORD_LIMIT = 1_048_576
 """Maximum size of an inbound record's value, in bytes."""
 SHORTEST_EVENT = 64
-"""Minimum size of an event in bytes: the names and punctuation of its required fields."""
+"""Minimum size of an event in bytes. The names and punctuation of its required fields alone are longer."""
 
 ID_LIMIT = 256
 """Maximum length of an id, in characters."""
@@ -34,7 +34,7 @@ Sequence64 = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 SenderType = Literal["human", "agent"]
 UserType = Label
-"""A platform's own name for a person's role. Only `agent` has a meaning: it marks another agent's feedback."""
+"""A platform's own name for a person's role. Only `agent` has an effect: it marks the feedback of another agent."""
 PERSON: Final = "human"
 """Default role of a person."""
 Reaction = Literal["ok", "not_ok", "neutral"]
@@ -76,17 +76,17 @@ class Envelope(Model):
 
     @classmethod
     def from_wire(cls, value: bytes) -> Self:
-        """Parse an event's JSON. Raises ValueError.
+        """Parse an event's JSON. Raises ValueError if it is not a valid event.
 
-        Accepts wire names only: a snake_case key is unknown and ignored, on replay too.
+        Only the wire names of fields are known. A snake_case key is ignored like any unknown field.
         """
-        # Calls the compiled validator directly: `model_validate_json` takes a tenth longer and adds nothing.
+        # Calls the compiled validator directly, because `model_validate_json` takes 10 % longer for the same result.
         event: Self = cls.__pydantic_validator__.validate_json(value, by_alias=True, by_name=False)
         return event
 
 
 class Event(Envelope):
-    """Event of one project of a tenant."""
+    """Event in one project of a tenant."""
 
     project: Name
     """The project within the tenant."""

@@ -1,4 +1,4 @@
-"""Events that chat services send: messages, replies to a message and reactions to a message."""
+"""Events that chat services send: messages, replies to messages and reactions to messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DELETED: Final = "(message deleted)"
 
 
 def words_of(content: str) -> str:
-    """Return the text of a message; empty if its writer deleted it."""
+    """Return the text of a message. The text of a deleted message is empty."""
     return "" if content == DELETED else content
 
 
@@ -73,7 +73,7 @@ class ChatEvent(Event):
 
 
 class ProducerProvenance(ProvenanceFields):
-    """`ProvenanceFields` in the spellings that chat services use."""
+    """`ProvenanceFields` that accept the spellings of chat services."""
 
     track_id: OptionalId = None
     """The platform's track (a line of work) that the answer belongs to."""
@@ -114,13 +114,13 @@ class ChatMessageIngested(ProducerProvenance, ChatEvent):
     @model_validator(mode="after")
     def _an_agent_has_a_name(self) -> Self:
         if self.agent_id is None and self.sender_type == "agent":
-            # Bypass the model's `__setattr__`, which rejects changes of a frozen event.
+            # Bypasses the model's `__setattr__`, which rejects changes of a frozen event.
             self.__dict__["agent_id"] = self.sender_id
         return self
 
 
 class OriginalMessage(ProducerProvenance):
-    """Copy of the message that a reply or reaction is about, sent by chat services that have it."""
+    """Copy of the message that a reply or reaction is about. A chat service may add it to its event."""
 
     message_id: MessageId
     conversation_id: ProducerId

@@ -1,4 +1,4 @@
-"""Detection of incompatible schema changes: changes that reject previously valid messages. Pure."""
+"""Detection of incompatible schema changes. A change is incompatible if it rejects messages that were valid. Pure."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ Facts = Mapping[str, Mapping[str, Any]]
 _UPPER = ("maxLength", "maximum", "maxItems", "maxProperties")
 _LOWER = ("minLength", "minimum", "minItems", "minProperties")
 _OF_NUMBERS = ("maximum", "minimum")
-"""Limits of numbers. They do not restrict a property that accepted no numbers before."""
+"""Limits of numbers. A limit is not a restriction if the property accepted no numbers before."""
 _WIDER = {
     r"^[^\x00]*[^\x00\s][^\x00]*$": r"^[^\x00]*$",
     r"^[^\x00-\x1f\x7f-\x9f]+$": r"^[^\x00-\x1f\x7f-\x9f]*$",
 }
-"""Maps a pattern to a wider pattern, which matches every text that the first one matches."""
+"""Pattern -> wider pattern, which matches every text that the first one matches."""
 
 
 def facts_of(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return a schema's constraints by property path, with references resolved.
+    """Return the constraints of each property of a JSON Schema, by the property's path. References are resolved.
 
-    In a path, `[]` stands for an array's elements and `{}` for a map's values.
+    In a path, `[]` stands for the elements of an array and `{}` for the values of a map.
     """
     found: dict[str, dict[str, Any]] = {}
     _collect(schema, schema, "", True, found)
@@ -32,7 +32,7 @@ def facts_of(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def incompatibilities(before: Facts, after: Facts) -> list[str]:
-    """Return one sentence for each change that rejects previously valid messages.
+    """Return one sentence for each incompatible change.
 
     An added optional field is compatible, because invalid optional fields of inbound events are dropped
     (`optional_fields.py`).
@@ -63,7 +63,7 @@ def incompatibilities(before: Facts, after: Facts) -> list[str]:
 
 
 def _parent(path: str) -> str:
-    """Return the path of the object that contains the property at `path`; the event's own path is empty."""
+    """Return the path of the object that contains the property at `path`. The event's own path is empty."""
     return path.rpartition(".")[0].removesuffix("[]").removesuffix("{}")
 
 
@@ -76,7 +76,7 @@ def _is_tighter(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bo
 
 
 def _takes(fact: Mapping[str, Any], choice: str) -> bool:
-    """Return True if a property with the constraints `fact` accepts `choice`, one of its previous choices."""
+    """Return True if a property with the constraints `fact` accepts the value `choice`."""
     if fact["choices"] is not None:
         return choice in fact["choices"]
     long_enough = fact.get("minLength", 0) <= len(choice) <= fact.get("maxLength", math.inf)

@@ -1,8 +1,8 @@
-"""Detector versions, and their precedence when two detectors judge one message.
+"""Format of detector versions, and their precedence if two detectors judge the same message.
 
 A version is `YYYY-MM-DD.digest`: the date of the weights, and eight hexadecimal digits of a digest of everything that
-a verdict depends on. The suffix `-words` marks a detector without a sentence encoder, `-gate` one that asks a language
-model.
+affects a verdict. The suffix `-words` marks a detector without a sentence encoder, the suffix `-gate` one that asks a
+language model.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Final
 WORDS: Final = "-words"
 """Version suffix of a detector without a sentence encoder."""
 GATE: Final = "-gate"
-"""Final version suffix of a detector that asks a language model if no rule decides."""
+"""Version suffix of a detector that asks a language model if no rule decides. It is the last suffix."""
 UNVERSIONED: Final = "1"
-"""Version string of all detectors of release 0.1.0."""
+"""Version of every detector of release 0.1.0."""
 _VERSION: Final = re.compile(r"\d{4}-\d{2}-\d{2}\.[0-9a-f]{8}(-words)?(-gate)?", re.ASCII)
 
 
 @lru_cache(maxsize=256)
 def precedence(version: str | None) -> str:
-    """Return the sort key of a detector version. Within an epoch, the verdict with the greatest key counts.
+    """Return the sort key of a detector version. Of two verdicts in one epoch, the one with the greater key counts.
 
     Unknown versions, such as the "1" of release 0.1.0, have the lowest key. Detectors with a language model rank above
-    detectors without one. In both groups, detectors with a sentence encoder rank above detectors without one. Date and
-    digest break ties. Keys are ASCII and compared byte by byte.
+    detectors without one. Within both groups, detectors with a sentence encoder rank above detectors without one. Then
+    the date decides, then the digest. Keys are ASCII and are compared by their bytes.
     """
     found = _VERSION.fullmatch(version) if version else None
     if found is None:
@@ -36,5 +36,5 @@ def precedence(version: str | None) -> str:
 
 
 def version_of(precedence: str) -> str | None:
-    """Return the version with this sort key; None for the key of unknown versions."""
+    """Return the version that has this sort key; None for the key of unknown versions."""
     return precedence[2:] or None

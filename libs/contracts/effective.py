@@ -1,7 +1,7 @@
 """Selection of the reactions that count on a turn. Pure.
 
-The `effective` views of reporting, inference and the reference consumer state the same rule in SQL. The fragment
-`best_first` in reporting's statements states the order of `rank`. A test compares all of them with this module.
+SQL has the same rule in the `effective` views of reporting, inference and the reference consumer, and the order of
+`rank` in the fragment `best_first` of reporting's statements. A test compares all of them with this module.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TurnId = tuple[str, str, str, str]
 
 
 class TurnReaction(NamedTuple):
-    """Feedback record as announced at its highest revision; `reaction` is None if it is cleared.
+    """A feedback record at its highest revision. `reaction` is None if the record is cleared.
 
     `occurred_at` is in microseconds.
     """
@@ -34,9 +34,10 @@ class TurnReaction(NamedTuple):
 
     @property
     def competes_in(self) -> Hashable:
-        """Key of competing records, of which only one counts: one person's records on a turn, or a turn's reviews.
+        """Key of records that compete. Of the records with the same key, only one counts.
 
-        The key of a machine's record is unique, so the record always counts unless it is cleared.
+        All records of one person on a turn compete, and all reviews of a turn. A record of the machine has a key of its
+        own, so it always counts unless it is cleared.
         """
         if self.origin == "machine":
             return self.feedback_id
@@ -44,10 +45,10 @@ class TurnReaction(NamedTuple):
 
     @property
     def is_candidate(self) -> bool:
-        """True if the record has a reaction, or is a person's explicit feedback.
+        """True if the record competes (see `competes_in`): it has a reaction, or is a person's explicit feedback.
 
-        Retracted explicit feedback still competes, so the person's earlier reactions on the turn do not count. Removed
-        emoji and retracted reviews do not compete, so the previous reaction counts again.
+        Retracted explicit feedback still competes, so that the person's earlier reactions on the turn do not count.
+        Removed emoji and retracted reviews do not compete, so that an earlier reaction counts again.
         """
         return self.reaction is not None or (self.origin == "user" and self.feedback_type == "explicit")
 
@@ -58,14 +59,17 @@ class TurnReaction(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, int, UUID]:
-        """Sort key of competing records: the record with the greatest key counts. The key of a candidate is greater."""
+        """Sort key of competing records. The record with the greatest key counts.
+
+        Candidates have greater keys than other records. Ties are broken by time, then by feedback id.
+        """
         return self.is_candidate, *self.place
 
 
 def reaction_to_turn(event: FeedbackCreated) -> TurnReaction | None:
     """Return the record that `event` announces; None if it is not a verdict.
 
-    Release 0.1.0 announced reviews with the origin `user`; they are recognised by their source.
+    Release 0.1.0 announced reviews with the origin `user`, so reviews are recognised by their source.
     """
     if event.feedback_type in NO_VERDICTS:
         return None
@@ -91,7 +95,10 @@ def effective(reactions: Iterable[TurnReaction]) -> list[TurnReaction]:
 
 
 def status_of_turns(reactions: Iterable[TurnReaction]) -> dict[TurnId, TurnReaction]:
-    """Return the reaction that determines each turn's status: a person's latest effective reaction, else the review."""
+    """Return, by turn, the reaction that determines the status of the turn.
+
+    It is the latest effective reaction of a person, otherwise the review. A turn with neither is missing.
+    """
     chosen: dict[TurnId, TurnReaction] = {}
     people_last = sorted(effective(reactions), key=lambda one: (one.origin == "user", one.place))
     for one in people_last:

@@ -1,7 +1,7 @@
-"""Rules for what a person's erasure covers, the same in every service. Pure.
+"""Rules for the data that the erasure of a person covers, the same in every service. Pure.
 
-An erasure covers a change depending only on the times of both, not on their order of arrival. So the same changes and
-erasures leave the same rows in every order.
+An erasure covers a change by the times of both, not by their order of arrival. The same changes and erasures therefore
+leave the same rows in any order.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from contracts.topics import ERASURE_CONFIRMED
 ERASURE_MARGIN: Final = 5 * MINUTE
 """Period after an erasure in which changes are also erased, in microseconds.
 
-The log accepts events whose occurredAt is at most this far ahead of the log time. So every event that was in the log
-before the erasure has a time before `erased_at + ERASURE_MARGIN`.
+The log accepts an event if its occurredAt is at most this far ahead of the log time. Every event that was in the log
+before the erasure therefore has a time of at most `erased_at + ERASURE_MARGIN`.
 """
 
 
 class Person(NamedTuple):
-    """User of a tenant, in all of its projects."""
+    """User of a tenant, with the same user id in all of its projects."""
 
     tenant: str
     user_id: str
 
 
 ErasedAt = Mapping[Person, int]
-"""Time of each person's last erasure, in microseconds; people who were never erased are missing."""
+"""Time of each person's last erasure, in microseconds. A person without an erasure is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """Entry of an erasure ledger; `erased_at` is in microseconds. A person's latest erasure counts."""
+    """Entry of an erasure ledger. `erased_at` is in microseconds. If a person has several, the latest counts."""
 
     person: Person
     request_id: str
@@ -54,7 +54,10 @@ class Erasure:
 
 
 def erasure_of(event: FeedbackErasureRequested, log_time: int) -> Erasure:
-    """Return the ledger entry for a request, erased at the later of the log time and the request's own time."""
+    """Return the ledger entry for a request.
+
+    Its time is the log time or the request's own time, whichever is later.
+    """
     return Erasure(Person(event.tenant, event.user_id), event.request_id, max(log_time, event.occurred_at))
 
 
@@ -69,10 +72,10 @@ def latest(erasures: Iterable[Erasure]) -> dict[Person, Erasure]:
 
 
 def is_erased(occurred_at: int, erased_at: int | None, log_time: int | None = None) -> bool:
-    """Return True if the erasure at `erased_at` (None: never) covers a change at `occurred_at`.
+    """Return True if an erasure at `erased_at` (None: there is none) covers a change at `occurred_at`.
 
-    `log_time` is the time of the change's first record in the log, before any replays. The change counts as at most
-    ERASURE_MARGIN later than `log_time`, whatever its own time is. All times are in microseconds.
+    `log_time` is the time of the change's first record in the log; replays do not change it. If `occurred_at` is later
+    than `log_time + ERASURE_MARGIN`, this sum replaces it. All times are in microseconds.
     """
     if erased_at is None:
         return False
@@ -81,7 +84,10 @@ def is_erased(occurred_at: int, erased_at: int | None, log_time: int | None = No
 
 
 def author_of(event: Envelope | None) -> Person | None:
-    """Return who wrote an event's message, reply, reaction, feedback or impressions; None for an agent's message."""
+    """Return the person who wrote or caused an event, such as a message, a reaction or impressions.
+
+    Return None for a message of an agent, and for types of events that have no author.
+    """
     author = _AUTHORS.get(type(event))
     return None if author is None else author(event)
 
@@ -89,7 +95,7 @@ def author_of(event: Envelope | None) -> Person | None:
 def said_at(event: Envelope) -> int:
     """Return the time of the person's statement that an event reports, in microseconds.
 
-    A `FeedbackResolved` event reports the person's last rejection.
+    It is the event's time, except for `FeedbackResolved`, which reports the person's last rejection.
     """
     return event.rejected_at if isinstance(event, FeedbackResolved) else event.occurred_at
 
@@ -108,7 +114,7 @@ def _user(
     return Person(event.tenant, event.user_id)
 
 
-# A table, because isinstance on pydantic models takes longer than everything else here.
+# A table, because isinstance is slow for pydantic models.
 _AUTHORS: Final[Mapping[type, Callable[[Any], Person | None]]] = {
     ChatMessageIngested: _writer,
     ChatMessageReplyIngested: _writer,
@@ -123,7 +129,10 @@ _AUTHORS: Final[Mapping[type, Callable[[Any], Person | None]]] = {
 
 
 def confirmation(erasure: Erasure, service: FeedbackKeeper, removed: int) -> FeedbackErasureConfirmed:
-    """Return the event that confirms an erasure by `service`. A repeated confirmation has the same event id."""
+    """Return the event that confirms an erasure by `service`. `removed` is the number of changed or deleted rows.
+
+    Confirming the same request again gives the same event id.
+    """
     return FeedbackErasureConfirmed(
         event_id=str(derived_id(ERASURE_CONFIRMED.name, erasure.person.tenant, erasure.request_id, service)),
         occurred_at=erasure.erased_at,

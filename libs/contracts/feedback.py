@@ -1,4 +1,4 @@
-"""Events of the platform's own services: feedback, session ratings and erasures."""
+"""Events of the platform's own services: feedback, verdicts, ratings, impressions and erasures."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from contracts.provenance import ExchangeFields, ProvenanceFields
 
 
 class AboutAgent(ExchangeFields, ProvenanceFields, Event):
-    """Event about an agent's message, with the message's provenance."""
+    """Event about an agent's message, with the provenance of that message."""
 
     conversation_id: ConversationId
     turn_id: TurnId
@@ -121,7 +121,7 @@ class FeedbackExplicitReceived(ExchangeFields, ProvenanceFields, Event):
 
 
 class InferenceTarget(Model):
-    """Agent message that a verdict is about, and the reason for this choice."""
+    """Agent message that a verdict is about, with the scores by which it was selected."""
 
     message_id: AgentMessageId
     score: float
@@ -131,7 +131,7 @@ class InferenceTarget(Model):
     recency: float
     """Recency of that turn, 0 to 1."""
     turns_back: Annotated[int, Field(ge=1)]
-    """Number of turns from that turn to the person's message; 1 is the last answer."""
+    """Number of agent messages from that turn to the person's message; 1 is the latest answer."""
     rule: Literal["named", "thread", "own_latest", "older_named"] | None = None
     """The rule that found the target. `named`: the message is a reply to it. `thread`, `own_latest`: the latest
     answer to the writer of the message, in the thread or in the channel. `older_named`: the message contains words
@@ -156,21 +156,21 @@ class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
     """The verdict as a reaction: `not_ok` if it is rejected, `ok` if it is accepted, null if it is null."""
     correction_type: CorrectionTypeField = None
     confidence: Confidence
-    """The detector's own estimate, 0 to 1, that its verdict is right; docs/evaluation.md has the measured shares."""
+    """The estimated probability that the verdict is right, 0 to 1. docs/evaluation.md has measurements."""
     user_said: Text
     """The message's text, truncated to 10,000 characters."""
     truncated: Truncated = False
     target: InferenceTarget | None = None
     """The agent message that the verdict is about, and the reason for this choice."""
     rules: tuple[Label, ...] = ()
-    """The names of the patterns that fired."""
+    """The names of the patterns, rules and features behind the verdict."""
     rule: Label | None = None
     """The rule that decided (docs/inference.md), `learned` for the learned layer or `llm` for a language model; null in
     a retraction, and in events of earlier releases."""
     reasons: tuple[Label, ...] = ()
     """The patterns and rules in English. The person's message is the subject: `says that it is wrong`."""
     decided_by: DecidedBy = "rules"
-    """The deciding part of the detector: its patterns, its learned layer, or a language model."""
+    """The part of the detector that decided: its rules, its learned layer (`learned`), or a language model (`llm`)."""
     detector: Label
     """The detector's name."""
     detector_version: Label
@@ -182,11 +182,11 @@ class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
 
 
 MOST_SHOWN_TURNS: Final = 50
-"""Greatest number of turns in one event of impressions."""
+"""Maximum number of turns in one `FeedbackImpressionsReceived` event."""
 
 
 class ShownTurn(Model):
-    """Turn under whose answer the controls for judging it were visible, with the agent of that answer."""
+    """Turn with visible controls for judging its answer, and the agent of that answer."""
 
     turn_id: TurnId
     agent_id: AgentId
@@ -197,14 +197,14 @@ class ShownTurn(Model):
 class FeedbackImpressionsReceived(Event):
     """The controls for judging turns became visible to a person. This is not feedback, and no reward depends on it.
 
-    An impression is a person and a turn: reports count it once, however often it is sent.
+    An impression is a pair of a person and a turn. Reports count it once, even if it is sent several times.
     """
 
     conversation_id: ConversationId
     user_id: Id
     """The person who saw the controls."""
     turns: Annotated[tuple[ShownTurn, ...], Field(min_length=1, max_length=MOST_SHOWN_TURNS)]
-    """The turns, at most 50."""
+    """The turns with visible controls, at most 50."""
 
 
 class FeedbackErasureRequested(Envelope):
@@ -290,8 +290,9 @@ class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
     scales), `review` (a reviewer's judgement of
     another person's turn) or `inference`."""
     source_id: Annotated[str, Field(min_length=1, max_length=512)]
-    """The id of the origin within `source`: the reply, the message with the emoji, the judged turn, the rated
-    turn with the scale's name, or the message with an inferred verdict together with the detector's name."""
+    """The item of `source` that the feedback came from: the id of the reply, of the message with the emoji, of the
+    judged turn, of the rated turn with the scale's name, or of the message with an inferred verdict, with the
+    detector's name."""
     reaction: Reaction | None
     """The verdict on the answer; null for replies and ratings on a project's own scale, which are not verdicts, and for
     a cleared record."""
@@ -322,7 +323,7 @@ class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
     """For a machine verdict: the version of the detector, such as `2026-11-23.a1b2c3d4`. Null for verdicts of release
     0.1.0 and for people's feedback."""
     decided_by: DecidedBy | None = None
-    """For a machine verdict: the deciding part of the detector, which is its patterns (`rules`), its learned layer
+    """For a machine verdict: the part of the detector that decided, which is its rules (`rules`), its learned layer
     (`learned`), or a language model (`llm`)."""
     rating: Rating = None
     scale: Scale = None
@@ -335,9 +336,8 @@ class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
 class FeedbackAggregated(Event):
     """The verdicts on an agent's answers in a turn were summed up.
 
-    Of one `aggregate_id`, the highest `revision` counts. The verdicts are those of `feedback.created`: each person's
-    newest on the turn, the newest review, and the machine's verdicts unless a review replaces them. Replies are not
-    verdicts.
+    Of one `aggregate_id`, the highest `revision` counts. The aggregate includes each person's newest verdict on the
+    turn, the newest review, and the machine's verdicts unless a review replaces them. Replies are not verdicts.
     """
 
     aggregate_id: UUID
@@ -355,11 +355,11 @@ class FeedbackAggregated(Event):
     count: Annotated[int, Field(ge=0)]
     """The number of verdicts that count."""
     mean_reward: Annotated[float, Field(ge=-1, le=1)] | None
-    """The mean of their rewards, -1 to 1; null without verdicts."""
+    """The mean reward of these verdicts, -1 to 1; null without verdicts."""
     interval_low: Annotated[float, Field(ge=-1, le=1)] | None
     """The lower bound of the 95 % confidence interval of the mean reward; null without verdicts."""
     interval_high: Annotated[float, Field(ge=-1, le=1)] | None
-    """The upper bound of that interval; null without verdicts."""
+    """The upper bound of the 95 % confidence interval of the mean reward; null without verdicts."""
 
 
 class ResolvedTurn(Model):
@@ -370,9 +370,10 @@ class ResolvedTurn(Model):
 
 
 class FeedbackResolved(Event):
-    """An issue was resolved. The person had rejected answers on its topic.
+    """An issue was resolved, and the person had rejected answers that belong to it.
 
-    `occurred_at` is the time of the resolution. The event contains no text. A later regression does not retract it.
+    `occurred_at` is the time of the resolution. The event contains no text. If the issue occurs again, the event is not
+    retracted.
     """
 
     user_id: UserId
@@ -391,4 +392,4 @@ class FeedbackResolved(Event):
     turn_count: Annotated[int, Field(ge=1)]
     """The number of turns of the issue that the person rejected before the resolution."""
     turns: Annotated[tuple[ResolvedTurn, ...], Field(min_length=1, max_length=20)]
-    """Those turns, the last rejected one first; at most 20."""
+    """The turns that the person rejected, the last rejected one first; at most 20."""

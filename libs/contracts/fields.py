@@ -1,4 +1,4 @@
-"""Fields that several events share, each with one description for the schemas and documents."""
+"""Fields that several events have in common, each with its description for schemas and documents."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Reviews = Annotated[
 ]
 Correction = Annotated[Text | None, Field(description="The answer that the person wanted instead.")]
 MOST_POINTS: Final = 100
-"""Greatest rating, and greatest number of points of a scale."""
+"""Highest rating, which is also the highest number of points of a scale."""
 _Points = Annotated[int, Field(ge=0, le=MOST_POINTS)]
 Rating = Annotated[_Points | None, Field(description="The rating as the person gave it; null for other feedback.")]
 WorstRating = Annotated[_Points | None, Field(description="For a rating: the worst one of its scale.")]

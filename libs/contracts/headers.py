@@ -1,4 +1,4 @@
-"""Record headers: the origin of a derived record, and the last revision that a tombstone deletes. Pure."""
+"""Record headers: origin and log time of a derived record, and the last revision that a tombstone deletes. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 Headers = Sequence[tuple[str, bytes]]
 
 CAUSE: Final = "cause"
-"""Header of a derived record: the coordinates of the chat record that it derives from."""
+"""Header of a derived record: the coordinates (topic, partition, offset) of the chat record that it derives from."""
 TRACEPARENT: Final = "traceparent"
 """Header with the W3C trace context."""
 _TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
@@ -19,11 +19,11 @@ microseconds."""
 REVISION: Final = "revision"
 """Header of a tombstone: the last revision that the tombstone deletes."""
 _REVISION_DIGITS: Final = 18
-"""Maximum number of digits of a revision: milliseconds have 13, and 18 digits still fit into 64 bits."""
+"""Maximum number of digits of a revision. Milliseconds have 13, and 18 digits fit into 64 bits."""
 
 
 def header(headers: Headers, name: str) -> str | None:
-    """Return the text of the first header called `name`, or None if it is missing or not ASCII."""
+    """Return the text of the first header `name`, or None if it is missing or not ASCII."""
     for key, value in headers:
         if key == name and value is not None:
             try:
@@ -52,9 +52,10 @@ def revision_named(headers: Headers) -> int | None:
 def derived_headers(
     cause: str | None = None, log_time: int | None = None, traceparent: str | None = None
 ) -> list[tuple[str, bytes]]:
-    """Return the headers of a derived record; values that are None are omitted.
+    """Return the headers of a derived record. Values that are None are omitted.
 
-    `cause` contains the coordinates of the chat record. `log_time` (microseconds) is the first log time of its text.
+    `cause` has the coordinates of the chat record. `log_time` is the log time in microseconds at which the person's
+    text first appeared.
     """
     named = ((CAUSE, cause), (LOG_TIME, None if log_time is None else str(log_time)), (TRACEPARENT, traceparent))
     return [(name, value.encode()) for name, value in named if value]

@@ -1,4 +1,4 @@
-"""Names of identifier fields, whose values are never redacted."""
+"""Names of the identifier fields, which are never redacted."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ _NAMES: Final = (
     *("track_id", "bundle_id", "trace_id", "agent_version", "model", "reviews"),
 )
 IDENTIFIERS: Final = frozenset((*_NAMES, *map(to_camel, _NAMES)))
-"""Identifier names on the wire and in request bodies. Events with equal identifiers are related, so masked
-identifiers would relate unrelated events."""
+"""Names of identifiers on the wire and in request bodies. They are never masked, because events with equal identifiers
+are related, and equal masks would relate unrelated events."""

@@ -1,4 +1,4 @@
-"""Deterministic ids and record keys: the same facts give the same id in every process."""
+"""Deterministic ids and record keys. The same facts give the same id in every process."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from uuid import UUID
 from contracts.murmur2 import murmur2
 
 NAMESPACE = UUID("6f0c1a52-3f43-5d0e-9a38-9d6b1f1f7c55")
-"""Namespace of all uuid5 ids that are derived from a JSON array."""
+"""Namespace of the uuid5 ids that `derived_id` returns."""
 _FREE = (1 << 128) - 1 & ~(0xF << 76) & ~(0x3 << 62)
 _VERSION_5 = 0x5 << 76 | 0x2 << 62
 """Version and variant bits of a UUID of version 5 (RFC 9562); all other bits come from the hash."""
 
 
 def canonical(*parts: str | int) -> str:
-    """Return `parts` as the JSON array that ids are derived from, without spaces or ASCII escapes."""
+    """Return `parts` as a JSON array without spaces or ASCII escapes. Ids are derived from this text."""
     return f"[{','.join([encode_basestring(part) if isinstance(part, str) else str(part) for part in parts])}]"
 
 
 def uuid5(namespace: UUID, name: str) -> UUID:
-    """Return the same UUID as `uuid.uuid5`, in two thirds of its time."""
+    """Return the same UUID as `uuid.uuid5`, in two thirds of the time."""
     digest = sha1(namespace.bytes + name.encode(), usedforsecurity=False).digest()
     return UUID(int=int.from_bytes(digest[:16]) & _FREE | _VERSION_5)
 
@@ -36,21 +36,24 @@ def derived_id(*parts: str | int) -> UUID:
 def feedback_id(
     tenant: str, project: str, conversation_id: str, *, source: str, user_id: str, agent_id: str, source_id: str
 ) -> UUID:
-    """Return the id of the feedback record with these facts."""
+    """Return the id of the feedback record with the given key fields."""
     return derived_id(tenant, project, conversation_id, source, user_id, agent_id, source_id)
 
 
 def revision_event_id(feedback_id: UUID, revision: int) -> str:
-    """Return the event id of a feedback record's revision, the same for every announcement."""
+    """Return the event id of a revision of a feedback record. Every announcement of the revision has this id."""
     return str(uuid5(feedback_id, str(revision)))
 
 
 def conversation_key(tenant: str, project: str, conversation_id: str) -> str:
-    """Return the record key that keeps a conversation's events in order."""
+    """Return the record key of a conversation. Equal keys keep the conversation's events on one partition, in order."""
     return f"{tenant}/{project}/{conversation_id}"
 
 
 @lru_cache(maxsize=65_536)
 def partition_of(key: str, partitions: int) -> int:
-    """Return the partition of `key` among `partitions`, by murmur2 of its UTF-8 bytes like Kafka's Java client."""
+    """Return the partition of `key`, from 0 to `partitions - 1`.
+
+    It is computed from the murmur2 hash of the key's UTF-8 bytes, as in Kafka's Java client.
+    """
     return (murmur2(key.encode()) & 0x7FFFFFFF) % partitions

@@ -1,6 +1,6 @@
-"""Field types for chat services' events; each accepts several spellings and normalises them to one value.
+"""Field types of chat services' events, each of which accepts several spellings and normalises them.
 
-Since the contract normalises, every service reads and stores the same value.
+Every service therefore reads and stores the same value.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _instant(value: object, info: ValidationInfo) -> int:
         return parse_loose_instant(value)
     if info.mode == "python" and type(value) is int and 0 <= value <= LAST:
         return value
-    # The comparison is False for NaN as well.
+    # The comparison is also False for NaN.
     if isinstance(value, int | float) and type(value) is not bool and _EARLIEST_MS <= value <= _LAST_MS:
         return round(value * 1_000)
     raise ValueError("a time must be RFC 3339 with an offset, or a number of epoch milliseconds")
@@ -60,9 +60,9 @@ def _nothing(_: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Or:
-    """Validator for alternative spellings of a field, used only if the field's own type rejects the value.
+    """Validator of alternative spellings of a field. It runs only if the field's own type rejects the value.
 
-    The usual spelling therefore costs only pydantic's compiled code.
+    Values in the usual spelling are therefore validated by pydantic's compiled code alone.
     """
 
     others: tuple[CoreSchema, ...]
@@ -76,7 +76,7 @@ class _Or:
 
 
 SPELLING: Final = "spelling"
-"""Validation error type for a value that matches none of a field's spellings; the message omits the value."""
+"""Type of the validation error for a value that matches no spelling of its field. The message omits the value."""
 _INTEGER: Final = core_schema.no_info_after_validator_function(_digits(ID_LIMIT), core_schema.int_schema(strict=True))
 _EMPTY: Final = core_schema.no_info_after_validator_function(_nothing, core_schema.literal_schema([""]))
 _BLANK: Final = core_schema.no_info_after_validator_function(
@@ -125,7 +125,7 @@ _PART_SCHEMA: Final = [
     {"type": "integer"},
 ]
 PartId = Annotated[_Part, _Or((_PART_INTEGER,), _A_PART), WithJsonSchema({"anyOf": _PART_SCHEMA})]
-"""A `ProducerId` of a post or comment; a prefix is added to it to make a message id."""
+"""A `ProducerId` of a post or comment. The message id is a prefix followed by this id."""
 OptionalPartId = Annotated[
     _Part | None, _Or((_PART_INTEGER,), _A_PART), WithJsonSchema({"anyOf": [*_PART_SCHEMA, {"type": "null"}]})
 ]

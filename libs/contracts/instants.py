@@ -1,4 +1,4 @@
-"""Times as integer microseconds since the Unix epoch, with conversion from and to RFC 3339 strings."""
+"""Times as integer microseconds since the Unix epoch, and their conversion from and to RFC 3339 texts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _LOOSE = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d{1,12})?)? ?(?
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CLOCK = tuple(f"{hour:02}:{minute:02}:" for hour in range(24) for minute in range(60))
 LAST = 253_402_300_799_999_999
-"""Latest valid time, 9999-12-31T23:59:59.999999Z, which is the maximum of `datetime`."""
+"""Latest valid time, 9999-12-31T23:59:59.999999Z, the maximum of `datetime`."""
 
 
 def parse_instant(text: str) -> int:
-    """Convert an RFC 3339 date-time with an offset to microseconds since the epoch; finer digits are cut off.
+    """Convert an RFC 3339 date-time with an offset to microseconds since the epoch. Finer digits are truncated.
 
-    Raises ValueError for other texts, and for times before 1970 or, in UTC, after 9999.
+    Raises ValueError for any other text, and for times before 1970 or after 9999 in UTC.
     """
     if not _RFC3339.fullmatch(text):
         raise ValueError("a time must be RFC 3339 with an offset, like 2026-01-31T12:00:00Z")
@@ -33,7 +33,7 @@ def parse_instant(text: str) -> int:
 
 
 def parse_loose_instant(text: str) -> int:
-    """Convert a date-time with an offset, in a chat service's spelling, to microseconds since the epoch.
+    """Convert a chat service's date-time with an offset to microseconds since the epoch.
 
     In addition to RFC 3339, the text may have a space instead of `T` or before the offset, no seconds, or an offset
     without a colon. Raises ValueError like `parse_instant`.
@@ -54,8 +54,8 @@ def _microseconds(text: str) -> int:
 
 
 def format_instant(moment: int) -> str:
-    """Format microseconds since the epoch, up to the year 9999, as RFC 3339 in UTC with six digits and `Z`."""
-    # Reports contain thousands of times. This takes half as long as formatting datetimes.
+    """Format microseconds since the epoch as RFC 3339 in UTC, with six digits and `Z`. Years after 9999 are invalid."""
+    # Reports contain thousands of times, and this is twice as fast as formatting datetimes.
     day, within = divmod(moment, DAY)
     minute, rest = divmod(within, MINUTE)
     return f"{_date(day)}T{_CLOCK[minute]}{rest / SECOND:09.6f}Z"

@@ -1,4 +1,4 @@
-"""Wilson confidence intervals for proportions and mean rewards, valid for small samples too. Pure."""
+"""Wilson confidence intervals of proportions and mean rewards. They are also valid for small samples. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ class Interval(NamedTuple):
 def wilson(good: float, votes: float) -> Interval:
     """Return the 95 % confidence interval of the proportion of good votes; 0 to 1 if there are no votes.
 
-    `good` is the sum of the votes, each 0 to 1. `votes` may be an effective sample size if `good` is scaled to it.
+    `good` is the sum of the votes, each from 0 to 1. `votes` may be an effective sample size; `good` must then be
+    scaled to it.
     """
     if votes == 0:
         return Interval(0.0, 1.0)
@@ -34,10 +35,10 @@ def satisfaction(good: int, votes: int) -> float | None:
 
 
 def difference(good: float, votes: float, good_before: float, votes_before: float) -> Interval:
-    """Return the 95 % confidence interval of the difference of two proportions, the later minus the earlier.
+    """Return the 95 % confidence interval of the later proportion minus the earlier one.
 
-    This is Newcombe's hybrid of two Wilson intervals. Bounds are between -1 and 1. If either period has no votes, the
-    interval is the whole range.
+    This is Newcombe's hybrid of two Wilson intervals, within -1 to 1. If either period has no votes, the interval is -1
+    to 1.
     """
     if votes == 0 or votes_before == 0:
         return Interval(-1.0, 1.0)
@@ -51,10 +52,10 @@ def difference(good: float, votes: float, good_before: float, votes_before: floa
 
 
 def mean_reward(rewards: Sequence[float]) -> tuple[float, Interval]:
-    """Return the mean of one or more rewards of -1 to 1, and its 95 % confidence interval.
+    """Return the mean of one or more rewards from -1 to 1, and its 95 % confidence interval.
 
     Rewards scaled to 0..1 with mean p have a variance of at most p(1-p) (Bhatia and Davis, 2000). Wilson's interval
-    assumes this maximum variance, so it is wide enough even if all rewards are equal.
+    assumes this variance, so it is conservative, and it has a width even if all rewards are equal.
     """
     total, count = fsum(rewards), len(rewards)
     low, high = wilson((total + count) / 2, count)

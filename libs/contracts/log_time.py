@@ -1,6 +1,6 @@
-"""Checks event times against the log's clock, and sets or caps some of them by it. Pure.
+"""Comparison of event times with the log's clock, which replaces or limits some of them. Pure.
 
-The clocks of processes differ, so they must not decide which of two judgements is newer or what an erasure covers.
+The clocks of producers differ. They must not decide which of two judgements is newer, or which data an erasure covers.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from contracts.instants import MINUTE
 
 E = TypeVar("E", bound=Envelope)
 _SAME_MOMENT: Final = 1_000
-"""Resolution of the log time, in microseconds. Within one millisecond, offsets order the records."""
+"""Resolution of the log time (1 ms) in microseconds. Records of the same millisecond are ordered by offset."""
 FUTURE_LIMIT: Final = 5 * MINUTE
-"""Maximum time by which a record's occurredAt may be ahead of the log time, in microseconds."""
+"""Maximum difference by which a record's occurredAt may exceed the log time, in microseconds."""
 _FUTURE: Final = ("future", "occurredAt is more than five minutes ahead of the log")
 
 
 def future_fault(occurred_at: int, log_time: int) -> tuple[str, str] | None:
-    """Return the reason and detail for rejecting an event whose time is too far ahead of `log_time`, else None.
+    """Return the reason and detail for rejecting an event with a time too far ahead of `log_time`, otherwise None.
 
     Both times are in microseconds.
     """
@@ -34,10 +34,10 @@ def future_fault(occurred_at: int, log_time: int) -> tuple[str, str] | None:
 
 
 def at_log_time(event: E, log_time: int, offset: int, judged_at: int | None = None) -> E:
-    """Return `event` with its times set or capped by the log; most event types are returned unchanged.
+    """Return `event` with times that the log's clock replaces or limits. Most types of events are returned unchanged.
 
-    `log_time` is the time of the event's first record in the log, in microseconds. `judged_at`, if given, caps
-    `log_time` for judgements and impressions, in microseconds.
+    `log_time` is the time of the event's first record in the log, in microseconds. `judged_at`, if given, is an upper
+    limit of `log_time` for judgements and impressions, in microseconds.
     """
     said = _BY_LOG.get(type(event))
     changes = None if said is None else said(event, log_time, offset, judged_at)
@@ -47,9 +47,9 @@ def at_log_time(event: E, log_time: int, offset: int, judged_at: int | None = No
 def _judgement(
     event: FeedbackExplicitReceived, log_time: int, offset: int, judged_at: int | None
 ) -> dict[str, int] | None:
-    """Return the log-based time and sequence of a judgement; at equal times, the judgement later in the log counts.
+    """Return the time and sequence of a judgement by the log's clock, or None if the judgement keeps its own time.
 
-    Return None if the judgement keeps its own time.
+    Of two judgements with the same time, the one later in the log has the greater sequence.
     """
     if not event.timed_by_log:
         return None

@@ -1,7 +1,8 @@
-"""Message fields that several indexes store, with the PostgreSQL types of their columns. Pure.
+"""Fields of a message that several indexes store, with the PostgreSQL types of their columns. Pure.
 
-Each index reads the fields from the greatest version of a message (`versions.py`). The indexes' upserts are generated
-from this declaration. An added field needs a line here, a field in each index's row type, and a migration per index.
+Each index stores the fields of the message's greatest version (`versions.py`). The upserts of all indexes are generated
+from this declaration. To add a field, add a line here, a field in each index's row type, and a migration for each
+index.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ MESSAGE_KEY: Final[Fields] = MappingProxyType(
     {"tenant": "text", "project": "text", "conversation_id": "text", "message_id": "text"}
 )
 ANSWER_FIELDS: Final[Fields] = MappingProxyType({"agent_id": "text"})
-"""Fields that the turn registry also stores, for answers."""
+"""Fields of answers that the turn registry stores as well."""
 MESSAGE_FIELDS: Final[Fields] = MappingProxyType(
     {"turn_id": "text", "sender_id": "text", "sender_type": "text", **ANSWER_FIELDS, "content": "text"}
 )
 """Fields that the message indexes of chat_bridge, inference and reporting store.
 
-Inference uses different names for two of the columns.
+In inference, two of the columns have other names.
 """

@@ -1,4 +1,4 @@
-"""Path parameters of the HTTP routes, each with its meaning and an example value."""
+"""Path parameters of the HTTP routes, with a description and an example value of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 
 class PathName(NamedTuple):
-    """Meaning and example value of a path parameter."""
+    """Description and example value of a path parameter."""
 
     description: str
     example: str
@@ -27,4 +27,4 @@ PATH_NAMES: Final[Mapping[str, PathName]] = MappingProxyType(
         "wanted": PathName("kto, dpo, sft, events or detector.", "kto"),
     }
 )
-"""Meaning and example by parameter name. `servicekit.web.routes` adds them to the handlers' parameters."""
+"""Descriptions and examples by parameter name. `servicekit.web.routes` adds them to the handlers' parameters."""

@@ -1,8 +1,8 @@
-"""Events of forums and other services with posts: posts, comments, reactions, and their translation to chat events.
+"""Events of forums and other services with posts: posts, comments and reactions. They are translated to chat events.
 
-A post and its comments form one conversation. The post's message id and the conversation id are both `post:` followed
-by the post's id. A comment's message id is `comment:` followed by the comment's id. So a post and a comment with equal
-ids are distinct messages, and neither collides with a chat message.
+A post and its comments form one conversation. The conversation id and the post's message id are both `post:` followed
+by the post's id. A comment's message id is `comment:` followed by the comment's id. A post and a comment with equal ids
+are therefore distinct messages, and neither collides with a chat message.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class PostEvent(ChatEvent):
 
     @property
     def conversation_id(self) -> str:
-        """The conversation of the post and its comments."""
+        """Id of the conversation that the post and its comments form."""
         return POST_PREFIX + self.post_id
 
 
@@ -79,7 +79,7 @@ class PostPublished(ProducerProvenance, PostEvent):
 
     @property
     def as_message(self) -> ChatMessageIngested:
-        """The post as a message."""
+        """The post, translated to a chat message."""
         return _message(self, None)
 
 
@@ -112,17 +112,17 @@ class PostCommented(ProducerProvenance, PostEvent):
 
     @property
     def original_message_id(self) -> str:
-        """The message that the comment answers."""
+        """Message id of the comment or post that this comment answers."""
         return _target(self.post_id, self.parent_comment_id)
 
     @property
     def as_message(self) -> ChatMessageIngested:
-        """The comment as a message."""
+        """The comment, translated to a chat message."""
         return _message(self, self.original_message_id)
 
     @property
     def as_reply(self) -> ChatMessageReplyIngested:
-        """The comment as a reply to the post or to the other comment."""
+        """The comment, translated to a reply to the post or to the other comment."""
         return ChatMessageReplyIngested.model_construct(
             **_envelope(self),
             message_id=self.message_id,
@@ -148,12 +148,12 @@ class PostReacted(PostEvent):
 
     @property
     def message_id(self) -> str:
-        """The message with the emoji."""
+        """Message id of the post or comment with the emoji."""
         return _target(self.post_id, self.comment_id)
 
     @property
     def as_reaction(self) -> ChatMessageReactionIngested:
-        """The reaction to the message."""
+        """The reaction, translated to a reaction to a chat message."""
         return ChatMessageReactionIngested.model_construct(
             **_envelope(self),
             message_id=self.message_id,
@@ -165,11 +165,11 @@ class PostReacted(PostEvent):
 
 
 About = ChatMessageReplyIngested | ChatMessageReactionIngested
-"""An event about another message."""
+"""Event about another message: a reply or a reaction."""
 
 
 def about_in(event: Any) -> About | None:
-    """Return `event` as a reply or reaction event; None if it is a message or a post."""
+    """Return `event` as a chat reply or chat reaction; None if it is a message or a post."""
     if isinstance(event, ChatMessageReplyIngested | ChatMessageReactionIngested):
         return event
     if isinstance(event, PostCommented):
@@ -181,7 +181,7 @@ def _target(post_id: str, comment_id: str | None) -> str:
     return POST_PREFIX + post_id if comment_id is None else COMMENT_PREFIX + comment_id
 
 
-# The values are validated, and the conversation id is one that the models of chat events reject.
+# Not validated again: the values are valid, and the models of chat events reject the conversation id of a post.
 def _message(event: PostPublished | PostCommented, reply_to: str | None) -> ChatMessageIngested:
     agent_id = (event.agent_id or event.author_id) if event.author_type == "agent" else event.agent_id
     return ChatMessageIngested.model_construct(

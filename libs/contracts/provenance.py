@@ -1,4 +1,4 @@
-"""Provenance of an answer as stated by its platform, copied from the agent's message to all feedback on it."""
+"""Provenance of an answer, as stated by its platform. It is copied from the agent's message to all feedback on it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from contracts.fields import (
 
 
 class ProvenanceFields(Model):
-    """Provenance fields of every event that is, or is about, an agent's message."""
+    """Provenance fields of events that are, or are about, an agent's message."""
 
     track_id: TrackId = None
     bundle_id: BundleId = None
@@ -32,24 +32,24 @@ class ProvenanceFields(Model):
 
 
 class ExchangeFields(Model):
-    """Question and thread of an answer, for every event about an answer."""
+    """Question and thread of an answer, for events about the answer."""
 
     question_message_id: QuestionMessageId = None
     thread_id: AnswerThreadId = None
 
 
 def thread_of(message_id: str, thread_id: str | None) -> str | None:
-    """Return the thread that contains a message, or None if the channel itself does.
+    """Return the thread that contains a message; None if the message is in the channel.
 
-    A thread's root message belongs to the channel.
+    The root message of a thread is in the channel.
     """
     return None if thread_id == message_id else thread_id
 
 
 def question_named(reply_to: str | None, thread: str | None) -> str | None:
-    """Return the message id of the question that an answer replies to; None if it names no question.
+    """Return the message id of the question to which an answer replies; None if the answer names no question.
 
-    In a thread, a reply to the thread's root message names only the thread.
+    In a thread, a reply to the thread's root message is not specific: it names the thread, not a question.
     """
     return None if thread is not None and reply_to == thread else reply_to
 
@@ -66,12 +66,12 @@ class Provenance:
     intent: str | None = None
 
     def fields(self) -> dict[str, Any]:
-        """Return all values by name, to build an event."""
+        """Return all values by name, as arguments for an event."""
         return dict(zip(self.__slots__, _VALUES(self), strict=True))
 
     @property
     def as_json(self) -> str | None:
-        """All values as JSON, as stored in an index; None if no value is set."""
+        """All values as JSON, as an index stores them; None if no value is set."""
         return None if self == NO_PROVENANCE else json.dumps(self.fields())
 
     @classmethod

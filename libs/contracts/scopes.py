@@ -1,4 +1,4 @@
-"""Scopes of a token. Without scopes, a token's holder can only give, read and clear their own feedback."""
+"""Scopes of a token. The holder of a token without scopes can only give, read and clear their own feedback."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 READ: Final = "read"
 """Read reports, transcripts, artifacts and the dashboard."""
 REVIEW: Final = "review"
-"""Review the machine's verdicts. A review replaces them."""
+"""Review turns. A review replaces the machine's verdicts on the turn."""
 EXPORT: Final = "export"
 """Download exports, and the list of feedback as a file."""
 OPERATE: Final = "operate"

@@ -1,30 +1,29 @@
-"""Sources of feedback, as named by `source` in `feedback.created`, and the ids of posts and comments."""
+"""Sources of feedback (`source` in `feedback.created`), and the ids of posts and comments."""
 
 from __future__ import annotations
 
 from typing import Final, Literal
 
 FeedbackSource = Literal["chat", "post", "api", "inference", "review", "rating"]
-"""The sources: chats, posts, judgements over HTTP, verdicts of the detector, reviews, and ratings on own scales."""
+"""Sources: chats, posts, judgements over HTTP, the detector, reviews, and ratings on a project's own scales."""
 CHAT: Final = "chat"
 """Source of replies and reactions to an agent's messages in a chat."""
 POST: Final = "post"
 """Source of comments on, and reactions to, an agent's posts and comments."""
 RATING: Final = "rating"
-"""Source of ratings on a project's own scales, which are not verdicts."""
+"""Source of ratings on a project's own scales. These ratings are not verdicts."""
 REVIEW: Final = "review"
-"""Source of reviews: explicit feedback with the origin `reviewer`. A review replaces the machine's verdicts on its
-turn."""
+"""Source of reviews, which have the origin `reviewer`. A review replaces the machine's verdicts on its turn."""
 
 POST_PREFIX: Final = "post:"
 """Prefix of a post's message id, and of the conversation id that the post shares with its comments.
 
-Chat events whose conversation id has this prefix are rejected, so a chat never shares a conversation with a post.
+Chat events with such a conversation id are rejected, so a chat never shares a conversation with a post.
 """
 COMMENT_PREFIX: Final = "comment:"
 """Prefix of a comment's message id."""
 
 
 def source_of(conversation_id: str) -> str:
-    """Return the source of replies and reactions in a conversation."""
+    """Return the source of replies and reactions in a conversation: `post` or `chat`."""
     return POST if conversation_id.startswith(POST_PREFIX) else CHAT

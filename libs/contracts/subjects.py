@@ -1,4 +1,4 @@
-"""Subjects of chat events. An event id identifies an event only together with the event's subject."""
+"""Subjects of chat events. An event id identifies an event only together with the subject."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
 
 
 def subject_of(event: ChatMessageReplyIngested | ChatMessageReactionIngested) -> tuple[str, ...]:
-    """Return the event's conversation, message and person, followed by emoji and action for a reaction.
+    """Return the conversation, message and person of an event, and for a reaction also emoji and action.
 
-    Some channels number their events "1", "2" per conversation or per person, so event ids repeat.
+    Some channels number the events of each conversation or person "1", "2" and so on, so event ids repeat.
     """
     if isinstance(event, ChatMessageReplyIngested):
         return event.conversation_id, event.message_id, event.sender_id

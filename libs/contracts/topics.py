@@ -1,4 +1,4 @@
-"""Table of all topics, from which subscriptions, topic creation, dead-letter names, schemas and docs are derived."""
+"""Table of all topics. Subscriptions, topic creation, dead-letter names, schemas and docs are derived from it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Consumer = Literal[
 ]
 """Name of a consumer group: the service, and for a service with several groups, the group's purpose."""
 OPTIONAL: frozenset[Consumer] = frozenset({"feedback_aggregates", "webhooks"})
-"""Groups that have members only if a setting enables them."""
+"""Consumer groups that exist only if a setting enables them."""
 
 DAY_MS = 86_400_000
 FOREVER = -1
@@ -62,9 +62,9 @@ def _by_session(event: FeedbackSessionCreated) -> str:
 class Topic:
     """Kafka topic with its event model, settings, producer and consumers.
 
-    `key` returns an event's record key. A `retention_ms` of -1 means no limit. A `compacted` topic keeps the last
-    record of each key. `consumers` are consumer groups. Only the first group writes dead letters for records that
-    cannot be parsed, so that there is one dead letter per malformed record.
+    `key` returns the record key of an event. `retention_ms` is in milliseconds; -1 means no limit. If `compacted`, the
+    topic keeps the last record of each key. `consumers` are consumer groups. Only the first group writes dead letters
+    for records that cannot be parsed, so that there is one dead letter for each of them.
     """
 
     name: str
@@ -83,7 +83,10 @@ class Topic:
         return f"{self.name}.dlq"
 
     def partition(self, key: str) -> int:
-        """Return the partition of `key`, provided that the cluster's topic has `partitions` partitions."""
+        """Return the partition of `key`, from 0 to `partitions - 1`.
+
+        The topic in Kafka must have the same number of partitions.
+        """
         return partition_of(key, self.partitions)
 
 
@@ -254,7 +257,7 @@ TOPICS: tuple[Topic, ...] = (
 BY_NAME = MappingProxyType({topic.name: topic for topic in TOPICS})
 CHAT_TOPICS = (CHAT_MESSAGE, CHAT_REPLY, CHAT_REACTION)
 IN_LOG_ORDER = MappingProxyType({topic.name: rank for rank, topic in enumerate(CHAT_TOPICS)})
-"""Rank of each topic whose events refer to each other: an event refers only to events of the same or a lower rank.
+"""Rank of topics with events that refer to each other. An event refers only to events of the same or a lower rank.
 
 A group reads equally numbered partitions of these topics in log time order (`servicekit/log/ordered_fetch.py`).
 """
@@ -262,7 +265,7 @@ POST_TOPICS = (POST_PUBLISHED, POST_COMMENTED, POST_REACTED)
 INBOUND_TOPICS = CHAT_TOPICS + POST_TOPICS
 
 FOREIGN = frozenset(topic.name for topic in INBOUND_TOPICS)
-"""Topics that other programs write to; their headers are not trusted."""
+"""Topics that other programs write to. The headers of their records are not trusted."""
 
 
 def consumed_by(group: Consumer) -> tuple[Topic, ...]:

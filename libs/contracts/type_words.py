@@ -9,7 +9,10 @@ _BOUNDS = (("minimum", "from"), ("maximum", "to"))
 
 
 def type_of(field: dict[str, Any]) -> str:
-    """Return a short description of a JSON Schema's type: "text or null", "integer, from 1" or "`ok`, `not_ok`"."""
+    """Return a short description of a JSON Schema type.
+
+    Examples are "text or null", "integer, from 1" and "`ok`, `not_ok`".
+    """
     if "anyOf" in field:
         return " or ".join(type_of(branch) for branch in field["anyOf"])
     if "$ref" in field:

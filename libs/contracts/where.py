@@ -1,4 +1,4 @@
-"""Responses of the routes behind `agent-feedback where`: outcomes of events and messages. Pure."""
+"""Response models of the routes that `agent-feedback where` calls: outcomes of events and messages. Pure."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 from pydantic import BaseModel, Field
 
 WHERE: Final = "/conversations/{tenant}/{project}/where/"
-"""Path prefix of the routes. A service's name for its route follows: `chat`, `feedback`, `inference` or `reports`."""
+"""Path prefix of the routes. The last segment is `chat`, `feedback`, `inference` or `reports`, one for each service."""
 FOUND_LIMIT: Final = 200
 """Maximum number of records in a response, and of ids in one query parameter."""
 
 
 class CountedIn(BaseModel):
-    """The report figures that count a feedback record."""
+    """The figures of reports in which a feedback record is counted."""
 
     figures: list[str] = Field(
         description="`summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if "
@@ -29,7 +29,7 @@ class CountedIn(BaseModel):
 
 
 class FeedbackState(BaseModel):
-    """A feedback record as the service stores it."""
+    """A feedback record, as the responding service stores it."""
 
     feedback_id: str = Field(description="The feedback record.", examples=["c1d0e2f3-2222-5a3b-8c4d-5e6f7a8b9c0d"])
     revision: int = Field(description="Revision of the record in this service.", examples=[1772357400000])
@@ -48,7 +48,7 @@ class FeedbackState(BaseModel):
 
 
 class JudgedMessage(BaseModel):
-    """A message in inference's index, with its current verdict."""
+    """A message in the index of inference, with its current verdict."""
 
     message_id: str = Field(description="The message.")
     conversation_id: str = Field(description="Conversation of the message.")
@@ -74,7 +74,7 @@ class JudgedMessage(BaseModel):
 
 
 class JournalRecord(BaseModel):
-    """The outcome of one record of the log."""
+    """The outcome of one record of the log in one consumer group."""
 
     at: str = Field(description="Coordinates of the record.", examples=["chat.message.ingested:3:17"])
     cause: str = Field(description="Coordinates of the chat record that it derives from; for a chat record, its own.")
@@ -89,7 +89,7 @@ class JournalRecord(BaseModel):
 
 
 class WhereFound(BaseModel):
-    """A service's records of an event or a message, without content."""
+    """Everything that a service knows about an event or a message, without content."""
 
     records: list[JournalRecord] = Field(description=f"The latest first, at most {FOUND_LIMIT}.")
     feedbacks: list[FeedbackState] = Field(

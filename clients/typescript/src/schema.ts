@@ -251,7 +251,7 @@ export interface Calibration {
   detectors: OfDetector[];
 }
 
-/** Holder of a token: the subject, the tenant and projects that the token covers, and its scopes. */
+/** Holder of a token: its subject, its tenant and projects, and its scopes. */
 export interface CallerFacts {
   /** The holder, for example `account:ann`. */
   subject: string;
@@ -356,7 +356,7 @@ export interface CorrectedRates {
   satisfaction_corrected: Rate | null;
 }
 
-/** The report figures that count a feedback record. */
+/** The figures of reports in which a feedback record is counted. */
 export interface CountedIn {
   /** `summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if it is a machine's verdict, overruled or not, or a person's verdict on a turn that the machine has judged. A reply counts only in `summary`, as `replies`. */
   figures: string[];
@@ -494,7 +494,7 @@ export interface FeedbackResult {
   would_be_announced: boolean;
 }
 
-/** A feedback record as the service stores it. */
+/** A feedback record, as the responding service stores it. */
 export interface FeedbackState {
   /** The feedback record. */
   feedback_id: string;
@@ -774,7 +774,7 @@ export interface IssueTurnItem {
   trace_id: string | null;
 }
 
-/** The outcome of one record of the log. */
+/** The outcome of one record of the log in one consumer group. */
 export interface JournalRecord {
   /** Coordinates of the record. */
   at: string;
@@ -798,7 +798,7 @@ export interface JournalRecord {
   noted_at: string;
 }
 
-/** A message in inference's index, with its current verdict. */
+/** A message in the index of inference, with its current verdict. */
 export interface JudgedMessage {
   /** The message. */
   message_id: string;
@@ -1897,7 +1897,7 @@ export interface WellReceivedItem {
   answer: string;
 }
 
-/** A service's records of an event or a message, without content. */
+/** Everything that a service knows about an event or a message, without content. */
 export interface WhereFound {
   /** The latest first, at most 200. */
   records: JournalRecord[];
