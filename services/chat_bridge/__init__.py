@@ -1,1 +1,4 @@
-"""Conversion of chat events to feedback events. Finds the agent message that a reply or reaction is about."""
+"""Conversion of chat events to feedback events.
+
+The service finds the agent message that a reply or reaction is about.
+"""

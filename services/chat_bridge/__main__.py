@@ -1,4 +1,4 @@
-"""Runs the service chat_bridge in its own process."""
+"""Entry point of the chat_bridge service in its own process."""
 
 from __future__ import annotations
 

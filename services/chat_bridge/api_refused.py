@@ -1,4 +1,4 @@
-"""HTTP route that lists a producer's rejected events with the violated rules."""
+"""HTTP route with which a producer lists its rejected events and the violated rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANSWERS = {
 
 
 class RefusedChatEvent(BaseModel):
-    """An event that was rejected, either over HTTP or when read from the log."""
+    """An event that was rejected, either by the HTTP route or when it was read from the log."""
 
     topic: str = Field(description="The event's topic; empty if it named none.", examples=["chat.message.ingested"])
     event_id: str = Field(description="The event's `eventId`; empty if it cannot be read.", examples=["e-7"])
@@ -38,7 +38,7 @@ class RefusedChatEvent(BaseModel):
 
 
 class RefusedChatEvents(BaseModel):
-    """A project's rejected events."""
+    """The rejected events of a project."""
 
     items: list[RefusedChatEvent] = Field(description=f"At most {SHOWN} events, the latest first.")
     truncated: bool = Field(description="True if there may be older rejected events, which the list omits.")
@@ -60,7 +60,7 @@ def refused_router(refused: RefusedEvents) -> Routes:
             ),
         ] = None,
     ) -> RefusedChatEvents:
-        """List the project's recently rejected events: event id, field and rule, never content."""
+        """List the recently rejected events of a project, with event id, field and rule. Content is never included."""
         try:
             moment = 0 if since is None else parse_instant(since)
         except ValueError:

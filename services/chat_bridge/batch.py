@@ -1,4 +1,4 @@
-"""A batch of chat events, with the parsed events and their outcomes. Pure."""
+"""A batch of parsed chat events and their outcomes. Pure."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ PARKING_FULL = Outcome.dead_lettered("parking_full")
 
 @dataclass(slots=True)
 class BatchedEvent:
-    """One event. A message or post sets `message`, a reaction sets `about`, and a reply or comment sets both.
+    """One event of a batch. A message or post sets `message`, a reaction sets `about`, a reply or comment sets both.
 
-    `copy` is the original that a reply or reaction contains, if it is a copy of the message named by the event. Later
-    steps set `forwarded` (the derived feedback event) or `parked` (the event that waits for its original).
+    `copy` is the original that the event contains, if it is a copy of the message that the reply or reaction is about.
+    Later steps set `forwarded` (the derived feedback event) or `parked` (the event that waits for its original).
     """
 
     received: Received[Any]
@@ -44,7 +44,7 @@ class BatchedEvent:
 
 @dataclass(slots=True)
 class Batch:
-    """Events in order of arrival. `changed` has the keys of messages that the index added or changed."""
+    """Events in order of arrival. `changed` has the keys of messages that were added to or changed in the index."""
 
     events: list[BatchedEvent]
     changed: set[MessageKey] = field(default_factory=set)
@@ -55,7 +55,7 @@ class Batch:
 
     @property
     def messages(self) -> list[IndexedMessage]:
-        """The greatest version of each message in the batch."""
+        """The messages of the batch, each with its greatest version in the batch."""
         latest: dict[MessageKey, IndexedMessage] = {}
         for message in (event.message for event in self.events if event.message is not None):
             held = latest.get(message.key)
@@ -64,7 +64,7 @@ class Batch:
         return list(latest.values())
 
     def indexed(self, changed: set[MessageKey]) -> None:
-        """Record which messages the index added or changed, and set the outcome of each message event."""
+        """Set the outcome of each message event. `changed` has the keys of messages that the index added or changed."""
         self.changed = changed
         latest: dict[MessageKey, IndexedMessage] = {}
         for event in self.events:
@@ -80,21 +80,24 @@ class Batch:
 
     @property
     def wanted(self) -> set[MessageKey]:
-        """Keys of the originals that must be looked up, because the reply or reaction contains no copy."""
+        """Keys of the originals that must be looked up, because the event contains no copy of its original."""
         return {original_key(event.about) for event in self.events if event.about is not None and event.copy is None}
 
     @property
     def copies(self) -> list[IndexedMessage]:
-        """The copies of originals in the events, in order of arrival."""
+        """The copies of originals that events contain, in order of arrival."""
         return [event.copy for event in self.events if event.copy is not None]
 
     def place(self, copies: Iterable[IndexedMessage]) -> None:
-        """Replace the events' copies by `copies`, which are in order of arrival."""
+        """Replace the copies in the events by `copies`, one for each and in the same order."""
         for event, copy in zip((one for one in self.events if one.copy is not None), copies, strict=True):
             event.copy = copy
 
     def translate(self, known: Mapping[MessageKey, IndexedMessage]) -> None:
-        """Convert events about known messages to feedback events. Events about unknown messages stay undecided."""
+        """Convert replies and reactions to known messages to feedback events.
+
+        Replies and reactions to unknown messages remain without an outcome.
+        """
         for event in self.events:
             if event.about is None:
                 continue
@@ -108,9 +111,10 @@ class Batch:
                 event.outcome = result
 
     def park(self, now: int, held: Mapping[ParkedKey, str], room: Mapping[str, int]) -> list[ParkedEvent]:
-        """Park undecided events while their tenant has `room`. Return the events to store, at most one per key.
+        """Park the events without an outcome, and return those to store, at most one per key.
 
-        Events without room become dead letters. `held` maps the keys of events that are already parked to their causes.
+        `room` is the number of events that each tenant may still park. Further events become dead letters. `held` maps
+        the keys of events that are already parked to their causes.
         """
         left = dict(room)
         first: dict[ParkedKey, ParkedEvent] = {}
@@ -126,13 +130,16 @@ class Batch:
         return list(first.values())
 
     def parked_under(self, holders: Mapping[ParkedKey, str]) -> None:
-        """Set the outcomes of parked events. If another record has parked the key, the event is a duplicate."""
+        """Set the outcomes of parked events.
+
+        `holders` has the cause of the stored event by key. If it is another record, the event is a duplicate.
+        """
         for event in self.events:
             if (parked := event.parked) is not None:
                 event.outcome = PARKED if holders.get(parked.key) == parked.cause else Outcome.UNCHANGED
 
     def released(self, became: Mapping[tuple[ParkedKey, str], Outcome]) -> None:
-        """Set the outcomes of parked events whose originals have arrived in the meantime."""
+        """Set the outcomes of parked events whose originals arrived in the meantime."""
         for event in self.events:
             if (parked := event.parked) is not None:
                 event.outcome = became.get((parked.key, parked.cause), event.outcome)
@@ -143,12 +150,12 @@ class Batch:
 
     @property
     def awaited(self) -> set[MessageKey]:
-        """Keys of the originals for which this batch's parked events wait."""
+        """Keys of the originals for which the parked events of this batch wait."""
         return {event.parked.original for event in self.events if event.parked is not None}
 
     @property
     def derived(self) -> list[Message]:
-        """Records of the derived feedback events, with their inherited headers."""
+        """Kafka records of the derived feedback events, with the headers that they inherit."""
         return [
             message_of(event.forwarded, event.received.derived_headers)
             for event in self.events
@@ -163,7 +170,7 @@ class Batch:
 
 
 def original_key(event: About) -> MessageKey:
-    """Return the key of the message that `event` is about, always in the event's own conversation."""
+    """Return the key of the message that `event` is about. It is always in the conversation of `event`."""
     message_id = event.original_message_id if isinstance(event, ChatMessageReplyIngested) else event.message_id
     return MessageKey(event.tenant, event.project, event.conversation_id, message_id)
 
@@ -182,7 +189,10 @@ def _read(received: Received[Any]) -> BatchedEvent:
 
 
 def _copy_in(event: About | None) -> IndexedMessage | None:
-    """Return the copy that the event contains, or None if it is not a copy of the message named by the event."""
+    """Return the copy of the original that an event contains.
+
+    Return None if there is none, or if it is a copy of another message than the event names.
+    """
     if event is None or event.original is None:
         return None
     copy = indexed(event.original, event.tenant, event.project, COPY)
@@ -195,7 +205,10 @@ def _parked_key(event: BatchedEvent) -> ParkedKey:
 
 
 def _parked(event: BatchedEvent, now: int) -> ParkedEvent:
-    """Build the parked event, without its copy of the original, which may contain another person's words."""
+    """Return the event as a parked event, without the copy of its original.
+
+    The copy may contain another person's words.
+    """
     received = event.received
     value = received.raw.value or b""
     assert event.about is not None
@@ -216,5 +229,5 @@ def _differ(one: IndexedMessage, other: IndexedMessage) -> bool:
 
 
 def tenants_of(events: Collection[BatchedEvent]) -> set[str]:
-    """Return the set of the events' tenants."""
+    """Return the tenants of the events."""
     return {event.received.event.tenant for event in events}

@@ -1,4 +1,4 @@
-"""Reasons of the bridge's own dead letters, with their meaning and remedy for operators."""
+"""Reasons of the dead letters that only the bridge writes, with their meaning and remedy for operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Erasure of a person's words from parked events. The message index has only agents' texts and ids."""
+"""Erasure of a person's words from parked events. The message index stores texts of agents only."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _AT_ONCE = 1_000
 
 
 class ChatBridgeErasures:
-    """Erasures in the bridge's tables."""
+    """Erasure of people from the tables of the bridge."""
 
     def __init__(self, pool: asyncpg.Pool, store: MessageStore) -> None:
         self._pool = pool
         self._store = store
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Delete these people's parked events and ids, and all parked copies in their tenants.
+        """Delete the parked events and ids of these people, and copies of originals in all parked events of the tenant.
 
-        Return the number of changed rows.
+        Returns the number of changed rows.
         """
         removed = 0
         for tenant, user_id in sorted(erased):
@@ -48,6 +48,6 @@ def _is_covered(parked: ParkedEvent, erased: ErasedAt) -> bool:
 
 
 def _without_copy(parked: ParkedEvent) -> ParkedEvent | None:
-    """Return the event without the copy that version 0.1.0 parked with it; None if it has no copy."""
+    """Return the event without the copy of its original, which version 0.1.0 parked with it; None if it has no copy."""
     event = parked.event
     return None if event.original is None else replace(parked, value=without_copy(event))

@@ -1,4 +1,4 @@
-"""Handler of chat events, in batches: indexes messages, finds originals, then forwards or parks each event."""
+"""Handler of batches of chat events. It indexes messages, finds originals, and forwards or parks the other events."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from servicekit import Clock, Handler, Outcome, Producer, Received, Unreadable
 class ChatHandler(Handler):
     """Handler of the consumer group `chat_bridge`.
 
-    A message and an event that waits for it may arrive concurrently. Each side commits first and then looks for the
-    other, so the side that commits last sees the other.
+    A message and an event that waits for it may arrive concurrently. Each side commits its write before it looks for
+    the other, so at least one of them finds the other.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class ChatHandler(Handler):
         if batch.undecided:
             await self._park(batch)
         await self._producer.send(batch.derived)
-        # Events that waited for a message of this batch, and events parked while their original arrived.
+        # Events that waited for a message of this batch, and events whose original arrived while they were parked.
         keys = batch.changed | batch.awaited
         if keys and (pairs := await self._store.released_by(keys)):
             batch.released(await self._parking.release(pairs))

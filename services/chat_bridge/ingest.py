@@ -1,4 +1,4 @@
-"""Conversion of a request's lines to records, with all consumer checks that do not need the log's time.
+"""Conversion of the lines of a request to records, with all checks of the consumer that do not need the log's time.
 
 It yields to the event loop between groups of lines.
 """
@@ -24,12 +24,15 @@ _BLANKS = b" \t\r"
 
 
 class TooManyLines(Exception):
-    """A request has more than LINES_LIMIT lines."""
+    """The request has more than LINES_LIMIT lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedLine:
-    """A rejected line, numbered from 1. `reason` is a short name; `detail` explains it without the line's content."""
+    """A rejected line; lines are numbered from 1.
+
+    `reason` is a short name. `detail` explains it without quoting the line.
+    """
 
     line: int
     reason: str
@@ -37,7 +40,7 @@ class RefusedLine:
 
 
 class ValidLine(NamedTuple):
-    """Record of a valid line. `occurred_at` is the event's time in microseconds, `number` the line's number from 1."""
+    """Record of a valid line. `number` is the number of the line, from 1. `occurred_at` is in microseconds."""
 
     message: Message
     occurred_at: int
@@ -61,7 +64,7 @@ class IngestProject:
 async def check(body: bytes, place: IngestProject) -> Checked:
     """Return the valid and the rejected lines of `body`, which has one JSON object per line. Blank lines are skipped.
 
-    Raises TooManyLines.
+    Raises TooManyLines if there are more than LINES_LIMIT lines.
     """
     if body.count(b"\n") > LINES_LIMIT:
         raise TooManyLines
@@ -82,10 +85,10 @@ async def check(body: bytes, place: IngestProject) -> Checked:
 
 
 def check_line(line: bytes, place: IngestProject) -> ValidLine | tuple[str, str]:
-    """Return a line's record, or the reason and detail of its rejection.
+    """Return the record of a line, or the reason and detail of its rejection.
 
-    A missing tenant or project is taken from the request; a different one is rejected. The event's time is not checked
-    here, because only the log's time decides which events are in the future.
+    A missing tenant or project is taken from the request; a different one is rejected. The event's time is not checked,
+    because the log's time, which is not known yet, decides if an event is in the future.
     """
     try:
         event: Any = from_json(line)
@@ -98,7 +101,7 @@ def check_line(line: bytes, place: IngestProject) -> ValidLine | tuple[str, str]
         return "unknown_topic", f"topic must be one of {', '.join(_MODELS)}"
     for name, value in (("project", place.project), ("tenant", place.tenant)):
         if name not in event:
-            # Inserted at the front, so that the other bytes stay as sent. These names need no escaping.
+            # Inserted at the front, so that the other bytes are written as sent. These names need no escaping.
             line = b'{"%s":"%s",%s' % (name.encode(), value.encode(), line[1:])
         elif event[name] != value:
             return f"other_{name}", f"{name} differs from the one in the path"

@@ -1,4 +1,4 @@
-"""Writing of chat events and of notes about rejected events, shared by all routes that accept events."""
+"""Writing of accepted chat events to the log, and of rejected ones to a table, for all routes that accept events."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from servicekit import Clock, Producer
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Writer to the log. `judge_at` (microseconds) replaces the log's time in the check for future events.
+    """Writer of chat events to the log.
 
-    For a log without times, `clock` replaces the log's time; its consumers run in the same process.
+    `judge_at` (microseconds), if given, replaces the log's time in the check for future events. `clock` replaces the
+    log's time if the log has no times; its consumers then run in the same process.
     """
 
     log: Producer
@@ -26,7 +27,7 @@ class Intake:
     async def write(self, lines: Sequence[ValidLine]) -> list[RefusedLine]:
         """Write `lines` and wait for the acknowledgement. Return the lines that consumers will reject as future events.
 
-        Raises LogFull and Unavailable.
+        Raises LogFull or Unavailable if the log does not accept them.
         """
         written = await self.log.send([line.message for line in lines])
         return [
@@ -36,13 +37,13 @@ class Intake:
         ]
 
     def _time_of(self, log_time: int | None) -> int:
-        """Return the time, in microseconds, with which consumers compare an event that was written at `log_time`."""
+        """Return the time with which consumers compare an event that was written at `log_time`, in microseconds."""
         if self.judge_at is not None:
             return self.judge_at
         return self.clock.now() if log_time is None else log_time
 
     async def refuse(self, place: IngestProject, body: bytes, refused: Sequence[RefusedLine]) -> None:
-        """Note the rejected lines of `body`, so that their producer can list them later."""
+        """Store the rejections of lines of `body`, so that the producer can list them later."""
         if self.note_refused is None or not refused:
             return
         lines = body.split(b"\n")

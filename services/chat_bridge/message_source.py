@@ -1,4 +1,4 @@
-"""Port of a message source, which returns missing originals for chat services that do not publish all messages."""
+"""Interface of a message source, which returns missing originals if a chat service does not publish all messages."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ Originals = Mapping[MessageKey, OriginalMessage]
 
 class MessageSource(Protocol):
     async def fetch(self, keys: Collection[MessageKey]) -> Originals:
-        """Return the messages that the source knows, by key.
+        """Return the messages that the source knows, by key. Other messages are unknown for now.
 
-        Takes a bounded time, and raises nothing if the source fails.
-        Messages that are not returned count as unknown for now.
+        Takes a bounded time. If the source fails, no error is raised.
         """
         ...
 
 
 class BadAnswer(Exception):
-    """The source's response is not `{"messages": [...]}`."""
+    """The response of the source is not `{"messages": [...]}`."""
 
 
 def requests_for(keys: Iterable[MessageKey], most: int) -> list[tuple[str, str, Sequence[MessageKey]]]:
-    """Group keys into requests (tenant, project, keys) with at most `most` messages each."""
+    """Group keys by tenant and project into requests (tenant, project, keys) with at most `most` messages each."""
     projects: dict[tuple[str, str], list[MessageKey]] = {}
     for key in sorted(set(keys)):
         projects.setdefault((key.tenant, key.project), []).append(key)
@@ -38,14 +37,17 @@ def requests_for(keys: Iterable[MessageKey], most: int) -> list[tuple[str, str, 
 
 
 def question(tenant: str, project: str, keys: Iterable[MessageKey]) -> dict[str, object]:
-    """Build the body of a request. `message_ids` is for sources whose message ids are unique within a project."""
+    """Return the body of a request. `message_ids` is for sources with message ids that are unique in a project."""
     messages = [{"conversation_id": key.conversation_id, "message_id": key.message_id} for key in keys]
     ids = list(dict.fromkeys(message["message_id"] for message in messages))
     return {"tenant": tenant, "project": project, "message_ids": ids, "messages": messages}
 
 
 def originals_in(answer: Any, asked: Collection[MessageKey]) -> dict[MessageKey, OriginalMessage]:
-    """Return the valid, requested messages in a response, by key; all others are skipped. Raises BadAnswer."""
+    """Return the messages in a response that are valid and were requested, by key.
+
+    Other messages are skipped. Raises BadAnswer if the response has another form.
+    """
     wanted = {(key.conversation_id, key.message_id): key for key in asked}
     match answer:
         case {"messages": list(messages)}:

@@ -29,9 +29,9 @@ class HttpMessageSource:
     """Message source at `url`, which accepts `POST {"tenant", "project", "message_ids", "messages"}`.
 
     `messages` has a `{"conversation_id", "message_id"}` for each requested message. The response is `{"messages":
-    [...]}`, each an original as in a chat event. One `fetch` takes at most `seconds`. After three consecutive failures,
-    the source receives no requests for `rest_seconds`. A single request then tests whether it has recovered. `redact`
-    redacts a response for a project, `tenant/project`.
+    [...]}` with originals in the format of chat events. One `fetch` takes at most `seconds`. After three consecutive
+    failures, no requests are sent for `rest_seconds`; a single request then tests if the source has recovered. `redact`
+    redacts a response for a project (`tenant/project`).
     """
 
     def __init__(
@@ -89,9 +89,9 @@ class HttpMessageSource:
                 self._circuit.succeeded()
 
     async def _post(self, body: dict[str, object], place: str) -> object:
-        """Return the response's redacted JSON.
+        """Send a request and return the JSON of the response, redacted.
 
-        Raises BadAnswer unless the status is 200 and the size is within the limit.
+        Raises BadAnswer if the status is not 200 or the response is too large.
         """
         async with self._client.stream("POST", self._url, json=body) as response:
             if response.status_code != 200:

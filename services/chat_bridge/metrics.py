@@ -1,4 +1,4 @@
-"""Metrics of the bridge, each with its meaning."""
+"""Definitions of the metrics of the bridge, each with a description."""
 
 from __future__ import annotations
 

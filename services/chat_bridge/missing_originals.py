@@ -1,4 +1,7 @@
-"""Repeated requests for the originals of parked events, because the message source may have been down before."""
+"""Repeated requests for the originals of parked events.
+
+The message source may have been down at the first request.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ BEGINNING = MessageKey("", "", "", "")
 
 
 class MissingOriginals:
-    """Fetches missing originals from the source and indexes them. The next sweep then releases the parked events."""
+    """Periodic task that fetches missing originals from the source and indexes them.
+
+    The next sweep (`parking.py`) releases the events that waited for them.
+    """
 
     def __init__(self, store: MessageStore, source: MessageSource) -> None:
         self._store = store
@@ -20,7 +26,7 @@ class MissingOriginals:
         self._after = BEGINNING
 
     async def fetch_next(self) -> None:
-        """Request the next hundred missing originals. After the last one, start again from the first."""
+        """Request the next hundred missing originals, in the order of their keys. After the last one, start again."""
         keys = await self._store.waited_for(self._after, KEYS_AT_ONCE)
         self._after = keys[-1] if len(keys) == KEYS_AT_ONCE else BEGINNING
         found = await self._source.fetch(keys)

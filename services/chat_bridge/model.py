@@ -1,4 +1,4 @@
-"""Data model of the bridge: indexed messages, and events parked until their original arrives."""
+"""Types of the bridge: indexed messages, and events that are parked until their original arrives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contracts.topics import BY_NAME
 
 
 class MessageKey(NamedTuple):
-    """Key of a message. The id alone is not unique, since many chats number messages per conversation."""
+    """Key of a message. A message id alone is not unique, because many chats number messages per conversation."""
 
     tenant: str
     project: str
@@ -24,11 +24,11 @@ class MessageKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexedMessage:
-    """Message in the index. For people's messages, sender and content are not stored: they are '' and None.
+    """Message in the index. The sender and content of people's messages are not stored: they are '' and None.
 
-    An agent's `content` has at most 10,000 characters. If a message has two versions, the greater `version` wins.
-    `question_message_id` is the message id of an answer's question, if the index knew it when the message was read.
-    `thread_id` is None outside of threads.
+    An agent's `content` has at most 10,000 characters. Of two versions of a message, the one with the greater `version`
+    counts. `question_message_id` is the message id of the question behind an answer, if the index knew it when the
+    message was read. `thread_id` is None in the channel.
     """
 
     key: MessageKey
@@ -46,12 +46,15 @@ class IndexedMessage:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """Content of a version. Versions with the same content are equal."""
+        """Content of the version, for comparison with other versions."""
         return self.turn_id, self.sender_id, self.sender_type, self.agent_id, self.content, self.provenance
 
 
 class ParkedKey(NamedTuple):
-    """Key of a parked event. `identity` comes from `identity_of`; in rows of version 0.1.0, it is the event's id."""
+    """Key of a parked event.
+
+    `identity` is the result of `identity_of`; in rows of version 0.1.0, it is the event's id.
+    """
 
     tenant: str
     project: str
@@ -61,7 +64,10 @@ class ParkedKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ParkedEvent:
-    """Reply or reaction that waits for its original. Times are in microseconds; `log_time` is the first log time."""
+    """Reply or reaction that waits for its original.
+
+    Times are in microseconds. `log_time` is the log time at which the event first appeared.
+    """
 
     key: ParkedKey
     original: MessageKey
@@ -74,14 +80,14 @@ class ParkedEvent:
 
     @property
     def event(self) -> About:
-        """The reply or reaction parsed from `value`."""
+        """The reply or reaction, parsed from `value`."""
         event = about_in(BY_NAME[self.key.topic].event.from_wire(self.value))
         assert event is not None
         return event
 
 
 def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: str, version: bytes) -> IndexedMessage:
-    """Build a message's index row. A message without a turn id is its own turn."""
+    """Return the index row of a message. A message without a turn id is its own turn."""
     from_agent = event.sender_type == "agent"
     thread = thread_of(event.message_id, event.thread_id) if isinstance(event, ChatMessageIngested) else None
     reply_to = event.reply_to_message_id if isinstance(event, ChatMessageIngested) else None
@@ -101,9 +107,9 @@ def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: 
 
 
 def identity_of(event: About) -> str:
-    """Return the uuid5 of the event's whole content, including its id but not the copy of its original.
+    """Return the uuid5 of the content of an event, including its id but without the copy of its original.
 
-    Events with the same id and different content are different events. Only an exact copy is the same event.
+    Two events with the same id and different content therefore have different identities.
     """
     return str(uuid5(NAMESPACE, without_copy(event).decode()))
 

@@ -1,4 +1,4 @@
-"""Release and expiry of parked events. They become dead letters after CHAT_BRIDGE_PARKED_DAYS."""
+"""Release and expiry of parked events. An event that has waited for CHAT_BRIDGE_PARKED_DAYS becomes a dead letter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ Late = Sequence[tuple[Received[Any], Outcome]]
 
 
 async def list_parked(store: MessageStore) -> list[dict[str, str]]:
-    """Return the events that have been parked longest, without content (keys as in the list of dead letters)."""
+    """Return the events that have been parked longest, without content.
+
+    The keys are those of the list of dead letters.
+    """
     return [
         {
             "group": "chat_bridge",
@@ -42,22 +45,22 @@ async def list_parked(store: MessageStore) -> list[dict[str, str]]:
 
 
 class OutcomeWriter(Protocol):
-    """Port for outcomes that are known only after the record's batch (`Service.late_outcomes`)."""
+    """Interface for outcomes that are known only after the batch of the record (`Service.late_outcomes`)."""
 
     async def set_aside(self, late: Late) -> None:
-        """Write dead letters for the records. On return, they are acknowledged."""
+        """Write dead letters for the records, and wait for the acknowledgement."""
         ...
 
     async def note(self, late: Late) -> None:
-        """Count the records' final outcomes and write them to the journal."""
+        """Count the final outcomes of the records, and write them to the journal."""
         ...
 
 
 class Parking:
     """Release and expiry of parked events.
 
-    Events are published before they are deleted. A crash in between therefore publishes an event twice, but loses none.
-    `max_age` is in microseconds and comes from CHAT_BRIDGE_PARKED_DAYS (settings.py).
+    Events are published before they are deleted. After a crash in between, an event is published twice, but none is
+    lost. `max_age` is in microseconds and comes from CHAT_BRIDGE_PARKED_DAYS.
     """
 
     def __init__(
@@ -77,7 +80,10 @@ class Parking:
     async def release(
         self, pairs: Sequence[tuple[ParkedEvent, IndexedMessage]]
     ) -> Mapping[tuple[ParkedKey, str], Outcome]:
-        """Publish the derived events and delete the parked events. Return the outcomes by key and cause."""
+        """Publish the events derived from parked events, and delete the parked events.
+
+        Returns the outcomes by key and cause.
+        """
         messages: list[Message] = []
         late: list[tuple[Received[Any], Outcome]] = []
         for parked, original in pairs:
@@ -90,7 +96,7 @@ class Parking:
         return {(parked.key, parked.cause): outcome for (parked, _), (_, outcome) in zip(pairs, late, strict=True)}
 
     async def sweep(self) -> None:
-        """Release events that a crash left parked, then expire events older than `max_age`, then update the metrics."""
+        """Release events that a crash left parked, expire events older than `max_age`, and update the metrics."""
         while pairs := await self._store.releasable(SWEEP_BATCH):
             await self.release(pairs)
         while old := await self._store.expired(self._clock.now() - self._max_age, SWEEP_BATCH):

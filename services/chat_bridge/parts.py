@@ -1,4 +1,4 @@
-"""Resources of the bridge, which `service.py` connects."""
+"""Resources of the bridge: database, message source and the objects that `service.py` connects."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ChatBridgeParts:
 
 
 async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBridgeParts:
-    """Open the bridge's resources, including its database, for `service`. Raises StartError."""
+    """Open the resources of `service`, including its database. Raises StartError."""
     context = service.context
     pool = await service.open_database(settings.database_url, MIGRATIONS)
     store, refused = PostgresMessageStore(pool), RefusedEvents(pool, context.clock)

@@ -1,4 +1,4 @@
-"""Rejections of events, as shown to their producers: event id, field and rule, never content. Pure."""
+"""Rejections of events, in the form that their producers may read: event id, field and rule, never content. Pure."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _INDEX: Final = re.compile(r"\.\d+")
 
 
 class EventRefusal(NamedTuple):
-    """A project's rejected event.
+    """A rejected event of a project.
 
-    `event_id` is empty if unreadable, `field` is empty if the rule is not about a field.
+    `event_id` is empty if it cannot be read. `field` is empty if the rule concerns no field.
     """
 
     tenant: str
@@ -32,7 +32,7 @@ class EventRefusal(NamedTuple):
 
 
 def refusal_of_record(unreadable: Unreadable) -> EventRefusal | None:
-    """Return the rejection of a record; None if its topic, tenant or project is not a valid one."""
+    """Return the rejection of a record; None if its topic, tenant or project is invalid."""
     topic = unreadable.raw.coordinates.topic
     event = _object(unreadable.raw.value or b"")
     tenant, project = event.get("tenant"), event.get("project")
@@ -44,7 +44,7 @@ def refusal_of_record(unreadable: Unreadable) -> EventRefusal | None:
 
 
 def refusal_of_line(tenant: str, project: str, line: bytes, reason: str, detail: str) -> EventRefusal:
-    """Return the rejection of a line that was sent over HTTP for this project."""
+    """Return the rejection of a line that was sent to this project over HTTP."""
     event = _object(line)
     topic = event.get("topic")
     named = topic if isinstance(topic, str) and topic in _TOPICS else ""
@@ -67,13 +67,16 @@ def _event_id(event: dict[str, object]) -> str:
     value = event.get("eventId")
     try:
         text = str(value) if type(value) is int else value
-    except ValueError:  # the value is an integer of thousands of digits
+    except ValueError:  # an integer with thousands of digits
         return ""
     return text if isinstance(text, str) and len(text) <= 256 and _ID.fullmatch(text) else ""
 
 
 def _broken(reason: str, detail: str) -> tuple[str, str]:
-    """Return the violated field and rule. List indexes become [], to limit the number of distinct fields."""
+    """Return the field and the violated rule.
+
+    List indexes are replaced by [], so that the number of distinct fields is small.
+    """
     if reason != "invalid_event":
         return "", reason
     field, _, rule = detail.partition(": ")

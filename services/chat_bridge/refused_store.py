@@ -1,4 +1,4 @@
-"""Store of recently rejected events in PostgreSQL, with a maximum number per tenant."""
+"""Store of recently rejected events in PostgreSQL, with a limit per tenant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chat_bridge.sql import SQL
 from servicekit import Clock, Unreadable
 
 TENANT_LIMIT: Final = 10_000
-"""Maximum number of rejections stored per tenant; the oldest are deleted first."""
+"""Maximum number of stored rejections per tenant. If it is exceeded, the oldest are deleted."""
 SHOWN: Final = 1_000
 """Maximum number of rejections in one response."""
 
@@ -23,7 +23,7 @@ log = structlog.get_logger(part="refused")
 
 
 class RefusedEvents:
-    """Store of rejected events. If an event cannot be stored, this is logged, and the response does not change.
+    """Store of rejected events. If storing fails, the error is logged, and the producer's request is not affected.
 
     `tenant_limit` is the maximum number of rows per tenant.
     """
@@ -34,7 +34,7 @@ class RefusedEvents:
         self._tenant_limit = tenant_limit
 
     async def note_set_aside(self, refused: Collection[Unreadable]) -> None:
-        """Store the rejections of chat events among records that became dead letters. Never raises."""
+        """Store rejections for those of the dead-lettered records that are chat events. Never raises."""
         await self.note([one for one in map(refusal_of_record, refused) if one is not None])
 
     async def note(self, refusals: Collection[EventRefusal]) -> None:
@@ -56,7 +56,7 @@ class RefusedEvents:
             await self._pool.execute(*SQL.delete_oldest_refused(tenant=tenant, kept=self._tenant_limit))
 
     async def since(self, tenant: str, project: str, moment: int) -> Sequence[asyncpg.Record]:
-        """Return a project's rejections since `moment` (microseconds), latest first, at most SHOWN."""
+        """Return the rejections of a project since `moment` (microseconds), latest first, at most SHOWN."""
         statement = SQL.refused_since(tenant=tenant, project=project, moment=moment, limit=SHOWN)
         found: Sequence[asyncpg.Record] = await self._pool.fetch(*statement)
         return found

@@ -21,7 +21,7 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     reads=[Reads("chat_bridge", ChatBridgeParts.chat_handler, is_guarded=True)],
     serves=[
         Serves(lambda parts: ingest_router(parts.intake), {("POST", EVENTS): INGEST}),
-        # Sources need no token, because platforms sign their requests.
+        # Routes of sources need no token, because platforms sign their requests.
         *(
             Serves(partial(ChatBridgeParts.source_routes, kind=kind), {("POST", kind.path): "no token"})
             for kind in SOURCES
@@ -56,4 +56,4 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     erase=ChatBridgeParts.erase,
     body_limits={"/ingest/": INGEST_LIMIT, "/sources/": SOURCE_LIMIT},
 )
-"""The service definition, for a process of its own or shared with the other services."""
+"""Definition of the service, for its own process or one process with the other services."""

@@ -11,9 +11,9 @@ from chat_bridge.sources.registry import SourceSettings
 class ChatBridgeSettings(SourceSettings):
     """Settings of the bridge. `broker` is host:port[,host:port]; `database_url` is a PostgreSQL URL.
 
-    `message_source_url` is the URL of a source for messages that were never published. A request to it takes at most
-    `message_source_seconds`. Originals that are still missing are requested again every `message_source_again_seconds`.
-    `log_seconds` is the timeout for an HTTP request's write to the log.
+    - `message_source_url`: source of messages that were never published. A request to it takes at most
+      `message_source_seconds`. Missing originals are requested again every `message_source_again_seconds`.
+    - `log_seconds`: timeout for writing the events of an HTTP request to the log.
 
     Retention periods are in days (0: no limit): `message_days` for messages, `refused_days` for rejected events,
     `journal_days` for the outcomes of events (`where`). The settings of a source are in its module (`sources/`).

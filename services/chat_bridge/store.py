@@ -1,4 +1,4 @@
-"""Port of the bridge's database."""
+"""Interface of the bridge's database."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
 
 class MessageStore(Protocol):
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
-        """Store messages, at most one per key; the greater version replaces the other. Committed on return.
+        """Store messages, at most one per key, and commit. Of two versions of a message, the greater one is kept.
 
-        Returns the keys of messages that were added or changed, and of messages whose own event arrived after a reply
-        or a copy.
+        Returns the keys of messages that were added or changed, and of messages that were known from a reply or a copy
+        before their own event arrived.
         """
         ...
 
     async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:
-        """Return the stored messages among `keys`, by key."""
+        """Return the stored messages with these keys, by key."""
         ...
 
     async def placed(self, copies: Sequence[IndexedMessage]) -> Sequence[IndexedMessage]:
-        """Return copies of the messages, in the same order, with thread and question from the index.
+        """Return the given copies of messages, in order, with the thread and the question that the index has for them.
 
-        If the index does not have a message, its question is the question of its turn.
+        If a message is not in the index, its question is the question of its turn.
         """
         ...
 
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
-        """Park events, at most one per key. An event that is already parked stays unchanged. Committed on return.
+        """Park events, at most one per key, and commit. An event that is already parked is not changed.
 
-        Returns the cause of the parked event for each key.
+        Returns, by key, the cause of the event that is parked.
         """
         ...
 
     async def parked_under(self, keys: Collection[ParkedKey]) -> Mapping[ParkedKey, str]:
-        """Return the causes of the events parked under `keys`, by key."""
+        """Return, by key, the causes of the events that are parked under these keys."""
         ...
 
     async def parked_by_tenant(self, tenants: Collection[str]) -> Mapping[str, int]:
@@ -44,11 +44,11 @@ class MessageStore(Protocol):
         ...
 
     async def released_by(self, keys: Collection[MessageKey]) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
-        """Return the parked events about one of `keys`, with their originals, sorted by log time."""
+        """Return the parked events about these messages, with their originals, sorted by log time."""
         ...
 
     async def releasable(self, limit: int) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
-        """Return at most `limit` parked events whose originals are known, with their originals."""
+        """Return at most `limit` parked events with known originals, and these originals."""
         ...
 
     async def expired(self, before: int, limit: int) -> Sequence[ParkedEvent]:
@@ -56,7 +56,7 @@ class MessageStore(Protocol):
         ...
 
     async def waited_for(self, after: MessageKey, limit: int) -> Sequence[MessageKey]:
-        """Return at most `limit` keys of missing originals, sorted, starting after `after`."""
+        """Return at most `limit` keys of missing originals that follow `after`, in order."""
         ...
 
     def scan_parked(self, tenant: str, batch: int) -> AsyncIterator[Sequence[ParkedEvent]]:

@@ -1,4 +1,4 @@
-"""In-memory message store, for tests, simulations and demonstrations."""
+"""Message store in memory, for tests, simulations and demonstrations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contracts.versions import same_source
 
 
 class MemoryMessageStore:
-    """See `store.MessageStore`."""
+    """Message store (`store.MessageStore`) in memory."""
 
     def __init__(self) -> None:
         self._messages: dict[MessageKey, IndexedMessage] = {}

@@ -1,4 +1,4 @@
-"""The bridge's store in PostgreSQL, with one statement per step and batch."""
+"""Message store in PostgreSQL. Each step of a batch takes one statement."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ _ATTRIBUTES: Final = {name: f"key.{name}" for name in MESSAGE_KEY} | {
     "about": "provenance.as_json",
     "thread": "thread_id",
 }
-"""Attribute paths of a message, for columns whose names differ from the attributes."""
+"""Column name -> attribute path of a message, for columns with another name than their attribute."""
 
 
 class PostgresMessageStore:
-    """See `store.MessageStore`. Needs the tables `messages` and `parked` on the pool's search path."""
+    """Message store (`store.MessageStore`) in PostgreSQL.
+
+    Needs the tables `messages` and `parked` on the pool's search path.
+    """
 
     def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
         self._pool = pool
@@ -126,7 +129,7 @@ def _message(row: asyncpg.Record) -> IndexedMessage:
 
 
 def _parked_key(row: asyncpg.Record) -> ParkedKey:
-    # The column keeps the name of version 0.1.0, since processes of both versions use it.
+    # The column has the name that it had in version 0.1.0, because processes of both versions may use it.
     return ParkedKey(row["tenant"], row["project"], row["topic"], row["event_id"])
 
 

@@ -1,4 +1,4 @@
-"""Conversion of a chat event and its original message to a feedback event. Pure."""
+"""Conversion of a chat event and its original to a feedback event. Pure."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ TOPIC_OF: dict[type[Translated], Topic] = {
 
 
 def translate(event: About, original: IndexedMessage) -> Translated | Outcome:
-    """Return the feedback event that `event` represents, or the outcome if it is ignored.
+    """Return the feedback event for a reply or reaction, or the outcome if it is ignored.
 
-    The event id is derived from the source event's id and subject, so a repeated conversion gives the same event.
+    The event id is derived from the id and subject of `event`, so repeating the conversion gives the same event.
     """
     if original.sender_type != "agent" or original.agent_id is None or original.content is None:
         return Outcome.ignored("not_about_an_agent")
@@ -39,7 +39,7 @@ def translate(event: About, original: IndexedMessage) -> Translated | Outcome:
 
 
 def message_of(event: Translated, headers: Headers) -> Message:
-    """Return the Kafka record of a derived event."""
+    """Return the Kafka record of a feedback event."""
     return Message.of(TOPIC_OF[type(event)], event, headers)
 
 
@@ -70,7 +70,7 @@ def _reaction(
 
 
 def _about(event: About, original: IndexedMessage, agent: str, content: str, topic: Topic) -> dict[str, Any]:
-    """Build the fields that replies and reactions share."""
+    """Return the fields that feedback events from replies and from reactions have in common."""
     return {
         "event_id": str(derived_id(event.tenant, event.project, topic.name, event.event_id, *subject_of(event))),
         "occurred_at": event.occurred_at,

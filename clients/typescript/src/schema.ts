@@ -675,7 +675,7 @@ export interface FoundTarget {
   rule: "named" | "thread" | "own_latest" | "older_named";
 }
 
-/** Outcome of a request's lines. */
+/** Number of written lines of a request, and the rejected lines. */
 export interface Ingested {
   /** Number of lines that the consumers accept. */
   accepted: number;
@@ -1276,7 +1276,7 @@ export interface Refusal {
   detail: string;
 }
 
-/** An event that was rejected, either over HTTP or when read from the log. */
+/** An event that was rejected, either by the HTTP route or when it was read from the log. */
 export interface RefusedChatEvent {
   /** The event's topic; empty if it named none. */
   topic: string;
@@ -1292,7 +1292,7 @@ export interface RefusedChatEvent {
   refused_at: string;
 }
 
-/** A project's rejected events. */
+/** The rejected events of a project. */
 export interface RefusedChatEvents {
   /** At most 1000 events, the latest first. */
   items: RefusedChatEvent[];
@@ -1300,7 +1300,7 @@ export interface RefusedChatEvents {
   truncated: boolean;
 }
 
-/** A rejected line. Lines are numbered from 1. */
+/** A rejected line and the reason. Lines are numbered from 1. */
 export interface RefusedEvent {
   /** The line's number, from 1. */
   line: number;
@@ -1577,7 +1577,7 @@ export interface Silence {
   least?: number;
 }
 
-/** Outcome of a request. Some platforms expect another response instead (docs/sources.md). */
+/** Outcome of a request. Some platforms expect another response body (docs/sources.md). */
 export interface SourceOutcome {
   /** published; ignored: no event that we use; refused: invalid, and invalid again if repeated. */
   outcome: string;

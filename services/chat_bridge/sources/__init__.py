@@ -1,1 +1,1 @@
-"""Platforms that send their own events over HTTP: verification of requests, and conversion to chat events."""
+"""Sources: platforms that post their own events. Their requests are verified and converted to chat events."""

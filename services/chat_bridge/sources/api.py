@@ -1,4 +1,4 @@
-"""The route shared by all sources: verifies, parses, writes to the log, responds. Counts requests by outcome."""
+"""The HTTP route of all sources. It verifies and parses a request, writes its events to the log, and responds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = structlog.get_logger(part="chat_bridge")
 
 
 class SourceOutcome(BaseModel):
-    """Outcome of a request. Some platforms expect another response instead (docs/sources.md)."""
+    """Outcome of a request. Some platforms expect another response body (docs/sources.md)."""
 
     outcome: str = Field(
         description="published; ignored: no event that we use; refused: invalid, and invalid again if repeated.",
@@ -44,9 +44,9 @@ _PARAMETER = {"name": "source", "in": "path", "required": True, "schema": {"type
 
 
 def source_router(kind: SourceKind, sources: Mapping[str, Source], intake: Intake) -> Routes:
-    """Return the route for sources of this kind.
+    """Return the route for the sources of a kind.
 
-    A verified request fails only if the log does not accept its events.
+    A verified request gets an error only if the log does not accept its events.
     """
     router = Routes("sources", token=False)
     described: dict[str, Any] = {
@@ -94,9 +94,10 @@ def _json_object(body: bytes) -> Payload | None:
 
 
 async def _publish(source: Source, payload: Payload, intake: Intake) -> str:
-    """Write the valid events of `payload`. Return `published`, `ignored` (no events) or `refused` (no valid events).
+    """Write the valid events of `payload` to the log.
 
-    Raises the HTTP errors 429 and 503, after which platforms repeat the request.
+    Returns `published`, `ignored` (no events) or `refused` (no valid events). Raises the HTTP errors 429 and 503, after
+    which platforms repeat the request.
     """
     try:
         events = source.events(payload)

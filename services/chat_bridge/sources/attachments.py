@@ -1,4 +1,4 @@
-"""Conversion of attachments to the format of chat events. Pure."""
+"""Conversion of a platform's attachments to the format of chat events. Pure."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ _ATTACHMENT: Final[TypeAdapter[Attachment]] = TypeAdapter(Attachment)
 
 
 def attachment(kind: object, url: object, default: str = "file") -> dict[str, Any]:
-    """Build an attachment from a type and a URL.
+    """Return an attachment with this type and URL.
 
-    An invalid type becomes `default`; an invalid URL is omitted.
+    An invalid type is replaced by `default`; an invalid URL is omitted.
     """
     part = {"type": kind} if _is_valid({"type": kind}) else {"type": default}
     return part | {"url": url} if isinstance(url, str) and _is_valid(part | {"url": url}) else part
 
 
 def with_attachments(attachments: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return an event's field `attachments`, truncated to the allowed number; an empty dictionary if there are none."""
+    """Return the field `attachments` of an event, truncated to the allowed number.
+
+    Return an empty dictionary if there are no attachments.
+    """
     found = list(attachments)[:ATTACHMENTS_LIMIT]
     return {"attachments": found} if found else {}
 

@@ -1,4 +1,4 @@
-"""Registry of source kinds. Their routes, their settings and docs/sources.md are derived from it."""
+"""Registry of the kinds of sources. Routes, settings and docs/sources.md are derived from it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SOURCES: Final[Sequence[SourceKind]] = (SLACK, MAPPED_WEBHOOKS)
 
 
 class SourceSettings(SlackSettings, WebhookMapSettings):
-    """Settings of all source kinds."""
+    """Settings of all kinds of sources."""
 
 
 OpenSources = Mapping[str, Mapping[str, Source]]
-"""Sources by the name of their kind, then by their own name."""
+"""Sources by the name of their kind and their own name."""
 
 
 def open_sources(settings: Any) -> OpenSources:
-    """Open the sources that `settings` configure. Raises StartError."""
+    """Open the sources that are configured in `settings`. Raises StartError."""
     return {kind.name: kind.open(settings) for kind in SOURCES}

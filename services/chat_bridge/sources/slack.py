@@ -1,10 +1,10 @@
 """Conversion of Slack events to chat events. Pure.
 
-A channel is a conversation. A message's id is its `ts`, which is unique in its channel. The thread id of a message in a
-thread is the `ts` of the thread's root; reactions have no thread id. Bots listed in the settings are agents; messages
-of other bots are ignored. A person's message in a thread is a reply to the thread's root. An edit or a deletion is the
-same message or reply at a later time; a deletion replaces its text. Files are attachments; only members of the
-workspace can open their URLs.
+A channel is a conversation. The id of a message is its `ts`, which is unique in the channel. The thread id of a message
+in a thread is the `ts` of the thread's root; reactions have no thread id. Bots listed in the settings are agents, and
+messages of other bots are ignored. A person's message in a thread is a reply to the thread's root. An edit or a
+deletion is sent as the same message or reply with a later time; a deletion replaces the text. Files are attachments;
+only members of the workspace can open their URLs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LINK: Final = re.compile(r"<(?:(?P<mark>[@#!])(?P<id>[^|>]*)|(?P<url>[^|>]*))(?
 
 @dataclass(frozen=True, slots=True)
 class SlackApp:
-    """Tenant and project of a Slack workspace's events, and its agents: agent id by bot id or by the bot's user id."""
+    """Tenant and project for the events of a Slack workspace, and its agents: agent id by the bot's id or user id."""
 
     tenant: str
     project: str
@@ -40,9 +40,10 @@ class SlackApp:
 
 
 def chat_event(payload: Mapping[str, Any], app: SlackApp) -> dict[str, Any] | None:
-    """Convert an `event_callback` to a chat event with its `topic`. Return None if the event is ignored.
+    """Convert an `event_callback` to a chat event with its `topic`. Return None if it is ignored.
 
-    Equal payloads give equal events, so Slack's retries are counted once. Raises NotUnderstood.
+    Equal payloads give equal events, so that retries of Slack are counted once. Raises NotUnderstood if the payload
+    lacks a documented part.
     """
     event = _part(payload, "event")
     event_id = _text(payload, "event_id")
@@ -82,9 +83,9 @@ def _deleted(event: Mapping[str, Any], app: SlackApp, conversation: str, ts: str
 def _written(
     message: Mapping[str, Any], app: SlackApp, conversation: str, changed_at: int | None
 ) -> dict[str, Any] | None:
-    """Return the event for a message's current version.
+    """Return the event for the current version of a message.
 
-    None for other bots, and for messages without text and files.
+    Return None for other bots, and for a message without text and files.
     """
     if message.get("subtype") not in _WRITTEN:
         return None
@@ -146,7 +147,10 @@ def _reaction(event: Mapping[str, Any], app: SlackApp, team: str, action: str) -
 
 
 def plain(text: str) -> str:
-    """Convert Slack's markup to plain text, with names for mentions, labels for links, and without HTML escapes."""
+    """Convert Slack's markup to plain text.
+
+    Mentions become names, links become their labels, and HTML escapes are decoded.
+    """
 
     def words(found: re.Match[str]) -> str:
         label = found["label"]
@@ -162,7 +166,7 @@ def _conversation(team: str, channel: str) -> str:
 
 
 def _instant(ts: str) -> int:
-    """Parse a Slack timestamp, `seconds.microseconds`, to microseconds. Raises NotUnderstood."""
+    """Convert a Slack timestamp (`seconds.microseconds`) to microseconds. Raises NotUnderstood if it is malformed."""
     found = _TS.fullmatch(ts)
     if found is None:
         raise NotUnderstood("a ts is invalid")

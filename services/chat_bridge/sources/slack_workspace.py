@@ -1,4 +1,4 @@
-"""Slack's Events API as a source: settings, signature, and the challenge by which Slack verifies the URL."""
+"""Slack's Events API as a source: settings, signature, and the challenge with which Slack verifies the URL."""
 
 from __future__ import annotations
 

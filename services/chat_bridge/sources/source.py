@@ -1,6 +1,6 @@
-"""Port of platforms that post their own events. A source verifies requests, parses chat events and builds responses.
+"""Interface of sources. A source verifies a platform's requests, parses chat events and builds responses. Pure.
 
-Pure. `registry.py` lists the source kinds; `api.py` has their route.
+`registry.py` lists the kinds of sources; `api.py` has their route.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ Payload = Mapping[str, Any]
 
 
 class NotUnderstood(ValueError):
-    """A payload differs from the platform's documentation. The message names the missing part, never its content."""
+    """The payload differs from the platform's documentation. The message names the missing part, never its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignedRequest:
-    """Request as received. `headers` are keyed by lower-case name; `now` is in microseconds."""
+    """Request as it was received. `headers` has lower-case names; `now` is in microseconds."""
 
     headers: Mapping[str, str]
     body: bytes
@@ -38,11 +38,13 @@ class SourceAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A configured platform: tenant, project, and three pure functions.
+    """A configured platform: its tenant, its project and three pure functions.
 
-    `verify` returns True for a request that the platform signed within its time window. `events` returns a payload's
-    chat events, each with its `topic`. Equal payloads give equal `eventId`s. It raises NotUnderstood. `answer` returns
-    the response to a verified request whose events are in the log; None means the default `{"outcome": ...}`.
+    - `verify` returns True if the platform signed the request within its time window.
+    - `events` returns the chat events of a payload, each with its `topic`. Equal payloads give equal `eventId`s. Raises
+      NotUnderstood.
+    - `answer` returns the response to a verified request with events that are in the log; None for the default response
+      `{"outcome": ...}`.
     """
 
     name: str
@@ -57,9 +59,9 @@ class Source:
 class SourceKind:
     """Row of the registry: a route, its settings, and the sources that they configure.
 
-    If the route serves several sources, `path` has the parameter `{source:segment}`. Otherwise, its only source is
-    `name`. `settings` is a mixin of the bridge's settings. `open` returns the configured sources by name, or raises
-    StartError. `summary` describes the route in one sentence without a full stop.
+    If the route serves several sources, `path` has the parameter `{source:segment}`. Otherwise `name` is the name of
+    its only source. `settings` is a mixin of the bridge's settings. `open` returns the configured sources by name, or
+    raises StartError. `summary` describes the route in one sentence without a full stop.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Conversion of a platform's webhooks to chat events, by the rules of its map (`webhook_map.py`). Pure.
+"""Conversion of a platform's webhooks to chat events by the rules of a map (`webhook_map.py`). Pure.
 
-A conversation's id begins with the source's name, so two platforms never share a conversation. An event's id is
-derived from its content, so a repeated request gives the same id.
+The id of a conversation begins with the source's name, so two platforms never share a conversation. The id of an event
+is derived from its content, so a repeated request gives the same id.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from contracts.instants import format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 
 ITEMS_LIMIT: Final = 1_000
-"""Maximum number of items in a list to which a rule refers."""
+"""Maximum number of items of a list in the payload to which a rule applies."""
 _BREAK: Final = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/tr|/blockquote)\b[^<>]*>", re.IGNORECASE)
 _TAG: Final = re.compile(r"</?[A-Za-z!][^<>]*>")
 
 
 def answer_to(payload: Mapping[str, Any], source: MappedWebhook) -> SourceAnswer | None:
-    """Return the first of the map's responses that matches the payload, or None."""
+    """Return the first response of the map that matches the payload, or None."""
     found = next((one for one in source.map.answer if _fits(one.when, payload, None)), None)
     return None if found is None else SourceAnswer(found.status, found.body)
 
 
 def chat_events(payload: Mapping[str, Any], source: MappedWebhook) -> list[dict[str, Any]]:
-    """Return the chat events, each with its `topic`, of all matching rules before the first matching `ignore`.
+    """Return the chat events of all matching rules before the first matching `ignore`, each with its `topic`.
 
-    Raises NotUnderstood if a rule matches, but a required value is missing or has the wrong type.
+    Raises NotUnderstood if a rule matches and a required value is missing or has the wrong type.
     """
     events: list[dict[str, Any]] = []
     for rule in source.map.rule:
@@ -83,7 +83,7 @@ def _same(found: Any, value: object) -> bool:
 
 
 def _at(path: tuple[str, ...], payload: Any, item: Any) -> Any:
-    """Return the value at `path`; None if there is none."""
+    """Return the value at `path` in the payload or item; None if there is none."""
     value, names = (item, path[1:]) if path[0] == ITEM else (payload, path)
     for name in names:
         if isinstance(value, dict):
@@ -96,7 +96,7 @@ def _at(path: tuple[str, ...], payload: Any, item: Any) -> Any:
 
 
 class _Found:
-    """Match of a rule with a payload, or with one item of the rule's list in the payload."""
+    """Match of a rule with the payload, or with one item of the list that the rule names."""
 
     def __init__(self, rule: Rule, payload: Mapping[str, Any], item: Any, source: MappedWebhook) -> None:
         self._rule = rule
@@ -184,7 +184,7 @@ class _Found:
             raise NotUnderstood(f"{name} is missing")
         try:
             return str(value)
-        except ValueError:  # the value is an integer of thousands of digits
+        except ValueError:  # an integer with thousands of digits
             raise NotUnderstood(f"{name} is not an id") from None
 
     def _value(self, name: str) -> Any:
@@ -197,7 +197,7 @@ def _attachment(part: AttachmentPart, found: Mapping[str, Any]) -> dict[str, Any
 
 
 def plain(text: str) -> str:
-    """Convert HTML to plain text: tags are removed, and each paragraph ends with a line break."""
+    """Convert HTML to plain text. Tags are removed, and a paragraph ends with a line break."""
     return html.unescape(_TAG.sub("", _BREAK.sub("\n", text))).replace("\x00", "").strip()[:CONTENT_LIMIT]
 
 

@@ -1,4 +1,4 @@
-"""Mapped webhooks as sources: the maps in a folder, with their secrets."""
+"""Loading of webhook maps from a folder, and of their secrets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from servicekit import Settings, StartError, read_toml, secret_of
 
 
 class WebhookMapSettings(Settings):
-    """Settings of mapped webhooks."""
+    """Settings of webhooks that are converted by maps."""
 
     webhook_maps: Path | None = Field(
         default=None, description="A folder of maps; NAME.toml configures the source NAME. Default: no such sources."
@@ -26,9 +26,9 @@ class WebhookMapSettings(Settings):
 
 
 def read_maps(folder: Path) -> Mapping[str, MappedWebhook]:
-    """Read the maps in `folder`, by file name without `.toml`.
+    """Read the maps in `folder`. Return them by file name without `.toml`.
 
-    Raises StartError, whose message never contains values.
+    Raises StartError. Its message contains no values.
     """
     try:
         paths = sorted(folder.glob("*.toml"))

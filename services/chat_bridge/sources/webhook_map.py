@@ -1,6 +1,6 @@
-"""File format of webhook maps: signatures, rules that find chat events in a payload, and responses.
+"""File format of webhook maps: signature, rules that find chat events in a payload, and responses. Pure.
 
-Pure; `webhook_files.py` reads the files. docs/sources.md is generated from the descriptions.
+`webhook_files.py` reads the files. docs/sources.md is generated from the descriptions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from chat_bridge.sources.webhook_time import TimeKind
 from contracts.base import Id, Label, Name
 
 ITEM = "@"
-"""First part of a path that starts at the current item of the rule's list instead of at the payload."""
+"""First part of a path that begins at the current item of the rule's list instead of the payload."""
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
@@ -100,7 +100,7 @@ class Signature(_Part):
         return self
 
     def pieces(self) -> list[str]:
-        """Split `signed` into alternating literal texts and placeholder names. The first element is a text."""
+        """Parts of `signed`: alternately a literal text and the name of a placeholder, beginning with a text."""
         return _PLACEHOLDER.split(self.signed)
 
 
@@ -114,7 +114,7 @@ class AttachmentPart(_Part):
 
 
 class Rule(_Part):
-    """One chat event in a payload. Every matching rule produces its event, up to the first matching `ignore`."""
+    """Conversion of a payload to one chat event. All matching rules are applied, up to the first matching `ignore`."""
 
     kind: Literal["message", "deletion", "reaction", "ignore"] = Field(
         description="The kind of event; `ignore` ends the search. A deletion is the same message without its text."
@@ -167,7 +167,7 @@ class Rule(_Part):
 
 
 class MapAnswer(_Part):
-    """A response that the platform expects once the events are in the log. The first matching response is sent."""
+    """A response that the platform expects when the events are in the log. The first matching response is sent."""
 
     when: When = Field(default_factory=dict)
     status: Annotated[int, Field(ge=200, le=299)] = Field(default=200, description="The HTTP status.")
@@ -183,7 +183,7 @@ class MapAnswer(_Part):
 
 
 class WebhookMap(_Part):
-    """Webhooks of one platform."""
+    """File that defines the conversion of one platform's webhooks to chat events."""
 
     tenant: Name = Field(description="The tenant of the events.")
     project: Name = Field(description="The project of the events.")
@@ -203,7 +203,7 @@ class WebhookMap(_Part):
 
 
 class MappedWebhook(_Part):
-    """Webhook map with its source name, and with the secret or public key that verifies requests."""
+    """Webhook map with the name of its source, and the secret or public key that verifies requests."""
 
     name: Name
     map: WebhookMap

@@ -1,4 +1,4 @@
-"""Verification of signatures over the raw request body. Pure."""
+"""Verification of signatures of the raw request body. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from contracts.instants import SECOND, parse_instant
 
 
 def is_signed(how: Signature, key: bytes, request: SignedRequest) -> bool:
-    """Return True if `request` has a valid signature by `key`.
+    """Return True if `request` has a valid signature made with `key`.
 
-    If the signature covers a time, the time must be recent.
+    If the signature includes a time, it must be recent.
     """
     headers = request.headers
     if how.timestamp_header is not None:
@@ -39,7 +39,7 @@ def is_signed(how: Signature, key: bytes, request: SignedRequest) -> bool:
 
 
 def decoded(text: str, encoding: str) -> bytes:
-    """Decode `text` to bytes; `encoding` is `text`, `hex` or `base64`. Raises ValueError."""
+    """Decode `text` to bytes. `encoding` is `text`, `hex` or `base64`. Raises ValueError if the text is invalid."""
     if encoding == "text":
         return text.encode()
     return bytes.fromhex(text) if encoding == "hex" else base64.b64decode(text, validate=True)
@@ -65,7 +65,7 @@ def _filled(how: Signature, name: str, headers: Mapping[str, str], body: bytes) 
 
 
 def _moment(text: str) -> int | None:
-    """Parse Unix seconds or an RFC 3339 time to microseconds. Return None if the text is invalid."""
+    """Convert Unix seconds or an RFC 3339 time to microseconds. Return None if the text is neither."""
     if text.isascii() and text.isdigit() and len(text) <= 12:
         return int(text) * SECOND
     try:

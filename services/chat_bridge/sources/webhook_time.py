@@ -1,4 +1,4 @@
-"""Conversion of platforms' time formats to microseconds. Pure."""
+"""Conversion of the time formats of platforms to microseconds. Pure."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ _DISCORD_EPOCH_MS: Final = 1_420_070_400_000
 
 
 def moment_of(value: Any, kind: TimeKind) -> int | None:
-    """Convert `value` (any JSON value) to microseconds since 1970, up to the year 9999.
-
-    Return None if it is invalid.
-    """
+    """Convert a JSON value to microseconds since 1970, up to the year 9999. Return None if it is invalid."""
     if kind == "rfc3339" or kind == "iso8601":
         return _written(value, utc_if_none=kind == "iso8601")
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS:
@@ -27,7 +24,7 @@ def moment_of(value: Any, kind: TimeKind) -> int | None:
         return None
     if kind == "snowflake":
         return ((value >> 22) + _DISCORD_EPOCH_MS) * 1_000 if isinstance(value, int) and 0 < value < 2**64 else None
-    # Compare before converting: this rejects NaN, and an integer of any length is never converted.
+    # Compared before the conversion, to reject NaN and to convert no integer with thousands of digits.
     unit = _PER_UNIT[kind]
     return round(value * unit) if 0 <= value <= _LAST_SECOND * (SECOND // unit) else None
 

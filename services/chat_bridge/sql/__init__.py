@@ -10,7 +10,7 @@ _STORED: Final[Fields] = {"truncated": "boolean", "version": "bytea", "reply_to"
 
 
 def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
-    """Return the statements for an index that stores these fields of a message."""
+    """Return the statements for an index of messages with the columns `fields`."""
     said = {**fields, "about": "text"}
     return Statements(Path(__file__).parent, {"key": MESSAGE_KEY, "said": said, "stored": _STORED})
 

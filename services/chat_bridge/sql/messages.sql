@@ -12,8 +12,8 @@ begin
 end
 
 -- fragment: question
--- The question: the message that an answer replies to if a person wrote it, otherwise the first message of a person in
--- the answer's turn.
+-- The question behind an answer: the person's message that the answer replies to, otherwise the first message of a
+-- person in the answer's turn.
 case when m.sender_type = 'agent' then coalesce(
     (select q.message_id from messages q where q.message_id = m.reply_to and q.conversation_id = m.conversation_id
         and q.tenant = m.tenant and q.project = m.project and q.sender_type <> 'agent'),

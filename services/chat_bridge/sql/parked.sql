@@ -1,5 +1,5 @@
 -- function: park returns table (tenant text, project text, topic text, event_id text, cause text)
--- Returns the causes of the events parked under these keys.
+-- Returns the cause of the event that is parked under each key.
 begin
     {nobody_erased};
     return query

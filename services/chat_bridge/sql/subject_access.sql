@@ -3,7 +3,7 @@ select to_jsonb(r) - '{version}'::text[] as held from messages r
 where r.tenant = :tenant and r.sender_id = :user_id and r.sender_type = 'human'
 
 -- name: held_parked
--- An event's ids may be numbers.
+-- The ids in an event may be numbers instead of texts.
 select to_jsonb(r) - '{value,record_key}'::text[] || jsonb_build_object('event', e.event) as held
 from parked r cross join lateral (select convert_from(r.value, 'UTF8')::jsonb as event) e
 where r.tenant = :tenant and :user_id in (e.event ->> 'senderId', e.event ->> 'userId', e.event ->> 'authorId')
