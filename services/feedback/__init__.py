@@ -1,4 +1,4 @@
-"""The feedback service.
+"""Conversion of received feedback to rewards.
 
-It converts received feedback into rewards, stores one record per key, and announces each change.
+The service stores one record per key, and announces every change of a record.
 """

@@ -1,4 +1,4 @@
-"""Runs the service feedback in its own process."""
+"""Entry point of the feedback service in its own process."""
 
 from __future__ import annotations
 

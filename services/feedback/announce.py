@@ -1,4 +1,4 @@
-"""Construction of a record's announcements. Pure: equal records give equal events, byte for byte."""
+"""Construction of the announcements of a record. Pure: equal records give equal events, byte for byte."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from feedback.model import Key, Payload, Record
 from servicekit import Message
 
 _SAID: Final = {one.name: one.default for one in fields(Payload) if one.name != "provenance"}
-"""Default values of a payload's fields, by their names in the event."""
+"""Default values of the fields of a payload, by name in the event."""
 _values_of: Final = attrgetter(*_SAID)
 _ALWAYS_SHOWN: Final = frozenset(
     {
@@ -23,11 +23,11 @@ _ALWAYS_SHOWN: Final = frozenset(
     }
 )
 _SHOWN_IF_OVERRULED: Final = _ALWAYS_SHOWN | {"text", "tags", "correction_type"}
-"""Fields of an overruled verdict. They include the judged message and the applied rules, to measure a detector."""
+"""Fields that are announced for an overruled verdict. The message and the rules are included, to measure detectors."""
 
 
 def announcement(record: Record) -> FeedbackCreated:
-    """Return the event with the current state of `record`. For a stub, use `message_of`."""
+    """Return the event with the current state of `record`. Raises ValueError for a stub (see `message_of`)."""
     shown, key, live = record.current_entry, record.key, record.live
     said = shown.payload
     change: Literal["created", "updated", "cleared"] = (
@@ -58,23 +58,26 @@ def announcement(record: Record) -> FeedbackCreated:
 
 
 def _said(payload: Payload, shown: frozenset[str] | None) -> dict[str, Any]:
-    """Return the payload's fields, by their names in the event.
+    """Return the fields of a payload, by name in the event.
 
-    Fields that are not in `shown` have their default values. If `shown` is None, all fields are included.
+    If `shown` is given, all fields that are not in it have their default values.
     """
     said = dict(zip(_SAID, _values_of(payload), strict=True))
     return said if shown is None else {name: said[name] if name in shown else _SAID[name] for name in _SAID}
 
 
 def resource_name(record: Record) -> str:
-    """Return the record's resource name, `ef:<tenant>:<project>:<user>:<conversation>:<turn>:artifact:<feedbackId>`."""
+    """Return the resource name of a record.
+
+    It is `ef:<tenant>:<project>:<user>:<conversation>:<turn>:artifact:<feedbackId>`.
+    """
     key = record.key
     turn = record.current_entry.payload.turn_id
     return f"ef:{key.tenant}:{key.project}:{key.user_id}:{key.conversation_id}:{turn}:artifact:{record.feedback_id}"
 
 
 def message_of(record: Record, headers: Headers = ()) -> Message:
-    """Return the Kafka record of `feedback.created` that announces `record`; a tombstone if `record` is a stub."""
+    """Return the Kafka record that announces `record` on `feedback.created`. A stub is announced by a tombstone."""
     if record.forgotten:
         return tombstone_of(record.key, record.revision, headers)
     value = announcement(record).model_dump_json(by_alias=True).encode()
@@ -82,10 +85,10 @@ def message_of(record: Record, headers: Headers = ()) -> Message:
 
 
 def tombstone_of(key: Key, revision: int, headers: Headers = ()) -> Message:
-    """Return the tombstone that erases all revisions of `key` up to `revision`."""
+    """Return the tombstone that deletes all revisions of the record `key` up to `revision`."""
     return Message.tombstone(FEEDBACK_CREATED.name, str(key.feedback_id), revision, headers, _partition_of(key))
 
 
 def _partition_of(key: Key) -> int:
-    """Return the partition that the topic table assigns, so that a key's announcements stay in order."""
+    """Return the partition of `key` by the topic table, so that all announcements of a record are in order."""
     return FEEDBACK_CREATED.partition(conversation_key(key.tenant, key.project, key.conversation_id))

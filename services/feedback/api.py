@@ -1,4 +1,4 @@
-"""HTTP intake of explicit feedback: a person's judgement of a turn."""
+"""HTTP route that accepts explicit feedback: a person's judgement of a turn."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JSON = "application/json"
 
 
 class AcceptedFeedback(BaseModel):
-    """The feedback is in the log: it will be stored and announced under this id."""
+    """The feedback is in the log. It will be stored and announced under this id."""
 
     feedback_id: UUID = Field(description="The feedback's id.", examples=["0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11"])
     ts: str = Field(description="The effective time of the judgement.", examples=["2026-11-20T09:30:00.000000Z"])
@@ -49,7 +49,7 @@ BODY = {
 
 
 ScalesOf = Callable[[str, str], Mapping[str, RatingScale]]
-"""Function that returns the custom scales of a tenant's project, by name."""
+"""Function that returns the rating scales of a tenant's project, by name."""
 
 
 def intake_router(intake: ExplicitIntake, scales_of: ScalesOf) -> Routes:

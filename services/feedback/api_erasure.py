@@ -1,4 +1,4 @@
-"""HTTP routes that erase a person's data and show the progress."""
+"""HTTP routes that request the erasure of a person's data and show its progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ERASURE = "/tenants/{tenant}/erasures/{request_id:segment}"
 
 
 class AcceptedErasure(BaseModel):
-    """The request is in the log: every service will carry it out."""
+    """The request is in the log, and every service will carry it out."""
 
     request_id: str = Field(
         description="The request's id, for requesting its status.", examples=["8d0f0d0e-1f5f-4b8a-9f1d-2f6d1f0a7f11"]
@@ -36,7 +36,7 @@ class ErasureReceipt(BaseModel):
 
 
 class ErasureProgress(BaseModel):
-    """Progress of an erasure."""
+    """Progress of an erasure, with the services that have confirmed it and those that have not."""
 
     request_id: str = Field(description="The request's id.", examples=["8d0f0d0e-1f5f-4b8a-9f1d-2f6d1f0a7f11"])
     user_id: str = Field(description="The person to be erased.", examples=["user-42"])
@@ -47,7 +47,7 @@ class ErasureProgress(BaseModel):
 
 
 def erasure_router(log: Producer, statuses: ErasureStatuses, clock: Clock) -> Routes:
-    """Return the routes `DELETE …/users/{user_id}` and `GET …/erasures/{request_id}` below `/tenants/{tenant}`."""
+    """Return the route that erases a person's data (DELETE) and the route that shows an erasure's progress (GET)."""
     router = Routes("erasure")
     refusals = (
         {401: "No valid access token."}

@@ -1,4 +1,4 @@
-"""HTTP intake of impressions."""
+"""HTTP route that accepts impressions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JSON = "application/json"
 
 
 class GivenImpressions(BaseModel):
-    """Turns of a conversation whose controls for judging became visible to a person."""
+    """Turns of a conversation with controls for judging that became visible to a person."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, json_schema_extra={"examples": [{"turn_ids": ["t-7", "t-8"]}]}

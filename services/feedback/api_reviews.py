@@ -1,4 +1,4 @@
-"""HTTP intake of reviews, which overrule the machine's verdicts."""
+"""HTTP route that accepts reviews. A review overrules the machine's verdicts on its turn."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class GivenReview(BaseModel):
 
 
 Readers = Mapping[str, Callable[[bytes], tuple[GivenReview, str | None]]]
-"""Parsers of a review and of the page to redirect to, by media type."""
+"""Parsers of a request body by media type. Each returns the review and the page to redirect to, if any."""
 ANSWERS: Final = {
     401: "No valid access token.",
     403: "The token does not cover that project or lacks the scope review, or another site sent the form.",
@@ -75,7 +75,7 @@ BODY: Final = {
 
 
 def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
-    """Return the route that accepts reviews, as JSON or as the transcript page's form."""
+    """Return the route that accepts reviews, as JSON or as the form of the transcript page."""
     router = Routes("feedback")
 
     @router.at("POST", REVIEWS, status_code=202, response_model=AcceptedFeedback, refuses=ANSWERS, openapi_extra=BODY)
@@ -113,7 +113,7 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
 
 
 async def _require_verdict(store: Store, key: TurnKey, verdict: UUID) -> None:
-    """Raise RequestRefused 404 unless the machine has this verdict on that turn."""
+    """Raise RequestRefused (404) unless the feedback record `verdict` is a verdict of the machine on this turn."""
     record = (await store.load([verdict])).get(verdict)
     if record is not None and record.is_verdict and record.current_entry.present and record.turn == key:
         return
@@ -125,7 +125,7 @@ def _json(body: bytes) -> tuple[GivenReview, None]:
 
 
 def _form(body: bytes) -> tuple[GivenReview, str]:
-    """Return the review in a form and the page to redirect to. Blank fields become null."""
+    """Return the review in the body of a form, and the page to redirect to. Blank fields become null."""
     try:
         said = {name: one[-1] for name, one in parse_qs(body.decode(), max_num_fields=10).items()}
     except ValueError:

@@ -1,4 +1,4 @@
-"""HTTP routes for the end of a session, and for the number of stored ratings."""
+"""HTTP routes that end a session and return the number of stored ratings."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class EndedSession(BaseModel):
 
 
 class MemoryStatus(BaseModel):
-    """Number of stored ratings of a thread."""
+    """Number of the stored ratings of a thread."""
 
     thread_id: str = Field(description="The session's thread, which is the conversation's id.", examples=["c-42"])
     session_feedback_count: int = Field(
@@ -88,9 +88,9 @@ BODY = {"requestBody": {"required": False, "content": {JSON: {"schema": GivenEnd
 
 
 def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
-    """Return the routes.
+    """Return the routes for sessions.
 
-    For a token of all tenants, the tenant is the one in the request, otherwise the only tenant with turns of the
+    If a token covers all tenants, the tenant is the one in the request, otherwise the only tenant with turns of the
     thread, otherwise `default_tenant`.
     """
     router = Routes("sessions")

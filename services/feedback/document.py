@@ -1,4 +1,4 @@
-"""Conversion of records to and from the formats of the stores. Pure."""
+"""Conversion between records and the formats of the stores. Pure."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def slots_to_json(record: Record) -> str | None:
 
 
 def slots_from_json(text: str | bytes | None) -> dict[str, Entry]:
-    """Parse the output of `slots_to_json`."""
+    """Return the slots from the output of `slots_to_json`."""
     return {} if text is None else _SLOTS.validate_json(text)
 
 
 def to_document(record: Record) -> dict[str, Any]:
     """Return the record as nested lists and objects with fixed field names, without the record's id.
 
-    Slots become a list (None for a stub), because an emoji or an empty string cannot be a field name.
+    The slots are a list (None for a stub), because an emoji or an empty text cannot be a field name.
     """
     slots = _SLOTS.dump_python(dict(record.slots), mode="json")
     return {
@@ -41,7 +41,7 @@ def to_document(record: Record) -> dict[str, Any]:
 
 
 def from_document(document: Mapping[str, Any]) -> Record:
-    """Parse the output of `to_document`."""
+    """Return the record from the output of `to_document`."""
     slots: Sequence[Mapping[str, Any]] = document["slots"] or ()
     return Record(
         key=Key(*(document[name] for name in Key._fields)),
@@ -55,5 +55,5 @@ def from_document(document: Mapping[str, Any]) -> Record:
 
 
 def current_columns(record: Record) -> dict[str, Any]:
-    """Return the columns that duplicate parts of the slots, so that records can be counted without parsing slots."""
+    """Return the columns that repeat parts of the slots, so that records can be counted without parsing slots."""
     return {"live": record.live, "reaction": record.current_entry.payload.reaction if record.live else None}

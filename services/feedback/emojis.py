@@ -11,11 +11,11 @@ from typing import NamedTuple
 import emoji
 
 RewardChanges = dict[str, float | None]
-"""Rewards by emoji, in any spelling. None removes the emoji's reward."""
+"""Changes of rewards by emoji, in any spelling. None removes the reward of the emoji."""
 
 
 class EmojiReward(NamedTuple):
-    """Reward from -1 to 1 that several emojis share, with the reason. `value` None means no reward."""
+    """Reward of several emojis, from -1 to 1, with the reason for it. `value` is None if they have no reward."""
 
     emojis: str
     value: float | None
@@ -48,7 +48,7 @@ EMOJI_REWARDS: tuple[EmojiReward, ...] = (
     ),
     EmojiReward("🤔 😬 🙂 🙃 😅 😭 😱 💀", None, "has good and bad meanings: a wrong reward is worse than none"),
 )
-"""The default table, in the order of the documentation. Emojis without a reward are listed with the reason."""
+"""Default rewards, in the order of the documentation. Emojis without a reward are listed with the reason."""
 DEFAULT_REWARDS: Mapping[str, float] = MappingProxyType(
     {one: row.value for row in EMOJI_REWARDS if row.value is not None for one in row.emojis.split()}
 )
@@ -60,7 +60,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
 _SKIN_TONES = {chr(code): None for code in range(0x1F3FB, 0x1F400)}
 _VARIATION = {"\ufe0e": None, "\ufe0f": None}
 _HEARTS = dict.fromkeys("♥♡❣❥", "❤")
-"""Other characters for a red heart. Hearts of other colours stay separate emojis."""
+"""Other characters for a red heart. Hearts of other colours remain different emojis."""
 _DRAWN = str.maketrans({**_SKIN_TONES, **_VARIATION, **_HEARTS})
 _GENDER = re.compile("\u200d[♀♂]")
 _SKIN_TONE_NAME = re.compile(r"::?skin-tone-[1-6]:?$")
@@ -68,11 +68,11 @@ _SKIN_TONE_NAME = re.compile(r"::?skin-tone-[1-6]:?$")
 
 @lru_cache(maxsize=4_096)
 def normalise(written: str) -> str:
-    """Return the bare emoji, without skin tone, gender, variation selector or surrounding blanks.
+    """Return the emoji without skin tone, gender, variation selector and surrounding spaces.
 
     Accepts emojis, the names in NAMES, and `:shortcodes:` with or without colons. All characters for a red heart become
-    the same emoji. An ASCII word that is not an emoji's name is returned in lower case between colons. Any other text
-    is returned without surrounding blanks.
+    the same emoji. An ASCII word that is not the name of an emoji becomes lower case between colons. From any other
+    text, only surrounding spaces are removed.
     """
     text = written.strip()
     if text.isascii():
@@ -82,11 +82,11 @@ def normalise(written: str) -> str:
 
 
 def reward_of(written: str, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> float | None:
-    """Return an emoji's reward, from -1 to 1; None if it is not in the table."""
+    """Return the reward of an emoji, from -1 to 1; None if it is not in `rewards`."""
     return rewards.get(normalise(written))
 
 
 def changed_rewards(rewards: Mapping[str, float], changes: RewardChanges) -> dict[str, float]:
-    """Return `rewards` with `changes` applied. In `changes`, any spelling of an emoji is valid, and None removes it."""
+    """Return `rewards` with `changes` applied. `changes` may use any spelling of an emoji; None removes its reward."""
     changed: dict[str, float | None] = {**rewards, **{normalise(emoji): value for emoji, value in changes.items()}}
     return {emoji: value for emoji, value in changed.items() if value is not None}

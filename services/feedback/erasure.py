@@ -1,4 +1,4 @@
-"""Erasure of a person's changes from a record. Pure."""
+"""Removal of a person's changes from a record after an erasure. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from feedback.model import Record
 
 
 def forget(record: Record, erased_at: int | None) -> Record:
-    """Return the record without the changes that the erasure covers; a stub if no change is left.
+    """Return the record without the changes that the erasure covers. It is a stub if no change is left.
 
-    If there is nothing to erase, the same object is returned.
+    If the erasure covers nothing, the same object is returned.
     """
     kept = {slot: entry for slot, entry in record.slots.items() if not is_erased(entry.stamp.occurred_at, erased_at)}
     return record if len(kept) == len(record.slots) else replace(record, slots=kept)

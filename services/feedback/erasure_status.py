@@ -1,4 +1,4 @@
-"""Progress of a person's erasure: the request, and the receipts of all services that store user text."""
+"""Progress of erasures: the request, and the receipts of all services that store user data."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from feedback.turn_erasures import TurnErasures
 from servicekit import Handler, Outcome, Received
 
 KEEPERS: Final[tuple[FeedbackKeeper, ...]] = get_args(FeedbackKeeper)
-"""Services that must each confirm an erasure before it is complete."""
+"""Services that store user data. An erasure is complete when all of them have confirmed it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A service's confirmation.
+    """Confirmation of an erasure by a service.
 
-    `confirmed_at` is in microseconds; `removed` is the number of rows that the service changed.
+    `confirmed_at` is in microseconds. `removed` is the number of rows that the service changed or deleted.
     """
 
     service: FeedbackKeeper
@@ -32,7 +32,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class ErasureStatus:
-    """Status of an erasure. `requested_at` is in microseconds."""
+    """Status of an erasure, with its receipts. `requested_at` is in microseconds."""
 
     request_id: str
     user_id: str
@@ -41,7 +41,7 @@ class ErasureStatus:
 
     @property
     def missing(self) -> list[FeedbackKeeper]:
-        """Services that have not confirmed yet."""
+        """Services that have not yet confirmed the erasure."""
         confirmed = {receipt.service for receipt in self.receipts}
         return [service for service in KEEPERS if service not in confirmed]
 
@@ -52,19 +52,19 @@ class ErasureStatuses(Protocol):
         requests: Collection[FeedbackErasureRequested],
         confirmations: Collection[tuple[FeedbackErasureConfirmed, int]],
     ) -> None:
-        """Store requests, and confirmations with their log times (microseconds). Committed on return."""
+        """Store requests, and confirmations with their log times (microseconds), and commit."""
         ...
 
     async def find(self, tenant: str, request_id: str) -> ErasureStatus | None:
-        """Return a request's status, or None if the tenant has no such request."""
+        """Return the status of a request, or None if the tenant has no such request."""
         ...
 
 
 class ErasureStatusHandler(Handler):
-    """Handler of the group `feedback_erasures`. A receipt may arrive before its request.
+    """Handler of the consumer group `feedback_erasures`. A receipt may arrive before its request.
 
-    A request may be complete as soon as it is stored. It is therefore stored only after it has been carried out in the
-    turn registry and in the ratings.
+    A request may be complete as soon as it is stored. It is therefore stored only after the person was erased from the
+    turn registry and the ratings.
     """
 
     def __init__(self, statuses: ErasureStatuses, turns: TurnErasures) -> None:
@@ -91,7 +91,7 @@ class ErasureStatusHandler(Handler):
 
 
 class PostgresErasureStatuses:
-    """See `ErasureStatuses`. Keeps the first receipt of each service."""
+    """Store of `ErasureStatuses` in PostgreSQL. If a service confirms an erasure twice, the first receipt is kept."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool

@@ -1,4 +1,4 @@
-"""Handler of received feedback and erasure requests, in batches."""
+"""Handler of batches of received feedback and erasure requests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({}
 class FeedbackHandler(Handler):
     """Handler of the consumer group `feedback`. `FeedbackWriter` keeps store, erasure ledger and log consistent.
 
-    `rewards` maps normalised emojis to rewards from -1 to 1. `project_rewards` replaces it for single projects.
+    `rewards` has the rewards (-1 to 1) of normalised emojis. For single projects, `project_rewards` replaces it.
     """
 
     def __init__(
@@ -54,7 +54,11 @@ class FeedbackHandler(Handler):
         return [outcomes[index] for index in range(len(batch))]
 
     async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
-        """Announce the stored state again: our announcement may be stale and follow another process's newer one."""
+        """Announce the stored state of the batch's records again.
+
+        Another process may have written a record in the meantime, and the announcement of this process may be older but
+        later in the log.
+        """
         erasures, updates, _ = self._sorted(batch)
         await self._erase(erasures)
         await self._writer().announce_until_current(updates)
@@ -64,7 +68,10 @@ class FeedbackHandler(Handler):
         return FeedbackWriter(self._store, self._producer)
 
     async def _announce_verdicts(self, reviewed: Mapping[TurnKey, PendingUpdate]) -> None:
-        """Overrule or restore the machine's verdicts on reviewed turns. Announces each verdict, even if unchanged."""
+        """Overrule or restore the machine's verdicts on reviewed turns.
+
+        Every verdict is announced, even if it is unchanged.
+        """
         if not reviewed:
             return
         verdicts = [record for record in await self._store.on_turns(reviewed) if record.is_verdict]
@@ -74,7 +81,7 @@ class FeedbackHandler(Handler):
     def _sorted(
         self, batch: Sequence[Received[Any]]
     ) -> tuple[dict[int, Erasure], dict[UUID, PendingUpdate], dict[int, Outcome]]:
-        """Split a batch into erasures by index, updates by feedback id, and the outcomes of ignored events by index."""
+        """Split a batch into erasures by index, updates by feedback id, and outcomes of ignored events by index."""
         erasures: dict[int, Erasure] = {}
         updates: dict[UUID, PendingUpdate] = {}
         outcomes: dict[int, Outcome] = {}
@@ -110,7 +117,7 @@ class FeedbackHandler(Handler):
     async def _erase(self, erasures: Mapping[int, Erasure]) -> tuple[dict[int, Outcome], Mapping[Person, int]]:
         """Write the ledger, then erase and announce all stored records of these people, in batches.
 
-        A repeated request announces all of them again, because the first request may have been interrupted. Returns the
+        A repeated request announces all records again, because the first run may have been interrupted. Returns the
         outcome of each request by index, and the number of erased records by person.
         """
         outcomes: dict[int, Outcome] = dict.fromkeys(erasures, Outcome.UNCHANGED)
@@ -131,7 +138,7 @@ class FeedbackHandler(Handler):
 
 
 def _reviewed(updates: Mapping[UUID, PendingUpdate]) -> dict[TurnKey, PendingUpdate]:
-    """Return the updates of reviews, by the reviewed turn, which a review's key contains."""
+    """Return the updates of reviews by the reviewed turn. The key of a review names this turn."""
     return {
         TurnKey(key.tenant, key.project, key.conversation_id, key.source_id): update
         for update in updates.values()
@@ -140,6 +147,6 @@ def _reviewed(updates: Mapping[UUID, PendingUpdate]) -> dict[TurnKey, PendingUpd
 
 
 def _about(verdict: Key, review: PendingUpdate) -> PendingUpdate:
-    """Return the update of a verdict that a review overrules or restores."""
+    """Return an update of the machine's verdict `verdict`, which `review` overrules or restores."""
     log_time = max((one.log_time for one in review.changes), default=0)
     return PendingUpdate(verdict, headers=review.headers, log_time=log_time)

@@ -1,4 +1,4 @@
-"""Intake of impressions: which turns a person saw with the controls for judging them. It writes only to the log."""
+"""Intake of impressions: turns with controls for judging that a person saw. Impressions are written only to the log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from servicekit import Clock, Message, Producer
 
 
 class ShownPlace(NamedTuple):
-    """Conversation whose turns were shown."""
+    """Conversation of the turns in a request with impressions."""
 
     tenant: str
     project: str
@@ -25,9 +25,9 @@ class ShownPlace(NamedTuple):
 
 
 class ImpressionIntake:
-    """Intake of impressions. Waits up to `wait_seconds` for unknown turns while the registry lags behind the log.
+    """Intake of impressions. If a turn is unknown, it waits up to `wait_seconds` for the registry to read the log.
 
-    `judge_at` (microseconds) replaces the current time, as in `ExplicitIntake`.
+    `judge_at` (microseconds) is an upper limit of the current time, as in `ExplicitIntake`.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class ImpressionIntake:
         self._judge_at = judge_at
 
     async def take(self, place: ShownPlace, user_id: str, turn_ids: Sequence[str], *, limited: bool = True) -> int:
-        """Publish one event with the known ones of the turns, and wait for the acknowledgement.
+        """Publish one event with the known turns among `turn_ids`, and wait for the acknowledgement.
 
-        Return their number. Raises UnknownTurn if none is known, RegistryBehind if one may still become known,
-        LimitReached, LogFull, and Unavailable if the log or the database does not respond. `limited` is False for a
-        back end that reports for people without naming them.
+        Return the number of known turns. Raises UnknownTurn if no turn is known, RegistryBehind if one may still become
+        known, LimitReached, LogFull, and Unavailable if the log or the database does not respond. `limited` is False
+        for a back end that reports for people without naming them.
         """
         if limited:
             await self._rate_limit.take(Person(place.tenant, user_id))
@@ -77,7 +77,7 @@ class ImpressionIntake:
         return len(answers)
 
     async def _answers(self, place: ShownPlace, user_id: str, turn_ids: Sequence[str]) -> dict[str, AgentAnswer]:
-        """Return the answers of the turns that have one, by turn id. Raises Unavailable."""
+        """Return the answers by turn id. Turns without an answer are missing. Raises Unavailable."""
         found = await asyncio.gather(*(self._registry.find(TurnKey(*place, turn), user_id) for turn in turn_ids))
         return {
             name: facts.turn.answer
@@ -89,7 +89,7 @@ class ImpressionIntake:
 def impressions_event(
     place: ShownPlace, user_id: str, answers: Mapping[str, AgentAnswer], now: int, judge_at: int | None = None
 ) -> FeedbackImpressionsReceived:
-    """Build the event of impressions received at `now` (microseconds), or at `judge_at` if that is earlier.
+    """Return the event for impressions received at `now` (microseconds), or at `judge_at` if that is earlier.
 
     Pure except for the random event id.
     """

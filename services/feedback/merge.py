@@ -1,4 +1,4 @@
-"""Merging of a change into a record, identical for every store. Pure.
+"""Merging of a change into a record, the same for every store. Pure.
 
 Records form a join-semilattice: each slot keeps the change of highest precedence. Merging is therefore commutative,
 associative and idempotent. Only the revision may depend on the order of arrival.
@@ -19,9 +19,10 @@ UNMAPPED = Outcome.ignored("unmapped_emoji")
 
 
 def applies(record: Record | None, change: Change) -> bool:
-    """Return False for the removal of an emoji that has no reward and is not in the record, otherwise True.
+    """Return True unless the change removes an emoji that has no reward and is not in the record.
 
-    An emoji whose reward was removed can still be retracted. An emoji that never had a reward is not stored.
+    An emoji can therefore be removed even if its reward was removed meanwhile. An emoji that never had a reward is not
+    stored.
     """
     if change.feedback_type != "reaction" or change.entry.payload.value is not None:
         return True
@@ -29,7 +30,7 @@ def applies(record: Record | None, change: Change) -> bool:
 
 
 def merge(record: Record | None, change: Change) -> Record:
-    """Return the record after `change`; the same object if nothing changes."""
+    """Return the record with `change` merged into it; the same object if nothing changes."""
     if record is None:
         return Record(change.key, change.feedback_type, change.origin, {change.slot: change.entry})
     standing = record.slots.get(change.slot)
@@ -41,8 +42,8 @@ def merge(record: Record | None, change: Change) -> Record:
 def revise(record: Record, log_time: int) -> Record:
     """Return the record with its next revision, which is at least `log_time` in milliseconds.
 
-    The revision therefore increases even after the store was restored from a backup. A stub has no first version: the
-    next change creates the record again.
+    The revision therefore also increases after the store was restored from a backup. `log_time` is in microseconds. A
+    change of a stub creates the record again, so this is its first revision.
     """
     revision = max(record.revision + 1, log_time // 1_000)
     created = 0 if record.forgotten else record.created_revision or revision
@@ -50,7 +51,11 @@ def revise(record: Record, log_time: int) -> Record:
 
 
 def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
-    """Return the outcome of the event that caused `change`: unchanged if no visible value changes."""
+    """Return the outcome of the event that caused `change`.
+
+    The outcome is unchanged if the visible fields are unchanged, and ignored if the slot has a change of higher
+    precedence.
+    """
     if before is not None and after is before:
         standing = before.slots[change.slot]
         repeats = standing.stamp.event_id == change.entry.stamp.event_id or _says(standing) == _says(change.entry)

@@ -1,4 +1,4 @@
-"""Data model of feedback: a record with its key and the latest change of each slot."""
+"""Types of feedback: a record with its key, and the latest change of each of its slots."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from contracts.sources import REVIEW
 from feedback.registry import TurnKey
 
 ONLY_SLOT = ""
-"""Slot of every feedback type except reactions, which have one slot for each emoji."""
+"""The only slot of a record, except for reactions. Reactions have one slot for each emoji."""
 
 
 class Key(NamedTuple):
-    """Key of a feedback record. It contains the tenant, so a tenant cannot write another tenant's record."""
+    """Key of a feedback record. It includes the tenant, so a tenant cannot write records of another tenant."""
 
     tenant: str
     project: str
@@ -49,10 +49,10 @@ class Key(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """Sort key of the changes of one slot by the same epoch and detector; the highest stamp wins.
+    """Sort key of the changes of a slot, within an epoch and detector. The highest stamp counts.
 
-    `evaluation` is 0 except for inferred feedback. At the same time, a removal wins over an addition. `event_id` and
-    `digest` (of the payload) break ties, so that two different events never compare equal.
+    `evaluation` is 0 except for inferred feedback. Of an addition and a removal with the same time, the removal is
+    higher. `event_id` and `digest` (of the payload) break ties, so that two different events never have equal stamps.
     """
 
     evaluation: int
@@ -65,10 +65,10 @@ class Stamp(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """Content of one change. `value` is the reward, from -1 to 1.
+    """Content of a change. `value` is the reward, from -1 to 1.
 
-    All fields except `provenance` have the same names as in `feedback.created`, and as in the received event if it has
-    them. A field that was added to the model later is None for events without it.
+    All fields except `provenance` have the same names in `feedback.created`, and in the received event if it has them.
+    A field that was added to the model later is None for events without it.
     """
 
     turn_id: str
@@ -99,7 +99,7 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Latest change of a slot. `present` is False if the change retracted the feedback."""
+    """Latest change of a slot. `present` is False if it retracted the feedback."""
 
     stamp: Stamp
     present: bool
@@ -109,7 +109,7 @@ class Entry:
     def precedence(self) -> tuple[int, str, Stamp]:
         """Sort key of all changes of a slot: the epoch and the detector of a verdict, then the stamp.
 
-        Epoch and detector are in the payload, because stored stamps have a fixed length.
+        Epoch and detector are read from the payload, because stored stamps have a fixed number of fields.
         """
         return self.payload.epoch or 0, precedence(self.payload.detector), self.stamp
 
@@ -118,9 +118,9 @@ class Entry:
 class Record:
     """Stored feedback record.
 
-    `revision` 0 means not stored yet; `created_revision` is the revision of its first version.
-    A record without slots is a stub: its person was erased, and only ids and the revision are left. `overruled_by`
-    is the feedback id of the review that replaces a machine's verdict.
+    `revision` is 0 if it is not stored yet. `created_revision` is its first revision. A record without slots is a stub:
+    its person was erased, and only ids and the revision are left. `overruled_by` is the feedback id of the review that
+    replaces a machine's verdict.
     """
 
     key: Key
@@ -137,7 +137,7 @@ class Record:
 
     @cached_property
     def current_entry(self) -> Entry:
-        """The latest present entry; if none is present, the latest retracted entry. Raises ValueError for a stub."""
+        """The latest present entry, or the latest retracted one if none is present. Raises ValueError for a stub."""
         entries = self.slots.values()
         return max(entries, key=lambda entry: (entry.present, entry.precedence))
 
@@ -147,7 +147,7 @@ class Record:
 
     @property
     def live(self) -> bool:
-        """True if the record counts: not erased, retracted or overruled."""
+        """True if the record counts: it is not erased, retracted or overruled."""
         return not self.forgotten and self.current_entry.present and self.overruled_by is None
 
     @property

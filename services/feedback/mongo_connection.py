@@ -1,4 +1,4 @@
-"""Connection to MongoDB, with timeouts and with read and write concerns."""
+"""Connection to MongoDB, with timeouts and with majority read and write concerns."""
 
 from __future__ import annotations
 
@@ -27,12 +27,10 @@ _REFUSED = {11, 13, 18}
 
 
 def client_of(url: str, select_seconds: float = _SELECT_SECONDS) -> Client:
-    """Return a client for `url` that is not connected yet. A command that takes over 30 s counts as an outage.
+    """Return a client for `url` that is not yet connected. A command that takes more than 30 s counts as an outage.
 
     Each step has its own timeout. With one timeout for the whole operation (`timeoutMS`), PyMongo would retry until it
-    expires, and report an outage that much later.
-
-    Raises StartError if `url` is not a valid MongoDB URL.
+    expires, and outages would be reported late. Raises StartError if `url` is not a valid MongoDB URL.
     """
     try:
         return AsyncMongoClient(
@@ -49,10 +47,10 @@ def client_of(url: str, select_seconds: float = _SELECT_SECONDS) -> Client:
 
 
 def database_of(client: Client) -> AsyncDatabase[dict[str, Any]]:
-    """Return the database that the URL names, or `agent_feedback`. Overrides the URL's read and write options.
+    """Return the database named in the URL, or `agent_feedback`. The read and write options of the URL are overridden.
 
-    Acknowledged writes are in the journals of a majority, and reads return only data that a majority has stored.
-    Neither can be rolled back when the primary changes.
+    A write is acknowledged when the journals of a majority contain it. A read returns only data that a majority has
+    stored. Neither can be rolled back if the primary changes.
     """
     return client.get_default_database(_DEFAULT_DATABASE).with_options(
         codec_options=CodecOptions(uuid_representation=UuidRepresentation.STANDARD),
@@ -63,7 +61,7 @@ def database_of(client: Client) -> AsyncDatabase[dict[str, Any]]:
 
 
 async def wait_until_up(client: Client, url: str, say: Callable[[str], None] = lambda _: None) -> None:
-    """Wait until the server responds. Reports the reason every few seconds.
+    """Wait until the server responds, and report the reason for waiting every few seconds.
 
     Raises StartError if the server rejects the user or the password.
     """

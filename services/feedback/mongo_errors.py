@@ -1,4 +1,4 @@
-"""Classification of PyMongo's errors. Transient errors become Unavailable; other errors are unchanged."""
+"""Classification of PyMongo's errors. Transient errors are converted to Unavailable; other errors are not changed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _WAITING_HELPS = frozenset(
 
 @contextmanager
 def transient_as_unavailable() -> Iterator[None]:
-    """Convert transient PyMongo errors in the block to Unavailable, without any document content."""
+    """Convert transient PyMongo errors in the block to Unavailable. The message quotes no document."""
     try:
         yield
     except PyMongoError as error:
@@ -69,7 +69,7 @@ def transient_as_unavailable() -> Iterator[None]:
 def waiting_helps(error: PyMongoError) -> bool:
     """Return True if a retry may succeed.
 
-    That is the case for connection errors, timeouts, elections, missing replicas, full disks and rejected credentials.
+    This is so after connection errors, timeouts, elections, missing replicas, full disks and rejected credentials.
     """
     match error:
         case ConnectionFailure() | ExecutionTimeout() | WaitQueueTimeoutError() | WriteConcernError():
@@ -82,7 +82,10 @@ def waiting_helps(error: PyMongoError) -> bool:
 
 
 def _bulk_may_wait(details: Mapping[str, Any]) -> bool:
-    """Return True if retrying the bulk write may succeed. Duplicate keys mean a lost race and are ignored."""
+    """Return True if a retry of the bulk write may succeed.
+
+    Duplicate keys are ignored, because they mean that another process was faster.
+    """
     failed: Sequence[Mapping[str, Any]] = details.get("writeErrors", ())
     codes = {one["code"] for one in failed} - {DUPLICATE_KEY}
     return codes <= _WAITING_HELPS and bool(codes or details.get("writeConcernErrors"))

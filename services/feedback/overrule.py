@@ -11,7 +11,7 @@ from feedback.model import Record
 from feedback.registry import TurnKey
 
 ReviewOfTurn = Mapping[TurnKey, UUID]
-"""Feedback id of the effective review, by turn."""
+"""Turn -> feedback id of its effective review."""
 
 
 def reviews_that_count(records: Iterable[Record]) -> ReviewOfTurn:
@@ -29,7 +29,7 @@ def review_over(record: Record, reviews: ReviewOfTurn) -> UUID | None:
 
 
 def overrule(record: Record, reviews: ReviewOfTurn) -> Record:
-    """Return the record with its `overruled_by` updated; the same object if nothing changes."""
+    """Return the record with `overruled_by` set by `reviews`; the same object if nothing changes."""
     review = review_over(record, reviews)
     return record if record.overruled_by == review else replace(record, overruled_by=review)
 

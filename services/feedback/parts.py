@@ -1,4 +1,4 @@
-"""Resources of the feedback service, which `service.py` connects."""
+"""Resources of the feedback service: stores, databases and the objects that `service.py` connects."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from feedback.turns import TurnHandler
 from servicekit import Database, Producer, Service
 
 ANNOUNCEMENTS: Final = "session_announcements"
-"""Name of the scheduled task that announces ratings."""
+"""Name of the periodic task that announces ratings."""
 
 
 @dataclass(frozen=True)
 class FeedbackParts:
     """Open resources of the feedback service.
 
-    `reads` is the connection pool for HTTP reads, limited to one tenant at a time.
+    `reads` is the connection pool for reads of HTTP requests. Each of its connections sees one tenant at a time.
     """
 
     settings: FeedbackSettings
@@ -80,13 +80,13 @@ class FeedbackParts:
         return PersonLimit(self.pool, self.settings.person_limit, "impression_buckets")
 
     async def purge_buckets(self) -> None:
-        """Delete the full buckets of both limits."""
+        """Delete the full buckets of both rate limits."""
         await self.rate_limit.purge()
         await self.impression_limit.purge()
 
     @cached_property
     def impressions(self) -> ImpressionIntake:
-        """Intake of impressions. For unknown turns, it waits for the group `feedback_turns` to catch up."""
+        """Intake of impressions. It waits for the group `feedback_turns` if a turn is unknown."""
         return ImpressionIntake(
             PostgresRegistry(self.reads),
             self.turn_progress,
@@ -103,10 +103,7 @@ class FeedbackParts:
 
     @cached_property
     def intake(self) -> ExplicitIntake:
-        """Intake of judgements and reviews.
-
-        For an unknown turn, it waits for the group `feedback_turns` to catch up.
-        """
+        """Intake of judgements and reviews. It waits for the group `feedback_turns` if a turn is unknown."""
         context, settings = self.service.context, self.settings
         return ExplicitIntake(
             PostgresRegistry(self.reads),

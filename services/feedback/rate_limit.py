@@ -1,4 +1,4 @@
-"""Rate limits for people who judge over HTTP or report impressions, as token buckets in the service's PostgreSQL."""
+"""Rate limits per person for judgements and impressions over HTTP: token buckets in the service's PostgreSQL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from servicekit import Database
 
 _MINUTE: Final = 60.0
 Buckets = Literal["buckets", "impression_buckets"]
-"""Table of a limit: of judgements, or of requests with impressions."""
+"""Table of a rate limit: `buckets` for judgements, `impression_buckets` for requests with impressions."""
 BUCKETS: Final[tuple[Buckets, ...]] = get_args(Buckets)
 _LIMITED: Final[dict[Buckets, str]] = {
     "buckets": "judgements",
@@ -28,10 +28,10 @@ class LimitReached(Exception):
 
 
 class PersonLimit:
-    """One bucket of `limit` tokens per person, which refills within a minute; 0 means no limit.
+    """Rate limit with a bucket of `limit` tokens per person, which refills within a minute. 0 means no limit.
 
-    Buckets are rows of the table `buckets`, so all processes share them, and they survive restarts. `purge` deletes the
-    rows of full buckets. The table is unlogged: a crash of PostgreSQL refills all buckets.
+    Buckets are rows of a table, so all processes share them and they survive restarts. `purge` deletes the rows of full
+    buckets. The table is unlogged: after a crash of PostgreSQL, all buckets are full.
     """
 
     def __init__(self, pool: Database, limit: int, buckets: Buckets = "buckets") -> None:
@@ -40,7 +40,7 @@ class PersonLimit:
         self._buckets: Buckets = buckets
 
     async def take(self, person: Person) -> None:
-        """Take one of the person's tokens. Raises LimitReached if none is left, and errors of the database."""
+        """Take one token of the person. Raises LimitReached if there is none, and errors of the database."""
         if not self._limit:
             return
         token = {**person._asdict(), "token_seconds": _MINUTE / self._limit}

@@ -1,4 +1,4 @@
-"""Reactions and rewards of ratings, and the scales of projects. Pure."""
+"""Rating scales of projects, and the reactions and rewards of ratings. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from contracts.base import Reaction
 from contracts.fields import MOST_POINTS, ScaleName
 
 ABSTAINS_BELOW: Final = 0.25
-"""A rating whose reward is closer to 0 is near the middle and counts as neutral: a wrong reward is worse than none."""
+"""Minimum distance of a reward from 0. A rating nearer to the middle is neutral: a wrong reward is worse than none."""
 
 
 class RatingScale(BaseModel):
-    """Scale of ratings, from the worst to the best. For school grades, the best is the lower number."""
+    """Rating scale from the worst to the best rating. The best may be the lower number, as for some school grades."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -38,7 +38,7 @@ class RatingScale(BaseModel):
 
 
 ScaleChanges = dict[ScaleName, RatingScale | None]
-"""Changes of scales, by name. None removes the scale from a project."""
+"""Changes of scales by name. None removes the scale."""
 
 
 class Meaning(NamedTuple):

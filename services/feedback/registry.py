@@ -1,4 +1,4 @@
-"""Registry of turns, with each turn's answer and the person who asked. Pure except for the port."""
+"""Registry of turns: the answer to each turn, and the person who asked. Pure except for the interface of the store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TurnKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AgentAnswer:
-    """An agent's message on a turn. If a turn has several messages or versions, the greatest version wins."""
+    """An agent's message in a turn. If a turn has several messages or versions, the greatest version counts."""
 
     version: bytes
     message_id: str
@@ -36,7 +36,7 @@ class AgentAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Person who wrote on a turn. `at` is in microseconds. If several people wrote, the first one counts."""
+    """Person who wrote in a turn. `at` is in microseconds. If several people wrote, the first one counts."""
 
     at: int
     user_id: str
@@ -48,7 +48,7 @@ class Asker:
 
 
 class ProjectPerson(NamedTuple):
-    """Person within a project."""
+    """Person in a project."""
 
     tenant: str
     project: str
@@ -57,7 +57,7 @@ class ProjectPerson(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A person's user type in a message, as the platform names it. The greatest version wins."""
+    """User type of a person, as the platform named it in a message. The greatest version counts."""
 
     person: ProjectPerson
     user_type: str
@@ -74,13 +74,13 @@ class RegisteredTurn:
 
     @property
     def question_message_id(self) -> str | None:
-        """Message id of the turn's question, otherwise of the message that the answer replies to, otherwise None."""
+        """Message id of the turn's question, or of the message that the answer replies to; None if neither is known."""
         if self.asker and self.asker.message_id:
             return self.asker.message_id
         return question_named(self.answer.reply_to, self.answer.thread_id) if self.answer else None
 
     def joined(self, other: RegisteredTurn) -> RegisteredTurn:
-        """Merge two objects with the same key. The order does not matter."""
+        """Return these facts merged with other facts about the same turn. The order does not matter."""
         answer, asker = self.answer, self.asker
         if answer is None or (other.answer is not None and other.answer.rank > answer.rank):
             answer = other.answer
@@ -90,7 +90,7 @@ class RegisteredTurn:
 
 
 class KnownFacts(NamedTuple):
-    """A turn (None if unknown), and a person's user type from their latest message that contains one."""
+    """A turn (None if it is unknown), and a person's user type in their latest message that has one."""
 
     turn: RegisteredTurn | None = None
     user_type: str | None = None
@@ -100,25 +100,24 @@ class Registry(Protocol):
     async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
         """Merge `turns` and `roles` with the stored facts, and commit.
 
-        There is at most one turn per key and role per person.
-        Returns the keys of the turns that were added or changed.
+        There is at most one turn per key and one role per person. Returns the keys of turns that were added or changed.
         """
         ...
 
     async def find(self, key: TurnKey, user_id: str) -> KnownFacts:
-        """Return the known facts about a turn, and about a person in the turn's project."""
+        """Return the known facts about a turn, and the user type of a person in the project of the turn."""
         ...
 
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
-        """Return the number of known turns of a conversation; in all of the tenant's projects if `project` is None."""
+        """Return the number of known turns of a conversation in a project, or in all projects if `project` is None."""
         ...
 
     async def only_tenant(self, conversation_id: str) -> str | None:
-        """Return the tenant with turns of the conversation; None if there are several such tenants, or none."""
+        """Return the tenant with turns of the conversation; None if several tenants have turns of it, or none has."""
         ...
 
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
-        """Return True if every known turn of a conversation was asked by a known person other than `user_id`.
+        """Return True if all known turns of a conversation were asked by known people other than `user_id`.
 
         Return False if the conversation has no known turns.
         """
@@ -126,7 +125,7 @@ class Registry(Protocol):
 
 
 def turn_of(event: MessageEvent) -> RegisteredTurn | None:
-    """Return a message's facts about its turn, or None.
+    """Return the facts that a message states about its turn; None if there are none.
 
     An agent's message without a turn id is its own turn. A person's message without one has no turn.
     """
@@ -148,7 +147,7 @@ def turn_of(event: MessageEvent) -> RegisteredTurn | None:
 
 
 def role_of(event: MessageEvent) -> Role | None:
-    """Return the user type of a message's sender; None if the message has none, or an agent wrote it."""
+    """Return the user type of the person who wrote a message; None if it has none, or if an agent wrote the message."""
     message = message_in(event)
     if message.sender_type == "agent" or message.user_type is None:
         return None
@@ -165,7 +164,7 @@ def newest_roles(roles: Iterable[Role | None]) -> list[Role]:
 
 
 def collapse(turns: Iterable[RegisteredTurn]) -> list[RegisteredTurn]:
-    """Merge turns with equal keys. Returns them sorted by key."""
+    """Merge turns with equal keys. Return them sorted by key."""
     joined: dict[TurnKey, RegisteredTurn] = {}
     for turn in turns:
         held = joined.get(turn.key)

@@ -1,4 +1,4 @@
-"""The turn registry in PostgreSQL, with one call per batch."""
+"""Turn registry in PostgreSQL. A batch takes one call of the database."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from feedback.sql import SQL
 from servicekit import Database, Statements
 
 Lookup = tuple[TurnKey, str]
-"""Turn and user id of a look-up."""
+"""Arguments of a look-up: turn and user id."""
 _NAME: Final = "the turn registry"
-"""Name in error messages."""
+"""Name of the registry in error messages."""
 _ROLE: Final = ("person_tenant", "person_project", "person_id", "user_type", "role_version")
 _ASKER: Final = ("user_id", "user_at", "user_message_id")
 _GUARD: Final = ("guarded_tenant", "guarded_user")
-"""Parameters that `Database.call` adds."""
+"""Names of the parameters that `Database.call` adds."""
 _ATTRIBUTES: Final = {
     "agent_message_id": "message_id",
     "answer_version": "version",
     "about": "provenance.as_json",
     "thread": "thread_id",
 }
-"""Attributes of an answer whose names differ from the columns."""
+"""Column name -> attribute of an answer, for attributes with another name than their column."""
 
 
 class PostgresRegistry(Registry):
-    """See `registry.Registry`. Needs the table `turns` on the pool's search path.
+    """Turn registry (`registry.Registry`) in PostgreSQL. Needs the table `turns` on the pool's search path.
 
     Concurrent look-ups are combined into one query (`Database.batched`).
     """

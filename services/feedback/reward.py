@@ -1,4 +1,4 @@
-"""Conversion of a received event to a change of one record. Pure; the specification fixes the reward constants."""
+"""Conversion of a received event to a change of one record. Pure. The specification gives the reward constants."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _always_said, _first_provenance = attrgetter(*_ALWAYS_SAID), attrgetter(*_FIRST_
 
 @singledispatch
 def key_of(event: Any) -> Key:
-    """Return the key of the record that `event` changes. Raises TypeError for other events."""
+    """Return the key of the record that `event` changes. Raises TypeError for other types of events."""
     raise TypeError(f"{type(event).__name__} is not a feedback event")
 
 
@@ -75,9 +75,9 @@ def _(event: FeedbackInferredReceived) -> Key:
 
 @singledispatch
 def change_of(event: Any, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Outcome:
-    """Return the change that `event` causes, or the outcome if it is ignored.
+    """Return the change that `event` causes, or the outcome if the event is ignored.
 
-    `rewards` maps normalised emojis to -1..1.
+    `rewards` has the rewards (-1 to 1) of normalised emojis.
     """
     raise TypeError(f"{type(event).__name__} is not a feedback event")
 
@@ -141,9 +141,9 @@ def _(event: FeedbackInferredReceived, rewards: Mapping[str, float] = DEFAULT_RE
 
 
 def _judge_of(event: FeedbackInferredReceived) -> dict[str, Any]:
-    """Return a verdict's detector, the component that decided, and the epoch.
+    """Return the detector, the layer that decided and the epoch of a verdict.
 
-    All are None for events of release 0.1.0, whose digests must not change.
+    All are None for events of release 0.1.0, because their digests must not change.
     """
     if event.detector_version == UNVERSIONED and event.epoch == 0:
         return {"detector": None, "decided_by": None, "epoch": None}
@@ -151,7 +151,7 @@ def _judge_of(event: FeedbackInferredReceived) -> dict[str, Any]:
 
 
 def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
-    """Build a payload from the `decided` fields. All other fields are copied from the event by name."""
+    """Return a payload with the fields `decided`. All other fields are copied from the event by name."""
     names, values_of = _said_by(type(event))
     said = dict(zip(names, values_of(event), strict=True)) | decided
     said["causation_id"], said["provenance"] = event.event_id, provenance_of(event)
@@ -160,7 +160,7 @@ def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
 
 @cache
 def _said_by(kind: type[AboutAnAnswer]) -> tuple[Sequence[str], Callable[[AboutAnAnswer], tuple[Any, ...]]]:
-    """Return the payload fields that events of this type have, and a function that extracts their values."""
+    """Return the payload fields that events of this type have, and a function that reads their values."""
     names = [name for name in _SAID if name in kind.model_fields]
     return names, attrgetter(*names)
 
@@ -179,7 +179,7 @@ def _change(
     payload: Payload,
     evaluation: int = 0,
 ) -> Change:
-    """Build the change with its stamp. A retraction drops text, tags and correction."""
+    """Return the change with its stamp. A retraction drops text, tags and correction."""
     if not present:
         payload = replace(payload, text=None, tags=(), correction=None, correction_type=None)
     sequence = -1 if event.sequence is None else event.sequence
@@ -188,9 +188,10 @@ def _change(
 
 
 def _digest(payload: Payload) -> str:
-    """Return a digest that distinguishes two payloads with the same stamp.
+    """Return a digest that distinguishes payloads with otherwise equal stamps.
 
-    Fields added to the model later count only if they are not None, so that a replayed event keeps its digest.
+    Fields that were added to the model later are included only if they are not None, so that a replayed event keeps its
+    digest.
     """
     made = payload.provenance
     said = [

@@ -51,17 +51,17 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         Every("session_retention", 3600, lambda parts: parts.sessions.purge),
     ],
     keeps=[
-        # Feedback records have no limit, because the ledger is complete. The erasure ledger never expires, because it
-        # prevents a replay from restoring an erased person's words.
+        # Feedback records never expire, because `feedback.created` is complete. Neither does the erasure ledger,
+        # because it prevents a replay from restoring an erased person's words.
         Keeps("turns", "turn_days", "stored_at"),
         Keeps("people", "turn_days", "stored_at"),
         Keeps("journal", "journal_days", "noted_at"),
         Keeps("session_feedback", "session_days", "recorded_at"),
         Keeps("erasure_receipts", "erasure_status_days", "confirmed_at", "microseconds"),
         Keeps("erasure_requests", "erasure_status_days", "requested_at", "microseconds"),
-        # A stub is the ids that an erasure leaves. It prevents the revision from decreasing if the record is created
-        # again. Once the topics have deleted the records up to the erasure, the revision is greater without the stub,
-        # too.
+        # A stub has the ids and the revision that an erasure leaves. It prevents the revision from decreasing if the
+        # record is created again. It is no longer needed when the topics have deleted all records before the erasure,
+        # because a revision is at least the log time.
         Keeps(
             *("feedback", "stub_days", "revision", "milliseconds"),
             only="r.slots is null",
@@ -92,4 +92,4 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     },
     erases="feedback up to a stub of its ids, roles, and the person's id in turns and ratings",
 )
-"""The service definition, for a process of its own or shared with the other services."""
+"""Definition of the service, for its own process or one process with the other services."""

@@ -1,4 +1,4 @@
-"""Session ends: stores a rating, then announces it as `feedback.session.created`."""
+"""End of a session: its rating is stored, then announced on `feedback.session.created`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AT_ONCE = 500
 
 
 class RatingStore(SessionFeedbackBackend, Protocol):
-    """Backend that also records which ratings were announced."""
+    """Backend of ratings that also records which of them are announced."""
 
     async def unannounced(self, limit: int) -> list[StoredRating]: ...
     async def mark(self, ratings: Sequence[StoredRating]) -> None: ...
@@ -46,8 +46,8 @@ class ThreadOfOthers(Exception):
 class SessionEnd:
     """Request to end a session with a rating.
 
-    `thread_id` is the id of the conversation. If `project` is None, its turns in all projects belong to the session.
-    `speaks_for_others` is True if the caller has the scope on_behalf.
+    `thread_id` is the id of the conversation. If `project` is None, the conversation's turns in all projects belong to
+    the session. `speaks_for_others` is True if the caller has the scope on_behalf.
     """
 
     tenant: str
@@ -62,10 +62,10 @@ class SessionEnd:
 
     @property
     def own_key(self) -> str:
-        """Idempotency key of the rating: one per person and thread.
+        """Idempotency key of the rating, which allows one rating per person and thread.
 
-        Only a caller with the scope on_behalf can add further ratings, by sending its own keys. Otherwise, a person
-        could add any number of ratings.
+        Only a caller with the scope on_behalf can add further ratings, with its own keys. A person could otherwise add
+        any number of ratings.
         """
         named = [self.idempotency_key] if self.speaks_for_others and self.idempotency_key is not None else []
         return str(derived_id("session rating", self.thread_id, self.user_id, *named))
@@ -74,7 +74,7 @@ class SessionEnd:
 class SessionAnnouncer:
     """Publisher of ratings.
 
-    Marks each rating after publishing it, so it is published at least once, with the same event id.
+    A rating is marked after it was published, so it is published at least once, always with the same event id.
     """
 
     def __init__(self, ratings: RatingStore, producer: Producer) -> None:
@@ -82,17 +82,17 @@ class SessionAnnouncer:
         self._producer = producer
 
     async def sweep(self) -> None:
-        """Announce all ratings that are not announced yet. Raises errors of the database and the log."""
+        """Publish all ratings that are not marked as announced. Raises errors of the database and the log."""
         while waiting := await self._ratings.unannounced(_AT_ONCE):
             await self._producer.send([announcement(rating) for rating in waiting])
             await self._ratings.mark(waiting)
 
 
 class Sessions:
-    """Session ends of a process.
+    """Intake of session ends in one process.
 
-    New ratings are written to `ratings`; `kept` reads the ratings that the caller may see. `announce` triggers the
-    announcement of stored ratings. Ratings of incognito sessions stay in this process's memory and are never announced.
+    Ratings are written to `ratings`. `kept` reads the ratings that the caller may see. `announce` starts the
+    announcement of stored ratings. Ratings of incognito sessions are kept in memory and never announced.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Sessions:
         self._incognito = MemoryBackend()
 
     async def end(self, end: SessionEnd) -> None:
-        """Store a rating within `seconds`. A failure is logged and not raised."""
+        """Store the rating of a session within `seconds`. A failure is logged and raises nothing."""
         incognito = end.mode is MemoryMode.INCOGNITO
         kept = await record_session_feedback(
             end.thread_id,
@@ -134,9 +134,9 @@ class Sessions:
             self._announce()
 
     async def tenant_of(self, thread_id: str) -> str | None:
-        """Return the tenant with turns of the thread; None if there are several such tenants, or none.
+        """Return the only tenant with turns of the thread; None if several tenants have turns of it, or none has.
 
-        Also returns None if the database does not respond within half the time limit of a rating.
+        Also return None if the database does not respond within half of `seconds`.
         """
         try:
             return await within(self._seconds / 2, self._turns.only_tenant(thread_id))
@@ -145,16 +145,16 @@ class Sessions:
             return None
 
     async def _turn_count(self, end: SessionEnd) -> int:
-        """Return the thread's number of turns. Raises ThreadOfOthers if the caller may not rate the thread."""
+        """Return the number of turns of the thread. Raises ThreadOfOthers if the caller may not rate the thread."""
         if not end.speaks_for_others and await self._turns.is_of_others(end.tenant, end.thread_id, end.user_id):
             raise ThreadOfOthers
         return await self._turns.count(end.tenant, end.project, end.thread_id)
 
     async def count(self, tenant: str, thread_id: str, user_id: str | None = None) -> int:
-        """Return the number of a person's ratings of a thread; of all people's ratings if `user_id` is None.
+        """Return the number of a person's ratings of a thread, or of all people's ratings if `user_id` is None.
 
-        Ratings of incognito sessions have no user. They are counted only if `user_id` is None, and only in this
-        process.
+        Ratings of incognito sessions have no user, so they count only if `user_id` is None. They are known only to the
+        process that received them.
         """
         session = opaque(thread_id)
         here = await self._incognito.alist_by_session(session, tenant=tenant)
@@ -168,7 +168,7 @@ class Sessions:
 
 
 def announcement(rating: StoredRating) -> Message:
-    """Return the record that announces a rating. Equal ratings give equal records."""
+    """Return the Kafka record that announces a rating. Equal ratings give equal records."""
     tenant, record = rating
     event = FeedbackSessionCreated(
         event_id=str(derived_id(tenant, SESSION_CREATED.name, str(record.id))),

@@ -1,4 +1,4 @@
-"""Session ratings in the service's PostgreSQL: the kit's backend, plus a mark for announced ratings."""
+"""Session ratings in the service's PostgreSQL: the backend of `agent_feedback_kit`, and a mark for announced ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ class StoredRating(NamedTuple):
 
 
 class PostgresSessions(PostgresBackend):
-    """See `SessionFeedbackBackend`. A rating is marked once the log has acknowledged its announcement."""
+    """Store of session ratings (`SessionFeedbackBackend`) in PostgreSQL.
+
+    A rating is marked when the log has acknowledged its announcement.
+    """
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         super().__init__(pool)

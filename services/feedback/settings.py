@@ -31,19 +31,21 @@ def _by_place(tables: dict[str, Table]) -> dict[str, Table]:
 class FeedbackSettings(ReadSettings):
     """Settings of the feedback service. The scheme of `store_url` selects the store: postgresql, mongodb or memory.
 
-    `emoji_rewards` changes the default table for all projects, `emoji_rewards_of` for single projects, named as
-    `tenant/project`; null removes an emoji's reward. `scales` are the custom rating scales of all projects. `scales_of`
-    changes them for single projects; null removes a scale.
-
-    `database_url` is the database of the turn registry. `log_seconds` is the timeout for a request's write to the log.
-    A request for an unknown turn waits at most `turn_seconds` for the registry to read the log. `session_seconds`
-    is the timeout for storing a rating at a session's end. Ratings are deleted after `session_days`. Ratings sent with
-    a token of all tenants belong to `default_tenant`, if their tenant is unknown.
-    `person_limit` is the number of judgements, and of requests with impressions, that a person may send over HTTP per
-    minute; 0 means no limit.
-
-    `feedback.aggregated` is disabled if `aggregate_after` is 0. Otherwise, a turn's verdicts are aggregated after that
-    many of them have changed, or once none has changed for `aggregate_quiet_seconds`.
+    - `emoji_rewards`, `emoji_rewards_of`: changes of the default rewards, for all projects and for single projects
+      (`tenant/project`). Null removes the reward of an emoji.
+    - `scales`, `scales_of`: custom rating scales of all projects, and changes for single projects. Null removes a
+      scale.
+    - `database_url`: database of the turn registry.
+    - `log_seconds`: timeout for writing the events of an HTTP request to the log.
+    - `turn_seconds`: maximum time for which a request for an unknown turn waits until the registry has read the log.
+    - `session_seconds`: timeout for storing the rating at the end of a session. `session_days`: days after which
+      ratings are deleted.
+    - `default_tenant`: tenant of ratings that were sent with a token of all tenants and without a known tenant.
+    - `person_limit`: number of judgements, and of requests with impressions, that a person may send over HTTP per
+      minute; 0 means no limit.
+    - `aggregate_after`, `aggregate_quiet_seconds`: the verdicts on a turn are aggregated when so many of them have
+      changed, or when none has changed for so many seconds. If `aggregate_after` is 0, `feedback.aggregated` is not
+      written.
 
     Retention periods are in days after a row was stored (0: no limit): `turn_days` for known turns, `journal_days` for
     the outcomes of events (`where`), `stub_days` for the ids of erased records (PostgreSQL stores), and
@@ -99,12 +101,12 @@ class FeedbackSettings(ReadSettings):
         return _by_place(tables)
 
     def scales_in(self, tenant: str, project: str) -> Mapping[str, RatingScale]:
-        """Return a project's custom scales, by name."""
+        """Return the custom rating scales of a project, by name."""
         return changed_scales(self.scales, self.scales_of.get(f"{tenant}/{project}", {}))
 
     @property
     def rewards(self) -> Mapping[str, float]:
-        """Rewards by normalised emoji, for projects that are not in `emoji_rewards_of`."""
+        """Rewards by normalised emoji, for all projects that are not in `emoji_rewards_of`."""
         return changed_rewards(DEFAULT_REWARDS, self.emoji_rewards)
 
     @property

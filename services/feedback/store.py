@@ -1,4 +1,4 @@
-"""Port of the feedback store. It only requires atomicity per record, so any document store can implement it."""
+"""Interface of the feedback store. It requires atomicity only per record, so any document store can implement it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from feedback.registry import TurnKey
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """Record to write if the stored revision is still `loaded_revision` (0: not stored)."""
+    """Record to write if the stored revision is still `loaded_revision` (0 if it was not stored)."""
 
     record: Record
     loaded_revision: int
@@ -26,9 +26,9 @@ NOBODY: Final[ErasedAt] = MappingProxyType({})
 
 
 class Saved(NamedTuple):
-    """Ids of the written records, and erasures that were unknown to the caller of `save`.
+    """Result of `Store.save`: ids of the written records, and erasures that its caller did not know.
 
-    The caller must load and merge all records of these people again, even records that were not written.
+    The caller must load and merge all records of the erased people again, even those that were not written.
     """
 
     ids: set[UUID]
@@ -36,7 +36,7 @@ class Saved(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Result of `Store.changes`: records that have changed (None: no longer stored), erasures, and reviews."""
+    """Result of `Store.changes`: changed records (None: no longer stored), erasures and reviews."""
 
     records: Mapping[UUID, Record | None]
     erased: ErasedAt
@@ -49,9 +49,9 @@ class Changes(NamedTuple):
 
 @dataclass(frozen=True)
 class Totals:
-    """Counts of a store. `stored` counts all records, `cleared` those that are not live.
+    """Counts of the records in a store. `stored` counts all records, `cleared` those that are not live.
 
-    `by_type` and `by_reaction` count live records. `forgotten` counts stubs, which all other counts exclude.
+    `by_type` and `by_reaction` count live records. `forgotten` counts stubs, which the other counts exclude.
     """
 
     stored: int = 0
@@ -62,7 +62,7 @@ class Totals:
 
 
 def sum_up(groups: Iterable[Mapping[str, Any]]) -> Totals:
-    """Return the totals of groups with the keys `forgotten`, `live`, `feedback_type`, `reaction` and the count `n`."""
+    """Return the totals of groups with the keys `forgotten`, `live`, `feedback_type`, `reaction` and `n` (count)."""
     stored = cleared = forgotten = 0
     totals = Totals()
     for group in groups:
@@ -81,49 +81,49 @@ def sum_up(groups: Iterable[Mapping[str, Any]]) -> Totals:
 
 
 def unknown_erasures(stored: ErasedAt, known: ErasedAt) -> ErasedAt:
-    """Return the stored erasures that are not among the known ones."""
+    """Return the stored erasures that differ from the known ones."""
     return {person: at for person, at in stored.items() if known.get(person) != at}
 
 
 class Store(Protocol):
-    """Store of feedback records. Reads return only durable data, which survives the loss of one machine.
+    """Store of feedback records. Reads return only data that survives the loss of one machine.
 
     If the store is slow or down, every method raises an error for which `servicekit.error_kinds.is_transient` is True.
     """
 
     async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:
-        """Return the stored records among `feedback_ids`, including stubs, by id. Uses one query."""
+        """Return the stored records with these ids, including stubs, by id. Takes one query."""
         ...
 
     async def changes(
         self, known: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
     ) -> Changes:
-        """Return the records whose stored revision differs from the `known` one (0: not stored), including stubs.
+        """Return the records with a stored revision other than the `known` one (0: not stored), including stubs.
 
-        The result also has the ledger entries of `people`, which are read after the records, and the reviews of `turns`
-        except stubs.
+        The result also has the ledger entries of `people`, read after the records, and the reviews of `turns` except
+        stubs.
         """
         ...
 
     async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
-        """Write all records whose stored revision equals the loaded one, in one bulk write.
+        """Write, in one bulk write, all records with a stored revision that equals the loaded one.
 
-        There is at most one save per record. The other records lost a race and must be loaded and merged again. A
-        record that was written and immediately overwritten may count as not written. `ledger` has the erasures of
-        `people` at the time of the merge. If the stored erasures differ, a store may write nothing. An erasure that the
-        result does not contain is committed later, and then finds the written records.
+        There is at most one save per record. Records that were not written have lost a race, and must be loaded and
+        merged again. A record that was written and at once overwritten may count as not written. `ledger` has the
+        erasures of `people` with which the records were merged. If the stored erasures differ, a store may write
+        nothing. An erasure that is not in the result is committed later, and then finds the written records.
         """
         ...
 
     async def on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
-        """Return the machine's verdicts and the reviews on `turns`, including cleared ones but no stubs.
+        """Return the machine's verdicts and the reviews on `turns`, including cleared ones, without stubs.
 
-        Uses one query.
+        Takes one query.
         """
         ...
 
     def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
-        """Yield all records except stubs, sorted by feedback id, in batches of at most `batch`."""
+        """Yield all records without stubs, sorted by feedback id, in batches of at most `batch`."""
         ...
 
     def scan_person(self, person: Person, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
@@ -131,14 +131,14 @@ class Store(Protocol):
         ...
 
     async def note_erasures(self, erasures: Collection[Erasure]) -> set[Person]:
-        """Write erasures to the ledger, at most one per person. A person's latest erasure wins.
+        """Write erasures, at most one per person, to the ledger. The latest erasure of a person is kept.
 
-        Returns the people whose entry changed.
+        Returns the people with a changed entry.
         """
         ...
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        """Return the erasure time (microseconds) of each of the `people` who are in the ledger."""
+        """Return the time of each person's erasure in microseconds. People who are not in the ledger are missing."""
         ...
 
     async def totals(self) -> Totals:

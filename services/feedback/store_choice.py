@@ -1,4 +1,4 @@
-"""Selection of the feedback store by its URL's scheme."""
+"""Selection of the feedback store by the scheme of its URL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 async def open_store(url: str, service: Service) -> Store:
-    """Open the store selected by the scheme of `url`. Raises StartError for an unknown scheme."""
+    """Open the store that the scheme of `url` selects. Raises StartError for an unknown scheme."""
     match urlsplit(url).scheme:
         case "postgresql" | "postgres":
             return PostgresStore(await service.open_database(url, MIGRATIONS))
@@ -29,7 +29,7 @@ async def open_store(url: str, service: Service) -> Store:
 
 
 async def _open_mongo(url: str, service: Service) -> Store:
-    # PyMongo takes 10 MB of memory: import it only if a MongoDB is configured.
+    # PyMongo takes 10 MB of memory, so it is imported only if MongoDB is configured.
     from feedback.mongo_connection import client_of, database_of, wait_until_up
     from feedback.store_mongo import MongoStore
 

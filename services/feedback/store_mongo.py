@@ -1,4 +1,4 @@
-"""Feedback store in MongoDB: one query to load a batch, one conditional bulk write to save it."""
+"""Feedback store in MongoDB. A batch takes one query to load it and one conditional bulk write to save it."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _GROUPED = [
 
 
 class MongoStore:
-    """See `store.Store`. Uses the collections `feedback` and `erasures`.
+    """Feedback store (`store.Store`) in MongoDB. Uses the collections `feedback` and `erasures`.
 
-    `database` must write to and read from a majority, see `mongo_connection`.
+    `database` must have majority read and write concerns (see `mongo_connection`).
     """
 
     def __init__(self, database: AsyncDatabase[Document]) -> None:
@@ -48,7 +48,7 @@ class MongoStore:
         self._erasures: AsyncCollection[Document] = database["erasures"]
 
     async def make_indexes(self) -> None:
-        """Create missing indexes. Several processes may call this at the same time."""
+        """Create missing indexes. Several processes may call this concurrently."""
         with transient_as_unavailable():
             await self._feedback.create_index([(name, 1) for name in Key._fields], unique=True, name="key")
             await self._feedback.create_index([("tenant", 1), ("user_id", 1), ("_id", 1)], name="person")
@@ -79,7 +79,7 @@ class MongoStore:
 
     async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
         written = await self._save(saves)
-        # An erasure that this read does not find writes its entry later, and then finds the written records.
+        # An erasure that this read does not find is written to the ledger later, and then finds the written records.
         return Saved(written, unknown_erasures(await self.erased_at(people), ledger) if people else NOBODY)
 
     async def _save(self, saves: Sequence[Save]) -> set[UUID]:
@@ -90,14 +90,14 @@ class MongoStore:
         with transient_as_unavailable():
             if await self._write([_operation(save, mark) for save in ordered]) == len(saves):
                 return {save.record.feedback_id for save in saves}
-            # The counts do not tell which writes lost the race, and another writer may have written the same revision.
-            # The mark is unique to this call.
+            # The counts do not show which writes lost the race, and another process may have written the same revision.
+            # The mark is unique to this call, so it shows which records this call has written.
             ids = [save.record.feedback_id for save in ordered]
             ours = self._feedback.find({"_id": {"$in": ids}, "written_by": mark}, {"_id": 1})
             return {document["_id"] async for document in ours}
 
     async def _write(self, operations: Sequence[InsertOne[Document] | ReplaceOne[Document]]) -> int:
-        """Run the operations. Returns how many found their revision, or -1 if a record to insert already existed."""
+        """Run the operations. Return the number that found their revision; -1 if a record to insert already existed."""
         try:
             result = await self._feedback.bulk_write(operations, ordered=False)
         except BulkWriteError as error:
@@ -183,10 +183,10 @@ def _operation(save: Save, mark: UUID) -> InsertOne[Document] | ReplaceOne[Docum
 
 
 def _only_lost(error: BulkWriteError) -> bool:
-    """Return True if all failures are inserts of records that another process had already inserted."""
+    """Return True if each failure is an insert of a record that another process had inserted before."""
     return all(failed["code"] == DUPLICATE_KEY for failed in error.details["writeErrors"])
 
 
 def _ledger_id(person: Person) -> str:
-    """Return the id of a person's ledger entry. It is unique, because a tenant's name contains no slash."""
+    """Return the id of a person's ledger entry. It is unique, because the name of a tenant contains no slash."""
     return f"{person.tenant}/{person.user_id}"

@@ -1,4 +1,4 @@
-"""Feedback store in PostgreSQL, with one call each to load, to save and to re-check a batch."""
+"""Feedback store in PostgreSQL. A batch takes one call each to load, to save and to check for changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from servicekit import Database
 
 
 class PostgresStore:
-    """See `store.Store`. Needs the table `feedback` on the pool's search path (decision 165)."""
+    """Feedback store (`store.Store`) in PostgreSQL.
+
+    Needs the table `feedback` on the pool's search path (decision 165).
+    """
 
     def __init__(self, pool: Database) -> None:
         self.pool = pool

@@ -1,4 +1,4 @@
-"""Intake of explicit feedback: checks the turn registry, then publishes to the log. It does not write to the store."""
+"""Intake of explicit feedback: checks the turn registry and publishes to the log. It does not write to the store."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class UnknownTurn(Exception):
-    """The turn has no answer from an agent, and the registry has read the log up to the request."""
+    """The turn has no answer of an agent, although the registry has read the log up to the request."""
 
 
 class RegistryBehind(Exception):
@@ -30,7 +30,7 @@ class RegistryBehind(Exception):
 
 
 class GivenRating(NamedTuple):
-    """Rating with both ends of its scale."""
+    """Rating, with the worst and the best rating of its scale."""
 
     rating: int
     worst_rating: int
@@ -39,12 +39,11 @@ class GivenRating(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A person's judgement of a turn.
+    """A person's judgement of a turn. If `reaction` is None, it is a retraction.
 
-    If `reaction` is None, it is a retraction. `ts` is in microseconds; None means now.
-    A reviewer's judgement sets `reviews`, to the feedback id of the machine's verdict or to the turn's id. `rating` is
-    the rating from which `reaction` was derived, if any. With a `scale`, the judgement is a rating on the project's own
-    scale.
+    `ts` is in microseconds; None means now. For a reviewer's judgement, `reviews` is the feedback id of the machine's
+    verdict, or the id of the turn. `rating` is the rating from which `reaction` was derived, if any. With a `scale`,
+    the judgement is a rating on the project's own scale.
     """
 
     user_id: str
@@ -66,14 +65,14 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Judgement that was written to the log. `occurred_at` is its effective time, in microseconds."""
+    """Judgement that was written to the log. `occurred_at` is the effective time in microseconds."""
 
     feedback_id: UUID
     occurred_at: int
 
 
 class KnownAnswer(NamedTuple):
-    """A turn's answer, its question if known, and the person's role in the platform's terms."""
+    """Answer of a turn, the question if it is known, and the person's user type."""
 
     answer: AgentAnswer
     question_message_id: str | None
@@ -81,21 +80,22 @@ class KnownAnswer(NamedTuple):
 
 
 class TurnProgress(Protocol):
-    """Progress of the consumer group that fills the turn registry."""
+    """Progress of the consumer group `feedback_turns`, which fills the turn registry."""
 
     async def look_until_read(self, seconds: float, look: Callable[[], Awaitable[T | None]]) -> tuple[T | None, bool]:
-        """Return the last result of `look`, and True if the group had read the log before that call.
+        """Call `look` until it finds something, the group has read the log, or `seconds` have passed.
 
-        Gives up after `seconds`. Raises Unavailable.
+        The log counts as read when the group has read everything that it contained at the start. Return the last result
+        of `look`, and True if the log was read before that call. Raises Unavailable.
         """
         ...
 
 
 class ExplicitIntake:
-    """Intake of judgements. Waits up to `wait_seconds` for an unknown turn while the registry lags behind the log.
+    """Intake of judgements. If a turn is unknown, it waits up to `wait_seconds` for the registry to read the log.
 
-    `judge_at` (microseconds) replaces the current time. The consumers must use the same value, because they reject
-    events with later times.
+    `judge_at` (microseconds) is an upper limit of the current time. Consumers must use the same value, because they
+    reject events with later times.
     """
 
     def __init__(
@@ -120,8 +120,8 @@ class ExplicitIntake:
     async def take(self, key: TurnKey, judgement: Judgement, *, limited: bool = True) -> Accepted:
         """Publish the judgement and wait for the acknowledgement.
 
-        Raises UnknownTurn, RegistryBehind, LimitReached, Unavailable if the log or the database does not respond,
-        and LogFull. Reviewers have no rate limit. `limited` is False for a back end that sends judgements for people
+        Raises UnknownTurn, RegistryBehind, LimitReached, LogFull, and Unavailable if the log or the database does not
+        respond. Reviewers have no rate limit. `limited` is False for a back end that sends judgements for people
         without naming them.
         """
         answer, question, role = await self._answer(key, judgement.user_id)
@@ -143,7 +143,7 @@ class ExplicitIntake:
         raise UnknownTurn if passed else RegistryBehind
 
     async def _known(self, key: TurnKey, user_id: str) -> KnownAnswer | None:
-        """Return a turn's answer if it is known, otherwise None.
+        """Return the answer of a turn if it is in the registry, otherwise None.
 
         Raises Unavailable if the database does not respond.
         """
@@ -154,9 +154,9 @@ class ExplicitIntake:
 
 
 def feedback_id_of(key: TurnKey, judgement: Judgement) -> UUID:
-    """Return the feedback id of a judgement, derived from its source, person, turn and scale.
+    """Return the feedback id of a judgement. It is derived from its source, person, turn and scale.
 
-    A later judgement with the same four replaces the earlier one.
+    A later judgement with the same source, person, turn and scale replaces the earlier one.
     """
     return feedback_id(
         key.tenant,
@@ -178,11 +178,11 @@ def explicit_event(
     user_type: UserType = "human",
     question_message_id: str | None = None,
 ) -> FeedbackExplicitReceived:
-    """Build the event of a judgement received at `now` (microseconds). Pure except for the random event id.
+    """Return the event of a judgement received at `now` (microseconds). Pure except for the random event id.
 
-    The log's time is the effective time (`contracts/log_time.py`). For a log without times, and for older consumers, a
-    time in the future becomes now, or `judge_at` if that is earlier. If the effective time is not `now`, the sequence
-    is `now`. A retraction drops rating, text, tags and correction.
+    Consumers replace its time by the log's time (`contracts/log_time.py`). For a log without times, and for older
+    consumers, the event's time is at most `now` and at most `judge_at`. If it is not `now`, the sequence is `now`. A
+    retraction drops rating, text, tags and correction.
     """
     latest = now if judge_at is None else min(now, judge_at)
     occurred_at = latest if judgement.ts is None else min(judgement.ts, latest)

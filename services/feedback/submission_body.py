@@ -1,4 +1,4 @@
-"""Request body of the explicit feedback route. It is validated completely before anything is published."""
+"""Request body of the route for explicit feedback. It is fully validated before anything is published."""
 
 from __future__ import annotations
 
@@ -45,7 +45,11 @@ class GivenFeedback(BaseModel):
         return tuple(dict.fromkeys(tags))
 
     def judgement(self, user_id: str, scales: Mapping[str, RatingScale]) -> Judgement:
-        """Convert to `user_id`'s judgement. `scales` are the project's own scales. Raises RequestRefused 400."""
+        """Convert the body to a judgement by `user_id`. `scales` are the project's own scales.
+
+        Raises RequestRefused (400) for an unknown scale, a rating off its scale, and fields that the scale does not
+        allow.
+        """
         said = Judgement(user_id, self.reaction, self.ts, self.text, self.tags, self.correction)
         if "rating" not in self.model_fields_set:
             return said
@@ -85,7 +89,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 
 def given(body: bytes) -> GivenFeedback:
-    """Parse a JSON body. Raises RequestRefused 400 for a wrong reaction, rating or scale, otherwise ValidationError."""
+    """Parse a JSON body.
+
+    Raises RequestRefused (400) for a wrong reaction, rating or scale, and ValidationError for any other error.
+    """
     try:
         parsed = GivenFeedback.model_validate_json(body)
     except ValidationError as error:

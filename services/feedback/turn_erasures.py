@@ -1,6 +1,6 @@
-"""Erasures in the turn registry, in session ratings and in aggregated verdicts.
+"""Erasure of people from the turn registry, session ratings, aggregated verdicts and rate limits.
 
-The person's role is deleted, their ratings become anonymous, and a pseudonym, if enabled, replaces their id in turns.
+A person's role is deleted, their ratings become anonymous, and a pseudonym, if enabled, replaces their id in turns.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from feedback.sql import SQL
 from servicekit import Database
 
 _AT_ONCE: Final = 2_000
-"""Maximum number of rows changed by one statement, to stay below the statement timeout."""
+"""Maximum number of rows per statement, so that no statement exceeds the statement timeout."""
 
 
 class TurnErasures:
-    """Erasures in the turn registry's database.
+    """Erasure of people from the database of the turn registry.
 
     Call `erase` after each ledger entry, and after a write that may have been concurrent with a ledger entry.
     """
@@ -29,10 +29,10 @@ class TurnErasures:
         self._pseudonym_of = pseudonym_of
 
     async def erase(self, erased: ErasedAt) -> None:
-        """Delete these people's roles and verdicts, and make their ratings anonymous.
+        """Delete these people's roles, verdicts and rate limits, and make their ratings anonymous.
 
-        Their ids in turns are replaced if the tenant uses pseudonyms. All of them must have a ledger entry. The erasure
-        covers the ratings that the database stored before that entry.
+        If the tenant uses pseudonyms, these people's ids in turns are replaced. All of them must have a ledger entry.
+        The erasure covers the ratings that the database stored before that entry.
         """
         for person, at in sorted(erased.items()):
             async with self._pool.acquire() as connection, connection.transaction():
@@ -50,10 +50,10 @@ class TurnErasures:
                     pass
 
     async def erase_since(self, people: Collection[Person], before: ErasedAt) -> None:
-        """Erase those of `people` whose ledger entry was added or changed since `before` was read."""
+        """Erase those of `people` with a ledger entry that was added or changed since `before` was read."""
         after = await self.ledger.erased_at(people)
         await self.erase({person: at for person, at in after.items() if before.get(person) != at})
 
     def name_of(self, person: Person) -> str:
-        """Return the name that replaces an erased person's id in their turns."""
+        """Return the name that replaces an erased person's id in turns."""
         return self._pseudonym_of(person)

@@ -1,4 +1,4 @@
-"""Handler that fills the turn registry from chat messages, in batches."""
+"""Handler that fills the turn registry from batches of chat messages."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ NO_TURN = Outcome.ignored("no_turn")
 
 
 class MessageFacts(NamedTuple):
-    """The facts in a message that the registry stores."""
+    """Facts of a message that the registry stores."""
 
     turn: RegisteredTurn | None
     role: Role | None
 
 
 class TurnHandler(Handler):
-    """Handler of the group `feedback_turns`. Merges each message's facts with the stored facts.
+    """Handler of the consumer group `feedback_turns`. It merges the facts of each message with the stored facts.
 
-    An erased person's turns are registered under the name that replaces their id, without a role. Writes are guarded
-    (`ErasureLedger.guard`). If a write finds an erased person, the ledger is read before and after the batch. If a
-    batch and an erasure race, at least one of them therefore sees the other.
+    Turns of an erased person are registered under the name that replaces the person's id, without a role. Writes are
+    guarded (`ErasureLedger.guard`): if a write finds an erased person, the ledger is read before and after the batch.
+    If a batch and an erasure race, at least one of them therefore sees the other.
     """
 
     def __init__(self, registry: Registry, erasures: TurnErasures) -> None:

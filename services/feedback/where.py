@@ -1,4 +1,4 @@
-"""Look-up of the feedback record that an event changes, and of records' states."""
+"""Look-up of the feedback record that an event changes, and of the states of records."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from feedback.store import Store
 
 
 def feedback_of(event: Any) -> UUID | None:
-    """Return the id of the feedback record that an event concerns; None for erasures."""
+    """Return the id of the feedback record that an event changes; None for erasures."""
     return None if isinstance(event, FeedbackErasureRequested) else key_of(event).feedback_id
 
 
 async def states_of(store: Store, tenant: str, project: str, feedback_ids: Collection[str]) -> Sequence[FeedbackState]:
-    """Return the states of the records with these ids in a project."""
+    """Return the states of the records of a project that have these ids."""
     loaded = await store.load([UUID(one) for one in feedback_ids]) if feedback_ids else {}
     return [
         FeedbackState(
@@ -35,7 +35,7 @@ async def states_of(store: Store, tenant: str, project: str, feedback_ids: Colle
 
 
 def state_of(record: Record) -> str:
-    """Return the record's state: `live`, `cleared`, `overruled` or `erased`."""
+    """Return the state of a record: `live`, `cleared`, `overruled` or `erased`."""
     if record.forgotten:
         return "erased"
     if record.live:

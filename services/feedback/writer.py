@@ -1,4 +1,4 @@
-"""Merging of changes and erasures into stored records, and their announcement."""
+"""Merging of changes and erasures into stored records, and announcement of the records."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from feedback.store import Save, Saved, Store, unknown_erasures
 from servicekit import Message, Outcome, Producer
 
 ERASED = Outcome.ignored("erased")
-"""Outcome of a change that an erasure of its author covers."""
+"""Outcome of a change that the erasure of its author covers."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchChange:
     """Change with its index in the batch. Times are in microseconds.
 
-    `log_time` raises the revision. `first_log_time` decides whether an erasure covers the change. For a replayed event,
-    it is the log time of the original record that became a dead letter.
+    `log_time` is the minimum of the record's next revision. `first_log_time` decides if an erasure covers the change;
+    for a replayed dead letter, it is the log time of the original record.
     """
 
     index: int
@@ -40,7 +40,7 @@ class BatchChange:
 class PendingUpdate:
     """Changes of one feedback record in a batch. Without changes, the record is only announced again.
 
-    The record's new revision is at least `log_time`, in microseconds.
+    The next revision is at least `log_time`, which is in microseconds.
     """
 
     key: Key
@@ -51,18 +51,18 @@ class PendingUpdate:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRecord:
-    """Stored state of a record after a write (None: no record), and the outcomes of its changes by index."""
+    """Stored state of a record after a write (None: there is no record), and the outcomes of its changes by index."""
 
     record: Record | None
     outcomes: Mapping[int, Outcome]
 
 
 class AnnouncedRecords(NamedTuple):
-    """Result of an announcement: written records by id, True if any record changed, and the overtaken updates.
+    """Result of an announcement: written records by id, True if any of them changed, and the overtaken updates.
 
-    An update is overtaken if another process has changed its record meanwhile. Our announcement may then follow the
-    newer one in the log. Two processes write the same record only if its events are on two partitions, because of
-    foreign producers or added partitions.
+    An update is overtaken if another process has changed its record in the meantime. The announcement of this process
+    may then be later in the log than the newer one. Two processes write the same record only if its events are on two
+    partitions, because of foreign producers or added partitions.
     """
 
     written: Mapping[UUID, WrittenRecord]
@@ -73,12 +73,12 @@ class AnnouncedRecords(NamedTuple):
 class FeedbackWriter:
     """Writes pending updates, and announces the stored state of each record, even if it is unchanged.
 
-    After a crash, the announcement is published again with the same event id, so a crash at any point is harmless.
+    A crash at any point is harmless, because the announcement is then published again with the same event id.
 
     An erasure is written to the ledger before its records are read. Every write checks the ledger, and every writer
     reads it again after each announcement. If an erasure and a batch race, at least one of them therefore sees the
-    other. The last announcement of an erased record is its tombstone. Reviews and the verdicts that they overrule stay
-    consistent in the same way: each writer looks for the other after its own write is committed.
+    other. The last announcement of an erased record is its tombstone. Reviews and the verdicts that they overrule are
+    kept consistent in the same way: each writer looks for the other after it has committed its own write.
     """
 
     def __init__(self, store: Store, producer: Producer) -> None:
@@ -86,7 +86,7 @@ class FeedbackWriter:
         self._producer = producer
 
     async def write_and_announce(self, updates: Mapping[UUID, PendingUpdate]) -> AnnouncedRecords:
-        """Write and announce updates once. Returns the updates that another process has overtaken."""
+        """Write and announce the updates. The result includes the updates that another process has overtaken."""
         written: dict[UUID, WrittenRecord] = {}
         changed, overtaken = False, set[UUID]()
         people = {update.key.person for update in updates.values()}
@@ -114,10 +114,10 @@ class FeedbackWriter:
         return AnnouncedRecords(written, changed, {id_: updates[id_] for id_ in overtaken})
 
     async def announce_until_current(self, updates: Mapping[UUID, PendingUpdate]) -> bool:
-        """Announce records that other processes may be writing, until the last announcement is the stored state.
+        """Announce records that other processes may be writing, until the last announcement has the stored state.
 
-        The updates' changes are skipped, because they are stored already; erasures are applied. Return True if any
-        record changed.
+        The changes of the updates are skipped, because they are already stored; erasures are applied. Return True if
+        any record changed.
         """
         changed = False
         while updates:
@@ -129,11 +129,11 @@ class FeedbackWriter:
     async def _write(
         self, updates: Mapping[UUID, PendingUpdate], people: Collection[Person], written: dict[UUID, WrittenRecord]
     ) -> tuple[set[UUID], bool, ErasedAt]:
-        """Merge and write once, and add the results to `written`.
+        """Merge and write the updates once, and add the results to `written`.
 
-        Returns the ids to write again, True if any record changed, and the ledger that the merge used. An id must
-        be written again if it lost a race with another process, if its person was erased concurrently, or if a review
-        of its turn changed in the same batch.
+        Returns the ids to write again, True if any record changed, and the ledger that the merge used. An id must be
+        written again if another process has written its record, if its person was erased meanwhile, or if a review of
+        its turn changed in the same batch.
         """
         expected = _turns_of_changes(updates.values())
         found = await self._store.changes(dict.fromkeys(updates, 0), people, expected)
@@ -161,7 +161,7 @@ class FeedbackWriter:
 
 
 def _turns_of_changes(updates: Iterable[PendingUpdate]) -> set[TurnKey]:
-    """Return the turns of the machine's verdicts among the changes."""
+    """Return the turns of the changes that are verdicts of the machine."""
     changes = (one.change for update in updates for one in update.changes)
     return {
         TurnKey(one.key.tenant, one.key.project, one.key.conversation_id, one.entry.payload.turn_id)
@@ -175,14 +175,14 @@ def _turns_of_verdicts(records: Iterable[Record | None]) -> set[TurnKey]:
 
 
 def _erased_since(before: ErasedAt, ledger: ErasedAt, updates: Mapping[UUID, PendingUpdate]) -> set[UUID]:
-    """Return the ids of updates by people whose erasure is in `ledger` but not in `before`."""
+    """Return the ids of the updates by people with an erasure in `ledger` that is not in `before`."""
     if erased := unknown_erasures(ledger, before):
         return {id_ for id_, update in updates.items() if update.key.person in erased}
     return set()
 
 
 def _reviewed_since(written: Mapping[UUID, WrittenRecord], stored: Iterable[Record]) -> set[UUID]:
-    """Return the ids of records whose `overruled_by` no longer agrees with the `stored` reviews."""
+    """Return the ids of records with an `overruled_by` that differs from the review in `stored`."""
     reviews = reviews_that_count(stored)
     return {
         id_
@@ -193,9 +193,9 @@ def _reviewed_since(written: Mapping[UUID, WrittenRecord], stored: Iterable[Reco
 
 @dataclass(frozen=True, slots=True)
 class _Merge:
-    """Merged record without its next revision.
+    """Merged record, before its next revision is set.
 
-    `log_time` (microseconds) is the log time of the last effective change.
+    `log_time` (microseconds) is the log time of the last change that had an effect.
     """
 
     record: Record | None
@@ -204,7 +204,7 @@ class _Merge:
 
 
 def _number(id_: UUID) -> int:
-    """Return a sort key for ids. It gives the same order as comparing ids, but ten times faster."""
+    """Return a sort key for ids. Sorting by it gives the order of the ids, but ten times faster."""
     return id_.int
 
 
@@ -213,7 +213,7 @@ def _revision(written: WrittenRecord) -> int:
 
 
 def _merged(stored: Record | None, update: PendingUpdate, erased_at: int | None) -> _Merge:
-    """Apply the erasure and all changes to the stored record."""
+    """Return the stored record with the erasure and all changes applied."""
     record = stored if stored is None else forget(stored, erased_at)
     log_time = max(update.log_time, 0 if record is stored else erased_at or 0)
     outcomes: dict[int, Outcome] = {}
@@ -233,16 +233,19 @@ def _merged(stored: Record | None, update: PendingUpdate, erased_at: int | None)
 
 
 def _revised(stored: Record | None, merge: _Merge, reviews: ReviewOfTurn) -> WrittenRecord:
-    """Apply `reviews` to the merged record. The result has the next revision if it differs from the stored record."""
+    """Return the merged record with `reviews` applied.
+
+    It has the next revision if it differs from the stored record.
+    """
     record = None if merge.record is None else overrule(merge.record, reviews)
     changed = record is not None and record is not stored
     return WrittenRecord(revise(record, merge.log_time) if record and changed else record, merge.outcomes)
 
 
 def _keep_first_outcomes(before: WrittenRecord | None, after: WrittenRecord) -> WrittenRecord:
-    """Return `after` with the outcomes of the first write, because merging again changes nothing.
+    """Return `after` with the outcomes of the first write, because the second merge of a change has no effect.
 
-    Only erasures replace outcomes.
+    Only an erasure replaces an outcome.
     """
     if before is None:
         return after
@@ -251,9 +254,9 @@ def _keep_first_outcomes(before: WrittenRecord | None, after: WrittenRecord) -> 
 
 
 def _announcement(update: PendingUpdate, record: Record | None, erased_at: int | None) -> Message:
-    """Return the record's announcement.
+    """Return the Kafka record that announces a record.
 
-    If it is not stored, return a tombstone, since a lost store may have announced it.
+    Return a tombstone if the record is not stored, because a store that was lost may have announced it.
     """
     if record is not None:
         return message_of(record, update.headers)

@@ -1,6 +1,6 @@
 // Made from the routes by `make docs`: do not edit.
 
-/** The request is in the log: every service will carry it out. */
+/** The request is in the log, and every service will carry it out. */
 export interface AcceptedErasure {
   /** The request's id, for requesting its status. */
   request_id: string;
@@ -10,7 +10,7 @@ export interface AcceptedErasure {
   status_url: string;
 }
 
-/** The feedback is in the log: it will be stored and announced under this id. */
+/** The feedback is in the log. It will be stored and announced under this id. */
 export interface AcceptedFeedback {
   /** The feedback's id. */
   feedback_id: string;
@@ -420,7 +420,7 @@ export interface EndedSession {
   status?: "ended";
 }
 
-/** Progress of an erasure. */
+/** Progress of an erasure, with the services that have confirmed it and those that have not. */
 export interface ErasureProgress {
   /** The request's id. */
   request_id: string;
@@ -894,7 +894,7 @@ export interface LatestItem {
   rn: string;
 }
 
-/** Number of stored ratings of a thread. */
+/** Number of the stored ratings of a thread. */
 export interface MemoryStatus {
   /** The session's thread, which is the conversation's id. */
   thread_id: string;

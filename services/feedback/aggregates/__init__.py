@@ -1,1 +1,1 @@
-"""Aggregated verdicts per turn, announced as `feedback.aggregated`."""
+"""Aggregation of the verdicts on a turn, which is announced on `feedback.aggregated`."""

@@ -1,4 +1,4 @@
-"""Publisher of aggregated verdicts as `feedback.aggregated`."""
+"""Publisher of aggregated verdicts on `feedback.aggregated`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _AT_ONCE: Final = 500
 
 
 class AggregateAnnouncer:
-    """Publisher of the aggregates of due turns. It publishes each aggregate at least once, always as the same event.
+    """Publisher of the aggregates of due turns. Each aggregate is published at least once, always as the same event.
 
-    A turn is due after `after` of its verdicts have changed, or once none has changed for `quiet` seconds.
+    A turn is due when `after` of its verdicts have changed, or when none has changed for `quiet` seconds.
     """
 
     def __init__(self, aggregates: PostgresAggregates, producer: Producer, *, after: int, quiet: float) -> None:
@@ -24,7 +24,7 @@ class AggregateAnnouncer:
         self._quiet = quiet
 
     async def sweep(self) -> None:
-        """Announce every aggregate that has changed. Raises errors of the database and the log."""
+        """Publish every aggregate that has changed. Raises errors of the database and the log."""
         while await self._aggregates.recount(self._after, self._quiet):
             pass
         while waiting := await self._aggregates.unannounced(_AT_ONCE):

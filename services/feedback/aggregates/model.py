@@ -1,4 +1,4 @@
-"""Aggregation of a turn's verdicts by agent. Pure."""
+"""Aggregation of the verdicts on a turn, for each agent that answered. Pure."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from servicekit import Message, Tombstone
 
 
 class CountedVerdict(NamedTuple):
-    """Row of the table `aggregated_verdicts`: a feedback record from `feedback.created` at its highest revision.
+    """Row of the table `aggregated_verdicts`: a feedback record of `feedback.created` at its highest revision.
 
-    `reaction` and `value` are None if the record is cleared. An erased record has only the first two fields.
+    `reaction` and `value` are None if the record is cleared. If the record is erased, only the first two fields are
+    set.
     """
 
     feedback_id: UUID
@@ -38,14 +39,15 @@ class CountedVerdict(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, bool]:
-        """Sort key of the states of one record; the latest state has the greatest key."""
+        """Sort key of the states of one record. The latest state has the greatest key."""
         return self.revision, self.user_id is None
 
 
 class Aggregate(NamedTuple):
-    """Row of the table `aggregates`: the announced aggregate of the verdicts on an agent's answers in a turn.
+    """Row of the table `aggregates`: the aggregate of the verdicts on an agent's answers in a turn.
 
-    `mean` and the bounds of its interval, `low` and `high`, are rewards from -1 to 1; None without verdicts.
+    `mean` is the mean reward, `low` and `high` are the bounds of its confidence interval, all from -1 to 1. They are
+    None without verdicts.
     """
 
     aggregate_id: UUID
@@ -87,7 +89,7 @@ def erased_verdict(tombstone: Tombstone) -> CountedVerdict | None:
 
 
 def newest_verdicts(verdicts: Iterable[CountedVerdict | None]) -> list[CountedVerdict]:
-    """Return the latest state of each record, sorted by id to avoid deadlocks."""
+    """Return the latest state of each record, sorted by id to avoid deadlocks. None is skipped."""
     newest: dict[UUID, CountedVerdict] = {}
     for one in verdicts:
         if one is not None and (one.feedback_id not in newest or one.rank > newest[one.feedback_id].rank):
@@ -98,8 +100,8 @@ def newest_verdicts(verdicts: Iterable[CountedVerdict | None]) -> list[CountedVe
 def sum_up(turn: TurnKey, verdicts: Iterable[CountedVerdict], announced: Iterable[Aggregate]) -> list[Aggregate]:
     """Return the aggregates of a turn that differ from the `announced` ones, each with its next revision.
 
-    `verdicts` are all verdicts on the turn. An agent whose verdicts do not count has an aggregate only if one was
-    announced before.
+    `verdicts` are all verdicts on the turn. If none of an agent's verdicts counts, the agent has an aggregate only if
+    one was announced before.
     """
     known = {one.feedback_id: one for one in verdicts}
     held = {one.agent_id: one for one in announced}
@@ -131,13 +133,13 @@ def _summed(turn: TurnKey, agent_id: str, values: list[float], occurred_at: int)
 
 
 def _differs(one: Aggregate, held: Mapping[str, Aggregate]) -> bool:
-    """Return True unless an equal aggregate was announced."""
+    """Return True if `one` differs from the announced aggregate with its id, or if there is none."""
     before = held.get(one.agent_id)
     return before is None or (one.verdicts, one.mean, one.low, one.high) != before[-4:]
 
 
 def _revised(one: Aggregate, before: Aggregate | None, verdicts_revision: int) -> Aggregate:
-    """Return `one` with its next revision, above that of `before` and at least `verdicts_revision` (milliseconds)."""
+    """Return `one` with its next revision: above that of `before`, and at least `verdicts_revision` (milliseconds)."""
     if before is None:
         return one._replace(revision=verdicts_revision, created_revision=verdicts_revision)
     revision = max(before.revision + 1, verdicts_revision)
@@ -146,7 +148,7 @@ def _revised(one: Aggregate, before: Aggregate | None, verdicts_revision: int) -
 
 
 def announcement(one: Aggregate) -> Message:
-    """Return the record that announces an aggregate. Equal aggregates give equal records."""
+    """Return the Kafka record that announces an aggregate. Equal aggregates give equal records."""
     change: Literal["created", "updated", "cleared"] = (
         "cleared" if one.verdicts == 0 else "created" if one.revision == one.created_revision else "updated"
     )

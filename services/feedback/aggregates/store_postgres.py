@@ -1,4 +1,4 @@
-"""Verdicts and their aggregates in the service's PostgreSQL, with one statement per step and batch."""
+"""Store of verdicts and their aggregates in the service's PostgreSQL. Each step of a batch takes one statement."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from feedback.sql import SQL
 from servicekit import Database
 
 _AT_ONCE = 500
-"""Maximum number of turns aggregated in one transaction."""
+"""Maximum number of turns that one transaction aggregates."""
 
 
 class PostgresAggregates:
-    """Tables `aggregated_verdicts`, `aggregated_turns` and `aggregates`, which must be on the pool's search path."""
+    """Access to the tables `aggregated_verdicts`, `aggregated_turns` and `aggregates`, on the pool's search path."""
 
     def __init__(self, pool: Database) -> None:
         self._pool = pool
 
     async def take(self, verdicts: Sequence[CountedVerdict]) -> set[UUID]:
-        """Store verdicts, and mark the turns that they change. There is at most one verdict per record, sorted by id.
+        """Store verdicts and mark the turns that they change. `verdicts` has at most one per record, sorted by id.
 
-        Returns the ids that were written. A record whose stored revision is at least as high is skipped.
+        Returns the ids that were written. A verdict is skipped if the stored revision is not lower.
         """
         if not verdicts:
             return set()
@@ -32,7 +32,7 @@ class PostgresAggregates:
             ids = [one.feedback_id for one in verdicts]
             held = await connection.fetch(*SQL.lock_aggregated_verdicts(feedback_ids=ids))
             written = {row[0] for row in await connection.fetch(*SQL.upsert_aggregated_verdicts.bulk(verdicts))}
-            # A new verdict of the machine may be about another turn; then the old turn changes as well.
+            # A new verdict of the machine may be about another turn than the stored one. Both turns then change.
             turns = {(row["feedback_id"], TurnKey(*row[1:])) for row in held}
             turns |= {(one.feedback_id, TurnKey(*one[2:6])) for one in verdicts}  # type: ignore[arg-type]
             changes = Counter(turn for id_, turn in turns if id_ in written and turn.tenant is not None)
@@ -41,10 +41,10 @@ class PostgresAggregates:
         return written
 
     async def recount(self, after: int, quiet: float) -> int:
-        """Aggregate the turns with `after` changed verdicts, and those without a change for `quiet` seconds.
+        """Aggregate the turns with `after` changed verdicts, and the turns without a change for `quiet` seconds.
 
         Returns their number. A transaction covers at most 500 turns, so call this until it returns 0. Turns that
-        another process is aggregating, or whose verdicts are being written, are left to the next call.
+        another process is aggregating, and turns with verdicts that are being written, are left to the next call.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             due = await connection.fetch(*SQL.due_aggregated_turns(after=after, quiet=quiet, limit=_AT_ONCE))
@@ -67,14 +67,14 @@ class PostgresAggregates:
         return len(turns)
 
     async def unannounced(self, limit: int) -> list[Aggregate]:
-        """Return at most `limit` aggregates whose current revision is not announced."""
+        """Return at most `limit` aggregates with a revision that is not announced."""
         return [Aggregate(*row) for row in await self._pool.fetch(*SQL.unannounced_aggregates(limit=limit))]
 
     async def mark(self, aggregates: Iterable[Aggregate]) -> None:
         """Mark aggregates as announced.
 
-        If the revision of an aggregate has changed meanwhile, the aggregate is marked as not announced: compaction
-        would keep the older record if it was written last.
+        An aggregate with another stored revision is marked as not announced. The older revision may have been published
+        last, and compaction would then keep it.
         """
         rows = [(one.aggregate_id, one.revision) for one in aggregates]
         await self._pool.execute(*SQL.mark_aggregates_announced.bulk(rows))

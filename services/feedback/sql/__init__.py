@@ -37,7 +37,7 @@ _ASKER: Final[Fields] = {"user_id": "text", "user_at": "bigint", "user_message_i
 
 
 def statements(fields: Fields = ANSWER_FIELDS) -> Statements:
-    """Return the statements for a turn registry that stores these fields of an answer."""
+    """Return the statements for a turn registry with the columns `fields` for an answer."""
     rows: dict[str, Fields | type] = {
         "answer": {**fields, **_ANSWER},
         "asker": _ASKER,

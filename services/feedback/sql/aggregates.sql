@@ -46,7 +46,7 @@ delete from aggregated_turns using {turns_given} where {on_given_turn}
 select {aggregate_columns} from aggregates where not announced order by aggregate_id limit :limit
 
 -- name: mark_aggregates_announced
--- Lock the rows in order of id, as `upsert_aggregates` does, to avoid deadlocks.
+-- Locks the rows in order of id, like `upsert_aggregates`, to avoid deadlocks.
 with sent as (
     select * from unnest(:aggregate_id::uuid[], :revision::bigint[]) as sent (aggregate_id, revision)
 ), locked as materialized (
@@ -58,7 +58,7 @@ from sent join locked using (aggregate_id)
 where held.aggregate_id = sent.aggregate_id
 
 -- name: erase_aggregated_verdicts
--- The marked turns are aggregated again. A stub's revision rejects the announcements that the erasure covers.
+-- The turns are marked, to be aggregated again. The stub's revision rejects announcements that the erasure covers.
 with erased as (
     select feedback_id, tenant, project, conversation_id, turn_id from aggregated_verdicts
     where user_id = :user_id and tenant = :tenant and occurred_at <= :until order by feedback_id limit :limit for update

@@ -15,7 +15,7 @@ from erasure_requests q left join erasure_receipts r using (tenant, request_id)
 where q.tenant = :tenant and q.request_id = :request_id order by r.service
 
 -- name: rename_asker
--- The asker stays in the row, because a visitor may not rate a thread in which only other people asked.
+-- The asker is replaced, not deleted, because a person may not rate a thread in which only other people asked.
 update turns set user_id = :pseudonym where (tenant, project, conversation_id, turn_id) in (
     select tenant, project, conversation_id, turn_id from turns
     where user_id = :user_id and tenant = :tenant and user_at <= :until limit :limit)
@@ -24,12 +24,13 @@ update turns set user_id = :pseudonym where (tenant, project, conversation_id, t
 delete from people where user_id = :user_id and tenant = :tenant and said_at <= :until
 
 -- name: await_ratings
--- Inserts of ratings hold a shared lock (migration 0007). So once this lock is granted, all ratings up to the ledger's
--- entry are committed.
+-- Inserts of ratings hold a shared lock (migration 0007). When this lock is granted, all ratings inserted before the
+-- ledger's entry are therefore committed.
 select pg_advisory_xact_lock(hashtextextended(:tenant::text || ' ' || :user_id::text, 0))
 
 -- name: unname_ratings
--- The rating itself stays: it counts a session and contains no text. Its key is derived from the person's id.
+-- The rating is kept, because it counts a session and contains no text. Its key is removed, because it is derived from
+-- the person's id.
 update session_feedback s set user_id_or_null = null, idempotency_key = null from erasures e
 where e.tenant = :tenant and e.user_id = :user_id
   and s.tenant = e.tenant and s.user_id_or_null = e.user_id and s.stored_at <= e.noted_at

@@ -1,10 +1,10 @@
 -- fragment: bucket_full_at
--- The generic cell rate algorithm: a bucket is stored as the time at which it will be full. Each token taken delays
--- that time by the period in which one token is added, so an empty bucket is full after a minute.
+-- Generic cell rate algorithm: a bucket is stored as the time at which it will be full. Taking a token delays this time
+-- by the period in which one token is added, so an empty bucket is full after a minute.
 greatest(held.full_at, clock_timestamp()) + make_interval(secs => :token_seconds)
 
 -- name: take_token(buckets)
--- The tolerance of a millisecond is for rounding errors in the period of one token.
+-- The tolerance of a millisecond allows for rounding errors in the period of a token.
 insert into {buckets} as held (tenant, user_id, full_at)
 values (:tenant, :user_id, clock_timestamp() + make_interval(secs => :token_seconds))
 on conflict (tenant, user_id) do update set full_at = {bucket_full_at}

@@ -2,8 +2,8 @@
 select {record_columns} from feedback where feedback_id = any(:feedback_ids)
 
 -- function: find_changes returns table (known uuid, {record_typed}, erased_tenant text, erased_user text, erased_at bigint)
--- Rows with `known` are records whose revision differs. The other rows are reviews of turns, and people with an
--- erasure.
+-- Rows with `known` are records with another revision than the known one. The other rows are reviews of the turns, and
+-- people with an erasure.
 begin
     if cardinality(:known_id::uuid[]) > 0 then
         return query
@@ -34,8 +34,8 @@ select {record_columns} from feedback where tenant = :tenant and user_id = :user
 order by feedback_id limit :limit
 
 -- function: save_records returns table (feedback_id uuid, tenant text, user_id text, erased_at bigint)
--- Returns the written records. If people's erasures differ from the known ones, it writes nothing and returns these
--- people. Concurrent erasures wait until the transaction ends, and then find its records.
+-- Returns the written records. If erasures differ from the known ones, nothing is written, and the people of these
+-- erasures are returned. A concurrent erasure waits for the end of the transaction and then finds its records.
 begin
     if cardinality(:person_id::text[]) > 0 then
         lock table erasures in share mode;
@@ -75,7 +75,7 @@ unnest(:turn_tenant::text[], :turn_project::text[], :turn_conversation::text[], 
     as t (of_tenant, of_project, of_conversation, of_turn)
 
 -- fragment: is_on_turn(stored)
--- The turn is in the only slot's payload, which the index `feedback_on_turn` covers.
+-- The turn is in the payload of the only slot. The index `feedback_on_turn` has this expression.
 {stored}.conversation_id = of_conversation and {stored}.slots -> '' -> 'payload' ->> 'turn_id' = of_turn
     and {stored}.tenant = of_tenant and {stored}.project = of_project
 

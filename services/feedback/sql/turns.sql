@@ -7,7 +7,7 @@
     or (excluded.user_at, excluded.user_id) < (t.user_at, t.user_id)))
 
 -- function: upsert_turns returns table (tenant text, project text, conversation_id text, turn_id text)
--- Returns the turns added or changed.
+-- Returns the keys of added or changed turns.
 begin
     {nobody_erased};
     if cardinality(:person_id::text[]) > 0 then
@@ -30,7 +30,7 @@ begin
 end
 
 -- name: find_turns
--- Look up each key separately. Under row-level security, a join may read all rows of the tenant.
+-- Looks up each key separately. Under row-level security, a join may read all rows of the tenant.
 select t.*, p.user_type
 from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[], :user_id::text[])
     with ordinality as wanted (tenant, project, conversation_id, turn_id, user_id, n)

@@ -1,1 +1,1 @@
-"""The thumbs widget, a web component bundled from `clients/typescript/widget`, and its demonstration page."""
+"""The widget with thumbs, a web component built from `clients/typescript/widget`, and a page that demonstrates it."""

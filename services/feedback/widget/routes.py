@@ -1,4 +1,4 @@
-"""Routes of the widget's files. The files contain no data and need no token."""
+"""Routes that serve the files of the widget. The files contain no data and need no token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PAGE: Final = {"Content-Security-Policy": _POLICY, "Referrer-Policy": "no-refer
 
 
 def widget_router() -> Routes:
-    """Return the routes of the widget's files."""
+    """Return the routes that serve the files of the widget."""
     routes = Routes("widget", token=False, hidden=True)
     for path, name, media_type, headers in (
         ("/widget.js", "thumbs.min.js", "text/javascript", SHARED),
