@@ -1,4 +1,4 @@
-"""Runs the service inference in its own process."""
+"""Entry point of the inference service in its own process."""
 
 from __future__ import annotations
 

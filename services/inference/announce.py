@@ -28,14 +28,13 @@ def announcement(
     question_message_id: str | None = None,
     thread_id: str | None = None,
 ) -> FeedbackInferredReceived | None:
-    """Return the event for a verdict on a human message; None if there is nothing to announce or to retract.
+    """Return the event that announces or retracts a verdict on a person's message; None if neither is needed.
 
-    `answer` has the provenance of the judged answer. `question_message_id` and `thread_id` are the answer's question
-    and thread. `version` is the detector's version.
+    `answer` has the provenance of the judged answer. `question_message_id` and `thread_id` are the question and the
+    thread of this answer. `version` is the detector's version.
 
-    A retraction does not contain the message's text, which may have been edited into something else. The event id
-    depends only on the feedback, the epoch, the detector and the evaluation, so a repeated judgement gives the same
-    event.
+    A retraction does not contain the message's text, because the message may have been edited. The event id depends
+    only on the feedback, the epoch, the detector and the evaluation, so a repeated judgement gives the same event.
     """
     target = verdict.target if verdict.emitted else None
     if target is None and placed.emitted_turn_id is None:
@@ -79,7 +78,7 @@ def announcement(
 
 
 def silent(verdict: Verdict) -> Verdict:
-    """Return `verdict` as a neutral verdict."""
+    """Return a neutral verdict without a target that replaces `verdict`."""
     return replace(verdict, feedback="neutral", reaction=None, confidence=0.5, target=None, decided_by="rules", rule="")
 
 

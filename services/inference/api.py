@@ -1,4 +1,4 @@
-"""HTTP routes of inference: turn metadata, successful strategies, and verdicts on new messages."""
+"""HTTP routes of inference: turn metadata, successful strategies, and verdicts on messages before publication."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROJECT = "/conversations/{tenant}/{project}"
 CONVERSATION = PROJECT + "/{conversation_id:segment}"
 JSON = "application/json"
 UNNAMED = "new message"
-"""Message name for a message with neither a message id nor a turn id."""
+"""Message id that is used for a message with neither a message id nor a turn id."""
 
 READ = {
     401: "No valid access token.",
@@ -40,14 +40,14 @@ EXAMPLES: dict[type[Body], dict[str, Any]] = {
 
 
 def taking(model: type[Body]) -> dict[str, Any]:
-    """Return the OpenAPI description of a request body."""
+    """Return the OpenAPI description of a request body with the schema of `model`."""
     schema = model.model_json_schema(by_alias=False)
     content = {JSON: {"schema": _inlined(schema, schema.get("$defs", {})), "example": EXAMPLES[model]}}
     return {"requestBody": {"required": True, "content": content}}
 
 
 def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
-    """Return a schema with its definitions inlined, because references would not resolve in an OpenAPI document."""
+    """Return a schema with its definitions inlined, because references do not resolve inside an OpenAPI document."""
     match node:
         case {"$ref": str(name)}:
             return _inlined(definitions[name.rsplit("/", 1)[-1]], definitions)
@@ -68,12 +68,12 @@ def inference_router(
     index_read_up: Callable[[float | None], Awaitable[bool]] | None = None,
     redact: Callable[[bytes, str], bytes] = lambda body, _: body,
 ) -> Routes:
-    """Return the routes. None of them publishes or stores anything, except answers of the language model.
+    """Return the routes of inference. They publish nothing, and store only answers of the language model.
 
-    `index_read_up` waits until the index contains everything that was in the log at the call, for at most the given
-    seconds (None: the service's limit). It returns True if the index contains it. If no log fills the index,
-    `index_read_up` is None. `redact` redacts a body of a project, `tenant/project`, so that a message is judged as it
-    will be stored.
+    `index_read_up` waits until the index contains everything that was in the log at the time of the call, for at most
+    the given number of seconds (None: the service's limit). It returns False if the index does not contain it by then.
+    It is None if no log fills the index. `redact` redacts a request body for a project (`tenant/project`), so that a
+    message is judged in the form in which it will be stored.
     """
     router = Routes("inference")
 
@@ -97,7 +97,10 @@ def inference_router(
         openapi_extra=taking(StrategySearch),
     )
     async def search(request: Request, tenant: Name, project: Name) -> FoundStrategies:
-        """Return turns to learn from, without rejected turns: accepted turns first, then by quality."""
+        """Return turns with strategies to learn from: accepted turns first, then by quality.
+
+        Rejected turns are left out.
+        """
         body = await read_body(request, {JSON: StrategySearch.model_validate_json})
         wanted = StrategyFilter(tenant, project, body.intent, body.user_id, body.text, body.agent_id)
         found = await turns.search(wanted, body.limit)
@@ -115,7 +118,7 @@ def inference_router(
     ) -> Detected:
         """Judge whether a new message accepts or rejects an earlier answer, and advise the planner of the next answer.
 
-        With `strategies`, the response also lists strategies that worked for similar questions.
+        With `strategies`, the response also lists strategies that were successful for similar questions.
         """
         place = f"{tenant}/{project}"
         body = await read_body(request, {JSON: lambda sent: NewMessage.model_validate_json(redact(sent, place))})

@@ -19,7 +19,7 @@ from inference.turns.rules import Turn, metadata_name
 
 
 class FoundTarget(BaseModel):
-    """The agent message that a verdict is about. score = 0.85 * similarity + 0.15 * recency, each 0 to 1."""
+    """The agent message that a verdict is about."""
 
     model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
 
@@ -36,15 +36,15 @@ class FoundTarget(BaseModel):
     recency: float
     """Recency of that turn, 0 to 1."""
     turns_back: int
-    """Distance in turns; 1 is the latest answer."""
+    """Distance in answers; 1 is the latest answer."""
     rule: TargetRule
-    """The rule that selected the agent message. The person's message replies to it (`named`), it is the latest
-    answer to the writer in the thread (`thread`) or in the channel (`own_latest`), or it is an older answer and the
-    only one with the message's words (`older_named`)."""
+    """The rule that selected the agent message. `named`: the person's message replies to it. `thread`, `own_latest`: it
+    is the latest answer to the writer, in the thread or in the channel. `older_named`: the person's message contains
+    words that occur only in this older answer."""
 
 
 class FoundCandidate(FoundTarget):
-    """A turn of the person that the message may be about. Its score is computed like a target's."""
+    """A turn of the person that the message may be about. Its score is computed like that of a target."""
 
     conversation_id: str
     """The conversation, also called thread."""
@@ -55,7 +55,7 @@ class FoundCandidate(FoundTarget):
 
 
 class FeedbackResult(BaseModel):
-    """Verdict that a message gives on an earlier answer."""
+    """Verdict of the detector on a message about an earlier answer."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -72,7 +72,7 @@ class FeedbackResult(BaseModel):
     gate: GateCall
     """The gate's classification of the message."""
     decided_by: DecidedBy
-    """The component that decided: the rules, the learned layer, or a language model."""
+    """The layer that decided: `rules`, the learned layer (`learned`), or a language model (`llm`)."""
     reasons: list[str]
     """Descriptions of the matching patterns and rules, in words."""
     rules: list[str]
@@ -139,7 +139,7 @@ class KnownTurn(BaseModel):
 
 
 class FoundStrategy(KnownTurn):
-    """A turn whose strategy the planner may reuse."""
+    """A turn with a strategy that the planner may reuse."""
 
     similarity: float | None
     """Similarity between the turn's question and the searched text, 0 to 1; null if no text was given."""
@@ -154,25 +154,24 @@ class FoundStrategies(BaseModel):
 
 
 class Detected(BaseModel):
-    """Verdict on a message, the turn that the verdict is about, and the planner's prompt section."""
+    """Verdict on a message, the turn that it is about, and a section for the planner's prompt."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     feedback: FeedbackResult
-    """The verdict that the message gives."""
+    """The verdict on the message."""
     target: FoundTarget | None
     """The agent message that the verdict is about."""
     candidates: list[FoundCandidate]
     """The turns that the message may be about, most probable first."""
     rejections_in_a_row: int
-    """Number of consecutive rejected answers, counted back from the latest answer."""
+    """Number of consecutive rejected answers up to and including the latest one."""
     planner_markdown: str | None
     """A section for the planner's prompt; null if the last answer has no feedback and there are no strategies."""
     answer_not_seen: bool
-    """True if the latest messages may be missing, because they were not indexed in time and `previous` was not
-    given."""
+    """True if the latest messages may be missing, because they are not indexed yet and `previous` was not given."""
     strategies: list[FoundStrategy]
-    """Strategies that worked for similar questions, best first; empty unless requested."""
+    """Strategies that were successful for similar questions, best first; empty unless requested."""
 
     @classmethod
     def of(cls, found: Detection, worked: Sequence[Turn] = (), *, answer_not_seen: bool = False) -> Detected:
@@ -196,7 +195,7 @@ class UserFeedback(BaseModel):
     status: Feedback
     """rejected, accepted or neutral."""
     detected_at: str | None
-    """Time of that feedback; null without feedback."""
+    """Time of the feedback; null without feedback."""
     detected_in_turn: str | None
     """The turn of the message that gave the feedback; null if the person reacted to the turn itself."""
     correction_type: str | None
@@ -219,7 +218,7 @@ class UserFeedback(BaseModel):
 
 
 class TurnMetadata(KnownTurn):
-    """A turn's metadata.json. Fields are null if only feedback on the turn is known."""
+    """Metadata of a turn, as in the file metadata.json. Fields are null if only feedback on the turn is known."""
 
     agent_message_id: str | None
     """The agent's message in that turn."""
@@ -242,7 +241,7 @@ class TurnMetadata(KnownTurn):
     session_id: str
     """The conversation's id."""
     timestamp: str | None
-    """The same as `ts`."""
+    """Time of the turn's earliest known message, as in `ts`."""
     user_feedback: UserFeedback
     """The feedback on the answer, and the origin of the feedback."""
 

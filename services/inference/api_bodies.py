@@ -17,7 +17,7 @@ class Body(BaseModel):
 
 
 class GivenAnswer(Body):
-    """The agent's last answer; see `last_answer.LastAnswer`."""
+    """The agent's last answer, which the index may not contain yet. See `last_answer.LastAnswer`."""
 
     message_id: Id = Field(description="The answer's message id in the chat.")
     content: Text = Field(description="The text of the answer.")
@@ -72,7 +72,7 @@ class NewMessage(Body):
 
 
 class StrategySearch(Body):
-    """Search for strategies by intent, person, agent, questions similar to `text`, or any combination."""
+    """Search for strategies by any combination of intent, person, agent, and questions similar to `text`."""
 
     intent: Label | None = Field(default=None, description="Only turns whose question has this intent.")
     user_id: Id | None = Field(default=None, description="Only turns of this person.")

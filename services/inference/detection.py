@@ -1,4 +1,4 @@
-"""Judgement of a new message while the caller waits. Stores nothing except the language model's answers."""
+"""Judgement of a new message during a request. Stores nothing except the language model's answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from inference.turns.rules import MachineStatus, Turn, TurnKey, rejections_in_a_
 from inference.turns.store import PersonTurns, TurnSearch
 
 RECENT_TURNS: Final = 10
-"""Number of latest turns that are checked for consecutive rejections."""
+"""Number of the latest turns in which consecutive rejections are counted."""
 
 LookBack = Literal["conversation", "user"]
 
@@ -31,9 +31,9 @@ LookBack = Literal["conversation", "user"]
 class Detection:
     """Result of `detect`.
 
-    `advice` is about the judged turn or, if there is none, about the latest turn; None without an answer. `candidates`
-    are the person's turns, in any conversation, that the message may be about, best first. They are empty if the
-    message is not feedback, or if only its conversation was searched.
+    `advice` is about the judged turn, or about the latest turn if no turn was judged; None without an answer.
+    `candidates` are the person's turns in any conversation that the message may be about, most probable first. They are
+    empty if the message is not feedback, or if only its conversation was searched.
     """
 
     verdict: Verdict
@@ -54,11 +54,12 @@ async def detect(
     *,
     names_writer: bool = True,
 ) -> Detection:
-    """Return the verdict on a message, judged at its time in its conversation. Later messages are ignored.
+    """Judge a message at its time in its conversation, and return the verdict with advice. Later messages are ignored.
 
-    The verdict depends only on the conversation, so it equals the verdict that would be announced. `look_back="user"`
-    also searches all of the person's turns for candidates. If the conversation has no answer, the best candidate serves
-    as the answer. `previous` is the last answer, for a caller whose answer may not be indexed yet.
+    The verdict depends only on the conversation, so it is the verdict that would be announced. With `look_back="user"`,
+    all turns of the person are searched for candidates. If the conversation has no answer, the best candidate is used
+    as the answer. `previous` is the last answer, for callers with an answer that may not be indexed yet. `names_writer`
+    is False if the sender may be the agent runtime instead of the writer.
     """
     place = (message.at, message.message_id)
     thread = message.thread_id or ""
@@ -93,10 +94,10 @@ async def detect(
 
 
 def _by_a_participant(message: Message, before: Sequence[Message]) -> Message:
-    """Return the message with a participant as its sender.
+    """Return the message with a participant of the conversation as its sender.
 
-    A sender who wrote in `before` is kept. Otherwise, the last person who wrote in `before` becomes the sender, because
-    an agent runtime sends requests under its own name.
+    An agent runtime may send requests under its own name. If the sender has not written in `before`, the last person
+    who has becomes the sender.
     """
     people = [one.sender_id for one in before if one.role == "human"]
     return message if not people or message.sender_id in people else replace(message, sender_id=people[-1])
@@ -105,7 +106,10 @@ def _by_a_participant(message: Message, before: Sequence[Message]) -> Message:
 async def _answered_elsewhere(
     turns: TurnSearch, detector: Detector, where: ConversationKey, message: Message
 ) -> Detection:
-    """Judge the message as a reaction to the best candidate. The answer is elsewhere, so there is no target."""
+    """Judge the message against the best candidate among the person's turns.
+
+    The answer is in another conversation, so the verdict has no target.
+    """
     found = await _among_all_turns(turns, where, message)
     best = found[0] if found and found[0].target.similarity >= UNRELATED else None
     about = await turns.find(TurnKey(*best.conversation, best.target.turn_id)) if best else None

@@ -1,4 +1,4 @@
-"""Versions of the detectors that judge in the consumer group. Warns the operator if they differ."""
+"""Registration of the detectors that judge arriving messages. The operator is warned if their versions differ."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RECENT_MINUTES: Final = 5
 
 
 class DetectorGroup:
-    """Registration of this process's detector, and the versions of all detectors that have judged recently.
+    """Versions of all detectors that have judged recently, with the registration of this process's detector.
 
     `judged` returns the number of messages that this process has judged.
     """
@@ -28,7 +28,7 @@ class DetectorGroup:
         self.versions: Sequence[str] = ()
 
     async def check(self) -> None:
-        """Record this detector if it has judged since the last call, then read the recently used versions."""
+        """Register this detector if it has judged since the last call, then load the recent detectors' versions."""
         judged = self._judged()
         if judged != self._noted:
             await self._pool.execute(*SQL.note_detector(version=self._version))
@@ -43,7 +43,7 @@ class DetectorGroup:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """Return a warning if different detectors have judged recently."""
+        """Return a warning if detectors of different versions have judged recently."""
         if len(self.versions) < 2:
             return ()
         return (

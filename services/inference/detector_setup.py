@@ -1,4 +1,4 @@
-"""Set-up of the detector, the language model gate and the judging, for the service and for `rejudge`."""
+"""Construction of the detector, the LLM gate and `Judging`, for the service and for `rejudge`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def open_judging(
     clock: Clock,
     resources: AsyncExitStack,
 ) -> Judging:
-    """Return a judge for the messages in `pool`'s index, with the gate if configured.
+    """Return a `Judging` for the index in `pool`, with the LLM gate if it is configured.
 
     For use outside of the service.
     """
@@ -58,7 +58,7 @@ async def open_judging(
 
 
 def open_endpoint(settings: InferenceSettings, resources: AsyncExitStack) -> LlmEndpoint | None:
-    """Open the connections to the language model. Return None if the settings contain no URL for it."""
+    """Open a client of the language model. Return None if the settings contain no URL for it."""
     if not settings.gate_url:
         return None
     endpoint = LlmEndpoint(settings.gate_url, settings.gate_key.get_secret_value(), 2 * settings.gate_at_once)
@@ -69,6 +69,6 @@ def open_endpoint(settings: InferenceSettings, resources: AsyncExitStack) -> Llm
 def gate_of(
     settings: InferenceSettings, endpoint: LlmEndpoint, answers: GateAnswers, detector: Detector, clock: Clock
 ) -> LlmGate:
-    """Return a gate that asks `endpoint` and stores the answers in `answers`."""
+    """Return an LLM gate that asks `endpoint` and stores the answers in `answers`."""
     asking = Asking(endpoint, clock, seconds=settings.gate_seconds, at_once=settings.gate_at_once)
     return LlmGate(asking, answers, detector, model=settings.gate_model, seconds=settings.gate_batch_seconds)

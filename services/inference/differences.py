@@ -1,4 +1,4 @@
-"""Differences between a message's stored verdict and its new verdict. Pure."""
+"""Comparison of the stored verdict on a message with its new verdict. Pure."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from detector.model import Verdict
 from inference.store import MessageKey
 
 Difference = Literal["unchanged", "withdrawn", "added", "reversed", "moved"]
-"""Kind of change: `withdrawn`: the message no longer gives feedback; `added`: only the new verdict is feedback;
-`reversed`: accepted became rejected or vice versa; `moved`: the verdict is the same, but on another turn.
+"""Kind of difference. `withdrawn`: the message no longer gives feedback; `added`: only the new verdict is feedback;
+`reversed`: accepted became rejected or vice versa; `moved`: the same verdict is now about another turn.
 """
 SHOWN: Final = 20
 
 
 class AnnouncedVerdict(NamedTuple):
-    """Announced verdict: `rejected` or `accepted`, and the id of the judged turn."""
+    """Content of an announced verdict: `rejected` or `accepted`, and the id of the judged turn."""
 
     feedback: str
     turn_id: str
 
     @classmethod
     def of(cls, verdict: Verdict) -> AnnouncedVerdict | None:
-        """Return the announced form of a verdict; None if it is not announced."""
+        """Return the content that announces `verdict`; None if it is not announced."""
         target = verdict.target if verdict.emitted else None
         return cls(verdict.feedback, target.turn_id) if target else None
 
 
 def difference(before: AnnouncedVerdict | None, after: AnnouncedVerdict | None) -> Difference:
-    """Return the kind of change from `before` to `after`."""
+    """Return the kind of difference between two verdicts on a message."""
     if before == after:
         return "unchanged"
     if before is None or after is None:
@@ -40,7 +40,7 @@ def difference(before: AnnouncedVerdict | None, after: AnnouncedVerdict | None) 
 
 
 class Example(NamedTuple):
-    """Message with its verdicts before and after. Show `text` only on the operator's own terminal."""
+    """Message with its verdicts before and after. `text` may be shown only on the operator's own terminal."""
 
     key: MessageKey
     before: AnnouncedVerdict | None
@@ -50,7 +50,7 @@ class Example(NamedTuple):
 
 @dataclass
 class Differences:
-    """Number of messages for each kind of change, with up to twenty examples of each kind."""
+    """Number of messages by kind of difference, with up to twenty examples of each kind."""
 
     counts: Counter[str] = field(default_factory=Counter)
     kept: dict[str, list[Example]] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Differences:
         return self.counts.total()
 
     def add(self, example: Example) -> None:
-        """Count a message under its kind of change."""
+        """Count a message under its kind of difference."""
         kind = difference(example.before, example.after)
         self.counts[kind] += 1
         kept = self.kept.setdefault(kind, [])
@@ -68,6 +68,6 @@ class Differences:
             kept.append(example)
 
     def examples(self) -> Sequence[tuple[str, Example]]:
-        """Return at most twenty changed messages, alternating between the kinds of change."""
+        """Return at most twenty changed messages, alternating between the kinds of difference."""
         rows = [(n, kind, one) for kind, kept in sorted(self.kept.items()) for n, one in enumerate(kept)]
         return [(kind, one) for _, kind, one in sorted(rows, key=lambda row: row[:2])[:SHOWN]]

@@ -1,4 +1,4 @@
-"""Erasure of a person's texts from inference's indexes: messages, questions with their vectors, reactions."""
+"""Erasure of a person's data from the indexes: messages, questions with their vectors, and reactions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from inference.sql import SQL
 from inference.turns.store import TurnIndex
 
 _AT_ONCE: Final = 2_000
-"""Maximum number of rows per statement, which keeps each below the statement timeout."""
+"""Maximum number of rows per statement, so that no statement exceeds the statement timeout."""
 
 
 class InferenceErasures:
-    """Erasures in the indexes of conversations and of turns."""
+    """Erasure of people from the indexes of conversations and of turns."""
 
     def __init__(self, pool: asyncpg.Pool, turns: TurnIndex, pseudonym_of: Callable[[Person], str]) -> None:
         self._pool = pool
@@ -24,9 +24,9 @@ class InferenceErasures:
         self._pseudonym_of = pseudonym_of
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Erase these people's messages and questions, and delete their reactions.
+        """Erase the messages and questions of these people, and delete their reactions.
 
-        Returns the number of changed rows.
+        Returns the number of changed or deleted rows.
         """
         changed = 0
         for person, at in sorted(erased.items()):

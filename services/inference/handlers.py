@@ -1,4 +1,4 @@
-"""Handler of chat messages: index a batch, judge affected messages, update turns, publish verdicts."""
+"""Handler of chat messages: indexes a batch, judges the affected messages, updates turns and publishes verdicts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from servicekit import Handler, Outcome, Producer, Received
 class ConversationHandler(Handler):
     """Handler of the consumer group `inference`.
 
-    It writes messages to the index before it judges them, so neither the order of arrival nor a restart changes the
-    verdicts. A redelivered batch is judged again, because its verdicts may not have been published.
+    It writes messages to the index before it judges them, so the order of arrival and restarts do not change verdicts.
+    A redelivered batch is judged again, because its verdicts may not have been published.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class ConversationHandler(Handler):
         return [Outcome.STORED if message.key in changed else Outcome.UNCHANGED for message in messages]
 
     async def _ranges(self, arrived: Collection[MessageKey]) -> Sequence[MessageRange]:
-        """Return the messages whose verdict the `arrived` messages may change."""
+        """Return the messages with verdicts that the `arrived` messages may change, with their neighbourhoods."""
         places = await self._store.places(arrived)
         return message_ranges(await self._store.around(places, REACH), places)
 
 
 def indexed(event: MessageEvent) -> IndexedMessage:
-    """Build the index row of an event's message."""
+    """Return the index row of an event's message."""
     said = message_in(event)
     from_agent = said.sender_type == "agent"
     message = Message(

@@ -1,4 +1,4 @@
-"""Judgement of indexed messages and publication of verdicts, for arriving messages and for `rejudge`."""
+"""Judgement of indexed messages and publication of their verdicts, for arriving messages and for `rejudge`."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from servicekit import Message as Record
 from servicekit import Producer, stage
 
 BLOCKED_SECONDS = 0.25
-"""Maximum time that judging blocks the event loop, in seconds.
+"""Maximum time for which judging blocks the event loop, in seconds.
 
-If heartbeats are delayed beyond the session timeout, the consumer loses its partitions and its commit. The same
+If heartbeats are delayed beyond the session timeout, the consumer loses its partitions and cannot commit. The same
 batch would then be redelivered forever.
 """
 FIRST_PIECE, LARGEST_PIECE = 16, 256
-"""Initial and maximum number of messages judged at once. Larger pieces are hardly faster."""
+"""Initial and maximum number of messages that are judged at once. More would hardly be faster."""
 ReadRanges = Callable[[], Awaitable[Sequence[MessageRange]]]
 
 
 class JudgedMessages(NamedTuple):
-    """Messages read from the index, with their verdicts and the questions of the judged answers."""
+    """Messages read from the index, with their verdicts and the questions behind the judged answers."""
 
     pairs: Sequence[tuple[Placed, Verdict]]
     questions: Sequence[Facts]
     messages: Mapping[MessageKey, IndexedMessage]
     asked: Mapping[tuple[MessageKey, str], str]
-    """Message id of the question of each announced verdict's target, by judged message and target."""
+    """For each announced verdict, the message id of the question behind its target, by judged message and target."""
 
     def answer_to(self, placed: Placed, verdict: Verdict) -> IndexedMessage | None:
         """Return the answer that a verdict is about; None if there is none, or if it was not read from the index."""
@@ -51,15 +51,15 @@ class JudgedMessages(NamedTuple):
         return self.messages.get(MessageKey(*placed.indexed.conversation, verdict.target.message_id))
 
     def question_of(self, placed: Placed, verdict: Verdict) -> str | None:
-        """Return the id of the question behind the answer that an announced verdict is about; None if unknown."""
+        """Return the message id of the question behind an announced verdict's target; None if it is unknown."""
         return self.asked.get((placed.indexed.key, verdict.target.message_id)) if verdict.target else None
 
 
 class Judging:
-    """Judge with one detector, and with a language model if `gate` is given.
+    """Judge of indexed messages, with a detector and, if `gate` is given, a language model.
 
-    Announcements are noted before the verdicts are stored, and the notes are read afterwards. If two processes judge
-    one message, the later process therefore sees the verdict or the note of the other.
+    Announcements are recorded before the verdicts are stored, and the records are read afterwards. If two processes
+    judge the same message, the later one therefore sees the verdict or the record of the other.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Judging:
         self.store = store
         self.detector = detector
         self.version = gate.version(detector.version) if gate else detector.version
-        """Version of the detector with its gate, see `contracts.detectors`."""
+        """Version of the detector and its gate; see `contracts.detectors`."""
         self.judged = 0
         self._piece = FIRST_PIECE
         self._turns = turns
@@ -81,9 +81,9 @@ class Judging:
         self._gate = gate
 
     async def judge(self, read: ReadRanges) -> JudgedMessages:
-        """Judge the dependent human messages in the ranges that `read` returns, and note the planned announcements.
+        """Judge the dependent messages of people in the ranges that `read` returns, and record planned announcements.
 
-        If a message arrives meanwhile, reading and judging are repeated.
+        If another message of these conversations is indexed meanwhile, reading and judging are repeated.
         """
         while True:
             ranges = await read()
@@ -97,7 +97,10 @@ class Judging:
                 return JudgedMessages(pairs, questions, messages, _questions_behind(ranges, targets))
 
     async def verdicts(self, ranges: Sequence[MessageRange]) -> list[tuple[Placed, Verdict]]:
-        """Return verdicts on the dependent human messages of `ranges`. Stores only the language model's answers."""
+        """Return the verdicts on the dependent messages of people in `ranges`.
+
+        Stores nothing except the language model's answers.
+        """
         judged = [pair for span in ranges for pair in to_judge(span)]
         verdicts = await self._judge([neighbourhood for _, neighbourhood in judged])
         if self._gate is not None:
@@ -142,14 +145,17 @@ class Judging:
                 yield Record(INFERRED_RECEIVED.name, INFERRED_RECEIVED.key(event), value, headers(placed.indexed))
 
     async def _judge(self, neighbourhoods: Sequence[Neighbourhood]) -> list[Verdict]:
-        """Judge in pieces whose size depends on the machine's speed, so that heartbeats can be sent between pieces."""
+        """Judge the messages in pieces, and yield to the event loop after each, so that heartbeats can be sent.
+
+        The size of a piece is adapted to the speed of the machine.
+        """
         verdicts: list[Verdict] = []
         while len(verdicts) < len(neighbourhoods):
             began, piece = monotonic(), neighbourhoods[len(verdicts) : len(verdicts) + self._piece]
             with stage("patterns", less="encoder"):
                 verdicts += self.detector.judge(piece)
             took = monotonic() - began
-            # A short last piece says nothing about larger ones, unless it was slow.
+            # The time of a short last piece is no measure for larger pieces, unless it was too long.
             if len(piece) == self._piece or took > BLOCKED_SECONDS:
                 self._piece = next_piece(len(piece), took)
             await asyncio.sleep(0)
@@ -169,7 +175,7 @@ def _emission(placed: Placed, target: Target) -> Emission:
 def _questions_behind(
     ranges: Sequence[MessageRange], targets: Mapping[MessageKey, str]
 ) -> dict[tuple[MessageKey, str], str]:
-    """Return the id of each target's question, by message and target, as the detector saw it."""
+    """Return the message id of the question behind each target, by judged message and target."""
     found: dict[tuple[MessageKey, str], str] = {}
     judged = (pair for span in ranges for pair in to_judge(span)) if targets else ()
     for placed, neighbourhood in judged:
@@ -186,11 +192,10 @@ def _questions_behind(
 def _upheld(
     placed: Placed, verdict: Verdict, version: str, held: PreviousVerdict | None
 ) -> tuple[Placed, Verdict, str]:
-    """Return the verdict to publish: this one, or the silent verdict that takes precedence over it.
+    """Return the verdict to publish, with its message and the version of its detector.
 
-    A detector that finds no feedback publishes nothing. If its verdict takes precedence, another detector's
-    announcement must be retracted under its version. Otherwise only the verdict of lower precedence would be in the
-    log.
+    It is `verdict`, unless a stored verdict without an announcement takes precedence. A neutral verdict with the
+    precedence of the stored one is then returned, to retract announcements of lower precedence.
     """
     if held is None:
         return placed, verdict, version

@@ -1,4 +1,4 @@
-"""The last answer, passed by the caller of `detect` before the log delivers it. Pure."""
+"""The agent's last answer, which a caller of `detect` passes because the log may not have delivered it yet. Pure."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from inference.store import ConversationKey
 from inference.turns.rules import Turn, TurnKey
 
 SOME_AGENT = "agent"
-"""Agent id of an answer without an agent."""
+"""Agent id that is used if the caller names no agent."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastAnswer:
-    """Last answer and its question.
+    """Last answer of the agent, and the question behind it.
 
-    If `turn_id` is None, the answer is its own turn. If `question` is None, the answer has no question.
+    If `turn_id` is None, the answer is its own turn. `question` is None if the answer has no question.
     """
 
     message_id: str
@@ -32,7 +32,7 @@ class LastAnswer:
         return self.turn_id or self.message_id
 
     def added_to(self, before: Sequence[Message], message: Message) -> tuple[Message, ...]:
-        """Return `before` with the answer and its question appended, unless they are already there."""
+        """Return `before` with the answer and its question appended, unless it already contains them."""
         if any(one.message_id == self.message_id for one in before):
             return tuple(before)
         agent = self.agent_id or SOME_AGENT
@@ -47,7 +47,7 @@ class LastAnswer:
         return (*before, asked, answer)
 
     def first_of(self, latest: Sequence[Turn], where: ConversationKey, message: Message) -> list[Turn]:
-        """Return `latest` (newest first), with the answer's turn prepended if it is missing."""
+        """Return the turns `latest` (newest first), with the answer's turn prepended unless it is already there."""
         key = TurnKey(*where, self.turn)
         if any(one.key == key or one.agent_message_id == self.message_id for one in latest):
             return list(latest)

@@ -1,4 +1,4 @@
-"""Metrics of inference, each with its meaning."""
+"""Definitions of the metrics of inference, each with a description."""
 
 from __future__ import annotations
 

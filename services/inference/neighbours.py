@@ -1,4 +1,4 @@
-"""Messages whose neighbourhood contains an added or changed message. Pure."""
+"""Selection of the messages that depend on an added or changed message. Pure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from detector.preceding import SAME_INSTANT, preceding
 from inference.store import Place, Placed, Scope
 
 REACH: Final = NEIGHBOURHOOD + SAME_INSTANT
-"""Number of messages around a place that `message_ranges` needs, so that each neighbourhood is complete."""
+"""Number of messages before and after a place that `message_ranges` needs for complete neighbourhoods."""
 
 
 class Earlier(NamedTuple):
     """The messages before a message, sorted by (at, message_id).
 
-    `is_certain` is False if an agent's message has the same time, so that their order is unknown.
+    `is_certain` is False if an agent's message may have the same time, because their order is then unknown.
     """
 
     rows: Sequence[Placed]
@@ -27,12 +27,18 @@ class Earlier(NamedTuple):
 
     @property
     def judged_from(self) -> tuple[Message, ...]:
-        """The messages that a verdict may depend on: none if the order is unknown, as any answer might be meant."""
+        """The messages from which a verdict is derived. It is empty if their order is unknown.
+
+        If the order is unknown, the judged message could be about any of several answers.
+        """
         return tuple(one.indexed.message for one in self.rows) if self.is_certain else ()
 
 
 def earlier(message: Message, before: Sequence[Placed], after: Sequence[Placed]) -> Earlier:
-    """Return the messages that precede `message`. Its neighbours are sorted by (at, message_id), as in the index."""
+    """Return the messages that precede `message`.
+
+    `before` and `after` are its neighbours, sorted by (at, message_id) as in the index.
+    """
     before, after = before[-NEIGHBOURHOOD:], after[:SAME_INSTANT]
     if not any(one.place[0] == message.at for one in (*before[-1:], *after[:1])):
         return Earlier(before, True)
@@ -43,9 +49,9 @@ def earlier(message: Message, before: Sequence[Placed], after: Sequence[Placed])
 
 @dataclass(frozen=True, slots=True)
 class MessageRange:
-    """Messages of a scope in order, and the indexes of those that depend on an added or changed message.
+    """Consecutive messages of a thread or channel, and the indexes of those that depend on added or changed messages.
 
-    The neighbourhood of each dependent message is complete; elsewhere, messages may be missing.
+    The neighbourhood of each dependent message is complete. Messages between distant neighbourhoods may be missing.
     """
 
     rows: Sequence[Placed]
@@ -59,10 +65,10 @@ class MessageRange:
 
 
 def message_ranges(scopes: Iterable[Sequence[Placed]], places: Iterable[Place]) -> list[MessageRange]:
-    """Return the rows whose neighbourhood contains one of `places`. `scopes` has the ordered rows of each scope.
+    """Return, for each scope, its rows and the indexes of those that depend on a message at one of `places`.
 
-    A message depends on itself, on the `NEIGHBOURHOOD` messages before it, and on the `SAME_INSTANT` messages after it
-    that have its time.
+    `scopes` has the ordered rows of each scope. A message depends on itself, on the `NEIGHBOURHOOD` messages before it,
+    and on those of the `SAME_INSTANT` messages after it that have the same time.
     """
     asked: defaultdict[Scope, list[tuple[int, str]]] = defaultdict(list)
     for place in places:
@@ -78,13 +84,13 @@ def _range(rows: Sequence[Placed], scope: Scope, asked: Iterable[tuple[int, str]
         stands = first < len(order) and order[first] == place
         dependent.update(range(first, min(len(order), first + NEIGHBOURHOOD + stands)))
         dependent.update(n for n in range(max(0, first - SAME_INSTANT), first) if order[n][0] == place[0])
-    # The root message of a thread is in the channel, so it depends on the channel.
+    # The root message of a thread is in the channel, so messages of the thread do not affect its verdict.
     dependent = {number for number in dependent if rows[number].indexed.thread == scope.thread}
     return MessageRange(rows, sorted(dependent))
 
 
 def to_judge(span: MessageRange) -> list[tuple[Placed, Neighbourhood]]:
-    """Return the dependent human messages, each with its neighbourhood."""
+    """Return the dependent messages of people, each with its neighbourhood."""
     found: list[tuple[Placed, Neighbourhood]] = []
     for number in span.dependent:
         placed = span.rows[number]

@@ -1,4 +1,4 @@
-"""Extraction of the objection in a message that rejects an answer. Pure."""
+"""Extraction of the objection from a message that rejects an answer. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CLAUSE_END: Final = re.compile(r"(?<=[.!?:;,…])\s+|\s+[-–—]\s+|\n+|(?<=[�
 
 
 def objection(said: str) -> str:
-    """Return `said` on one line, without the clauses before the first one that names something.
+    """Return the objection in `said`, on one line: the text from the first clause that names something.
 
     "No, that's wrong: I meant the museum." gives "I meant the museum." If no clause names anything, all of `said` is
     returned.

@@ -1,4 +1,4 @@
-"""Resources of inference, which `service.py` connects."""
+"""Resources of inference: database, detector, language model and the objects that `service.py` connects."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class InferenceParts:
 async def open_parts(settings: InferenceSettings, service: Service) -> InferenceParts:
     """Open the resources of `service`: database, detector and language model. Raises StartError."""
     context = service.context
-    # Opened first, so it is closed last: a question that our own stop interrupts must not be stored as unanswered.
+    # Opened first, so that it is closed last: a question that a shutdown interrupts must not be stored as unanswered.
     endpoint = open_endpoint(settings, service.resources)
     pool = await service.open_database(settings.database_url, MIGRATIONS, init=take_bytes)
     reads = await service.open_reads(settings, MIGRATIONS)

@@ -1,4 +1,4 @@
-"""Markdown section about the latest answers, for the planner of the next answer. Pure."""
+"""Markdown section about the latest answers, for the prompt of the agent's planner. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from inference.turns.rules import Turn
 QUOTE: Final = 500
 """Maximum length of a quoted message, in characters."""
 GIST: Final = 120
-"""Maximum length of a quoted question or answer, in characters. A quoted objection may be twice as long."""
+"""Maximum length of a quoted question or answer, in characters. An objection may be twice as long."""
 RECENT: Final = 5
 """Maximum number of turns in the section "Conversation Context"."""
 CAREFUL_FROM: Final = 2
-"""Minimum number of consecutive rejections for the instruction to be more careful."""
+"""Number of consecutive rejections from which the planner is told to be more careful."""
 ACCEPTED_FROM: Final = 0.6
-"""Minimum confidence at which a turn counts as accepted. A new topic has the confidence 0.5, which is lower."""
+"""Confidence from which a turn counts as accepted. A new topic has 0.5, so it does not count."""
 _OUTCOMES: Final[Mapping[str, str]] = {
     "REVISE": "the validation asked for a revision",
     "RETRY": "the validation asked for another try",
@@ -43,10 +43,10 @@ _PLAIN: Final = re.compile(r"[\w.:/@-]{1,100}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Input of the planner's section.
+    """Input of `render`: the turn that the feedback is about, and the latest turns of its conversation.
 
-    `rejections` is the number of consecutive rejected turns up to the latest turn. `recent` has the conversation's
-    latest turns, newest first.
+    `rejections` is the number of consecutive rejected turns up to the latest turn. `recent` has the latest turns,
+    newest first.
     """
 
     turn: Turn
@@ -55,9 +55,9 @@ class Advice:
 
 
 def render(advice: Advice | None, worked: Sequence[Turn] = (), *, may_lack_latest: bool = False) -> str | None:
-    """Return the section "2. Gathered Context", or None if there is neither feedback on the turn nor a strategy.
+    """Return the section "2. Gathered Context", or None if there is neither feedback nor a strategy.
 
-    If `may_lack_latest` is True, the section warns that the latest messages may be missing.
+    If `may_lack_latest` is True, the section says that the latest messages may be missing.
     """
     parts = [] if advice is None or _status(advice.turn) == "neutral" else _previous(advice, may_lack_latest)
     if worked:
@@ -139,7 +139,7 @@ def _line(turn: Turn) -> str:
 
 
 def _preferences(advice: Advice) -> Iterable[str]:
-    """Yield the person's rejections and acceptances of recent turns, oldest first, except for the advised turn."""
+    """Yield the person's rejections and acceptances of recent turns, oldest first, without the advised turn."""
     for turn in reversed(advice.recent):
         if turn.key == advice.turn.key or turn.user_id != (advice.turn.user_id or turn.user_id):
             continue
@@ -162,14 +162,17 @@ def _said(turn: Turn) -> str:
 
 
 def _quoted(words: str, limit: int) -> str:
-    """Return a text's beginning as a quotation on one line. The text cannot close the quotation."""
+    """Return the beginning of a text as a quotation on one line.
+
+    Characters that would end the quotation are replaced.
+    """
     line = " ".join(words.split()).replace('"', "'")
     return f'"{line if len(line) <= limit else line[:limit].rstrip() + " …"}"'
 
 
 def _name(name: str) -> str:
-    """Return an id or a strategy.
+    """Return an id or the name of a strategy for use in Markdown.
 
-    It is formatted as code if it has characters other than letters, digits and `_.:/@-`.
+    It is formatted as code unless it contains only letters, digits and `_.:/@-`.
     """
     return name if _PLAIN.fullmatch(name) else f"`{' '.join(name.split()).replace('`', chr(39))}`"

@@ -1,4 +1,4 @@
-"""Re-judging of stored messages with the current detector, as a new epoch or as a dry run."""
+"""Second judgement of stored messages by the current detector, in a new epoch or as a dry run."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from inference.rejudgements import BEGINNING, Rejudgement, Rejudgements, ToJudge
 from inference.store import IndexedMessage, MessageKey, Place, Placed
 
 BATCH: Final = 200
-"""Number of messages judged, announced and recorded together. An interruption repeats at most one batch."""
+"""Number of messages that are judged, announced and recorded together. After an interruption, one batch is repeated."""
 
 
 async def what_would_change(
     rejudgements: Rejudgements, judging: Judging, since: int, progress: Callable[[int], None] = lambda _: None
 ) -> Differences:
-    """Compare the stored verdicts on messages since `since` (microseconds) with the detector's new verdicts.
+    """Return the differences between the stored and the new verdicts on messages since `since` (microseconds).
 
-    Announces nothing. Returns the differences.
+    Announces nothing.
     """
     found, position = Differences(), BEGINNING
     while page := await rejudgements.page(since, position, BATCH):
@@ -41,14 +41,15 @@ async def rejudge(
 ) -> Differences:
     """Judge the remaining messages of `run`, and publish all announcements and retractions in its epoch.
 
-    A batch is done when the log has acknowledged it. A repeated batch gives the same events. Returns the differences.
+    Returns the differences. The progress is stored after the log has acknowledged a batch. If a batch is repeated, it
+    gives the same events.
     """
     found, position = Differences(Counter(run.counts)), run.position
     while page := await rejudgements.page(run.since, position, BATCH):
         stored_at = {one.key: one.stored_at for one in page}
 
         def headers(message: IndexedMessage, stored_at: dict[MessageKey, int] = stored_at) -> Headers:
-            # Set the time of the texts to the time when they were stored, so that a later erasure covers them.
+            # The time of the texts is the time when they were stored, so that a later erasure covers them.
             return derived_headers(log_time=stored_at[message.key])
 
         judged = await judging.judge(lambda page=page: _ranges(judging, page))  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Runs of `rejudge` in PostgreSQL: their epochs, their progress, and the messages to judge."""
+"""Runs of `rejudge` in PostgreSQL: their epochs, their progress, and the messages that remain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BEGINNING: Final[Position] = ("", "", "", -(2**63), "")
 
 @dataclass(frozen=True, slots=True)
 class ToJudge:
-    """Message to judge again, with its announced verdict or None. `stored_at` is in microseconds."""
+    """Message to judge again, and its announced verdict (None if there is none). `stored_at` is in microseconds."""
 
     place: Place
     before: AnnouncedVerdict | None
@@ -41,7 +41,7 @@ class ToJudge:
 
 @dataclass(frozen=True, slots=True)
 class Rejudgement:
-    """Unfinished run of one detector over the messages since `since` (microseconds)."""
+    """Unfinished run of one detector over all messages since `since` (microseconds)."""
 
     epoch: int
     since: int
@@ -51,13 +51,16 @@ class Rejudgement:
 
 
 class Rejudgements:
-    """Access to the table `rejudgements`. Its connection holds the run lock, so nothing else may use it."""
+    """Access to the table `rejudgements`, through a connection that holds the lock of the run.
+
+    Nothing else may use this connection.
+    """
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
     async def lock(self) -> None:
-        """Acquire the run lock, held while the connection is open. Raises StartError if another run holds it."""
+        """Acquire the lock of the run until the connection closes. Raises StartError if another run holds it."""
         if not await self._connection.fetchval(*SQL.lock_rejudgements()):
             raise StartError("Another `rejudge` runs on this database: wait until it ends, or stop it.")
 
@@ -70,12 +73,15 @@ class Rejudgements:
         return Rejudgement(row["epoch"], row["since"], row["detector"], position, json.loads(row["counts"]))
 
     async def begin(self, since: int, detector: str) -> Rejudgement:
-        """Increment the epoch, commit, and return the new run. Verdicts on messages read later have the new epoch."""
+        """Increment the epoch, commit, and return the new run.
+
+        Messages that are read from then on get verdicts in this epoch.
+        """
         epoch = await self._connection.fetchval(*SQL.begin_rejudgement(since=since, detector=detector))
         return Rejudgement(epoch, since, detector, BEGINNING, {})
 
     async def page(self, since: int, after: Position, limit: int) -> Sequence[ToJudge]:
-        """Return the next human messages since `since`, at most `limit`, ordered by conversation."""
+        """Return at most `limit` messages of people since `since` that follow `after`, ordered by conversation."""
         position = dict(zip(_POSITION, after, strict=True))
         statement = SQL.page_to_judge(since=since, **position, limit=limit)
         return [_to_judge(row) for row in await self._connection.fetch(*statement)]
@@ -89,7 +95,7 @@ class Rejudgements:
         await self._connection.execute(*SQL.finish_rejudgement(epoch=epoch))
 
     async def total(self, since: int) -> int:
-        """Return the number of human messages since `since` (microseconds)."""
+        """Return the number of messages of people since `since` (microseconds)."""
         return int(await self._connection.fetchval(*SQL.count_to_judge(since=since)))
 
     async def other_detectors(self, version: str) -> Sequence[str]:

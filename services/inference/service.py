@@ -13,8 +13,8 @@ from inference.sql import SQL
 from inference.where import is_noted, judged
 from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where
 
-# A conversation expires as a whole, once its last message is too old. `evaluation` counts the conversation's messages
-# and must not decrease while any of them may be judged again.
+# A conversation expires as a whole, when its last message is too old. `evaluation` counts the messages of a
+# conversation, and it must not decrease while any of them may be judged again.
 QUIET = (
     "not exists (select from messages n where n.conversation_id = r.conversation_id and n.tenant = r.tenant "
     "and n.project = r.project and n.stored_at >= {moment})"
@@ -61,4 +61,4 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
     erases="texts and ids of messages, questions with their vectors, and reactions",
     erase=lambda parts: parts.erasures.erase,
 )
-"""The service definition, for a process of its own or shared with the other services."""
+"""Definition of the service, for its own process or one process with the other services."""

@@ -15,16 +15,18 @@ from servicekit import ReadSettings
 class InferenceSettings(ReadSettings):
     """Settings of inference. `broker` is host:port[,host:port], `database_url` a PostgreSQL URL.
 
-    `sentence_encoder`: see `encoders.sentence_encoder`. All processes of a group need the same encoder.
-    `target_precision` is the required precision of announced verdicts. Kinds of verdicts whose precision is clearly
-    lower are not announced. `gate_url` is the base URL of an OpenAI-compatible endpoint (up to /v1) with the model
-    `gate_model`; empty: no gate. The gate is asked about messages that no rule decides. `gate_seconds` is the deadline
-    of a question. `gate_batch_seconds` is a batch's deadline; its default is below the time that a rebalance waits for
-    a batch. `index_seconds` is the maximum time that `detect` waits for the index.
+    - `sentence_encoder`: see `encoders.sentence_encoder`. All processes of a group need the same encoder.
+    - `target_precision`: required precision of announced verdicts. A kind of verdict with a clearly lower precision is
+      not announced.
+    - `gate_url`, `gate_model`: base URL (up to /v1) of an OpenAI-compatible endpoint, and its model. The model is asked
+      about messages that no rule decides. If the URL is empty, there is no gate.
+    - `gate_seconds`, `gate_batch_seconds`: deadlines of one question and of a batch. The batch's default is shorter
+      than the time for which a rebalance waits for a batch.
+    - `index_seconds`: maximum time for which `detect` waits for the index.
 
-    Retention periods are in days; 0 means no limit. After the conversation's last message was stored,
-    `conversation_days` applies to texts, `turn_days` to turns and verdicts. `gate_answer_days` applies to the language
-    model's answers, after the answer; `journal_days` to events without effect (`where`), after the outcome.
+    Retention periods are in days; 0 means no limit. `conversation_days` (texts) and `turn_days` (turns and verdicts)
+    begin when the conversation's last message was stored. `gate_answer_days` begins with the language model's answer,
+    and `journal_days` with the outcome of an event.
     """
 
     model_config = SettingsConfigDict(env_prefix="INFERENCE_")

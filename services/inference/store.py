@@ -1,4 +1,4 @@
-"""Port of the conversation index."""
+"""Interface of the conversation index, and the types of its rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.model import Message
 
 PLACES_KEPT: Final = 16
-"""Maximum number of former positions stored per message, latest first."""
+"""Maximum number of former positions that are stored for a message, latest first."""
 
 
 class ConversationKey(NamedTuple):
@@ -22,7 +22,7 @@ class ConversationKey(NamedTuple):
 
 
 class MessageKey(NamedTuple):
-    """Key of a message. The id alone is not unique, since many chats number messages per conversation."""
+    """Key of a message. A message id alone is not unique, because many chats number messages per conversation."""
 
     tenant: str
     project: str
@@ -34,8 +34,8 @@ class MessageKey(NamedTuple):
 class IndexedMessage:
     """Message of a conversation, with the content of its greatest version and the time of its earliest version.
 
-    `stood_at` and `stood_in` have its former times and threads, latest first. `user_type` is the person's role in the
-    platform's terms.
+    `stood_at` and `stood_in` have the former times and threads of the message, latest first. `user_type` is the
+    platform's own name for the writer's role.
     """
 
     conversation: ConversationKey
@@ -48,7 +48,7 @@ class IndexedMessage:
 
     @cached_property
     def thread(self) -> str:
-        """Id of the message's thread; empty for the channel."""
+        """Id of the message's thread; empty if the message is in the channel."""
         return self.message.thread_id or ""
 
     @cached_property
@@ -57,14 +57,14 @@ class IndexedMessage:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """Values of the fields that affect a verdict or its announcement."""
+        """Values of the fields that affect a verdict on the message or the announcement of the verdict."""
         return self.message, self.provenance, self.user_type
 
     def merged(self, other: IndexedMessage) -> IndexedMessage:
-        """Return the merge of this version with another version; the same object if nothing changes.
+        """Return this version merged with another version of the message; this object if nothing changes.
 
         Events may omit the replied-to message and the thread, so a value from any version is kept. If two versions have
-        different values, the greater value wins.
+        different values, the value of the greater version is used.
         """
         at = min(self.message.at, other.message.at)
         thread = max(self.thread, other.thread)
@@ -85,10 +85,10 @@ class IndexedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Message as read from the index.
+    """Message as it is read from the index.
 
-    `evaluation` is the number of message versions in its conversation; `epoch` is the epoch of new verdicts.
-    `emitted_turn_id` and `emitted_agent_id` belong to its last announced verdict; None if it never had one.
+    `evaluation` is the number of message versions in its conversation. `epoch` is the epoch of new verdicts.
+    `emitted_turn_id` and `emitted_agent_id` are those of its last announced verdict; None if there was none.
     """
 
     indexed: IndexedMessage
@@ -103,7 +103,10 @@ class Placed:
 
 
 class VerdictStamp(NamedTuple):
-    """Sort key of the verdicts on a message; the highest one wins. `judged_by` is the detector's `precedence`."""
+    """Sort key of the verdicts on a message. The verdict with the highest stamp counts.
+
+    `judged_by` is the `precedence` of the detector's version.
+    """
 
     epoch: int
     judged_by: str
@@ -111,12 +114,12 @@ class VerdictStamp(NamedTuple):
 
     @classmethod
     def of(cls, placed: Placed, version: str) -> VerdictStamp:
-        """Return the stamp of a verdict on `placed` by a detector of this version."""
+        """Return the stamp of a verdict on `placed` by a detector with this version."""
         return cls(placed.epoch, precedence(version), placed.evaluation)
 
 
 class Place(NamedTuple):
-    """Position of a message in a conversation's thread; an empty `thread` means the channel."""
+    """Position of a message in a thread or channel of a conversation. `thread` is empty for the channel."""
 
     conversation: ConversationKey
     at: int
@@ -125,12 +128,12 @@ class Place(NamedTuple):
 
     @property
     def scope(self) -> Scope:
-        """The position's thread, or the channel."""
+        """The thread or channel of the position."""
         return Scope(self.conversation, self.thread)
 
 
 class Scope(NamedTuple):
-    """A thread including its root message, or the channel excluding its threads."""
+    """A thread with its root message, or the channel without its threads."""
 
     conversation: ConversationKey
     thread: str
@@ -138,7 +141,7 @@ class Scope(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Emission:
-    """Planned announcement of a verdict on a message of `sender_id`, about one turn."""
+    """Planned announcement of a verdict: the message, its sender, and the turn and agent that the verdict is about."""
 
     key: MessageKey
     sender_id: str
@@ -148,22 +151,21 @@ class Emission:
 
 class ConversationStore(Protocol):
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
-        """Merge messages into the index (see `IndexedMessage.merged`), at most one per key, and commit.
+        """Merge messages, at most one per key, into the index (see `IndexedMessage.merged`), and commit.
 
         Returns the keys of added or changed messages.
         """
         ...
 
     async def places(self, keys: Collection[MessageKey]) -> Sequence[Place]:
-        """Return the current and former positions of the stored messages among `keys`.
+        """Return the current and former positions of the stored messages with these keys.
 
-        Later messages may depend on them.
-        A thread's root message also has a position in the thread.
+        Later messages may depend on them. The root message of a thread also has a position in the thread.
         """
         ...
 
     async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
-        """Return, for each scope, the messages at these places and the `reach` messages before and after each place.
+        """Return, for each scope, the messages at these places and up to `reach` messages before and after each.
 
         Messages are unique and sorted by (at, message_id). Messages between distant places are missing. A thread
         includes its root message.
@@ -171,12 +173,12 @@ class ConversationStore(Protocol):
         ...
 
     async def emitting(self, emissions: Collection[Emission]) -> None:
-        """Note announcements before they are published, so that a later judgement knows what to retract.
+        """Record announcements before they are published, so that a later judgement knows what to retract.
 
-        Messages whose sender id has changed are skipped, because an erasure has replaced the id.
+        If the sender id of a message has changed, its announcement is skipped, because an erasure has replaced the id.
         """
         ...
 
     async def outdated(self, looked_at: Collection[Placed]) -> bool:
-        """Return True if the evaluation of any of these messages has increased since the message was read."""
+        """Return True if the evaluation of any of these messages has increased since the messages were read."""
         ...

@@ -22,7 +22,7 @@ class _StoredMessage:
 
 
 class MemoryConversationStore:
-    """See `store.ConversationStore`."""
+    """Conversation index (`store.ConversationStore`) in memory."""
 
     def __init__(self) -> None:
         self._held: dict[ConversationKey, dict[MessageKey, _StoredMessage]] = {}

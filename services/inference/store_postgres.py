@@ -1,4 +1,4 @@
-"""Conversation index in PostgreSQL, with one statement per step and batch."""
+"""Conversation index in PostgreSQL. Each step of a batch takes one statement."""
 
 from __future__ import annotations
 
@@ -21,11 +21,14 @@ _ATTRIBUTES: Final = (
     | {name: f"message.{name}" for name in _OF_MESSAGE}
     | {"about": "provenance.as_json"}
 )
-"""Attribute paths of an indexed message, for columns whose names differ from the attributes."""
+"""Column name -> attribute path of an indexed message, for columns with another name than their attribute."""
 
 
 class PostgresConversationStore:
-    """See `store.ConversationStore`. Needs the table `messages` on the pool's search path."""
+    """Conversation index (`store.ConversationStore`) in PostgreSQL.
+
+    Needs the table `messages` on the pool's search path.
+    """
 
     def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
         self._pool = pool

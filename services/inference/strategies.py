@@ -1,4 +1,4 @@
-"""Strategies that worked, for the planner of the next answer."""
+"""Selection of successful strategies, for the planner of the next answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from inference.turns.rules import Turn
 from inference.turns.store import StrategyFilter, TurnSearch
 
 SEARCHED_TURNS: Final = 50
-"""Number of turns among which distinct strategies are searched."""
+"""Number of turns that are read to find distinct strategies."""
 
 
 async def strategies_that_worked(
@@ -24,11 +24,11 @@ async def strategies_that_worked(
     intent: str | None = None,
     agent_id: str | None = None,
 ) -> Sequence[Turn]:
-    """Return one turn for each of at most `limit` strategies that worked for similar questions, best first.
+    """Return turns with strategies that were successful for similar questions: one turn per strategy, best first.
 
-    If `text` rejects a turn, that turn's question is compared and its strategy is excluded. Otherwise `text` is
-    compared. If `agent_id` is None, the strategies are those of the agent that `found` is about, or of all agents if
-    there is none.
+    At most `limit` turns are returned. If `text` rejects a turn, the question of that turn is compared, and its
+    strategy is excluded. Otherwise `text` is compared. If `agent_id` is None, only strategies of the agent that `found`
+    is about are returned, or those of all agents if there is none.
     """
     if limit < 1:
         return ()

@@ -1,4 +1,4 @@
-"""Sentence encoder that measures its calls as the stage `encoder`."""
+"""Encoders that measure the time of their calls as the stage `encoder`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from servicekit import stage
 
 
 class TimedEmbedder:
-    """Embedder that returns `inner`'s vectors."""
+    """Embedder that returns the vectors of `inner` and measures the time."""
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
@@ -17,13 +17,13 @@ class TimedEmbedder:
         self.dimension = inner.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder.embed`."""
+        """Return the vectors that `inner` computes for the texts, shape (len(texts), dimension)."""
         with stage("encoder"):
             return self._inner.embed(texts)
 
 
 class TimedEncoder(TimedEmbedder):
-    """Sentence encoder that returns `inner`'s vectors, with `inner`'s early layers if it has them."""
+    """Sentence encoder that returns the vectors of `inner` and measures the time, also for its early layers."""
 
     def __init__(self, inner: SentenceEncoder) -> None:
         super().__init__(inner)

@@ -1,4 +1,4 @@
-"""Look-up of the stored verdicts on messages, announced or not."""
+"""Look-up of the stored verdicts on messages, whether announced or not."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from servicekit import Outcome
 
 
 def is_noted(outcome: Outcome) -> bool:
-    """Return True if the journal stores this outcome. Other outcomes follow from the verdict."""
+    """Return True if the journal stores this outcome. Other outcomes can be derived from the verdict."""
     return outcome.kind == "ignored" and outcome != NO_REACTION
 
 
 async def judged(
     pool: asyncpg.Pool, tenant: str, project: str, message_ids: Collection[str]
 ) -> Sequence[JudgedMessage]:
-    """Return a project's indexed messages with these ids, and their stored verdicts."""
+    """Return the indexed messages of a project that have these ids, with their stored verdicts."""
     statement = SQL.find_verdicts(tenant=tenant, project=project, message_ids=list(message_ids))
     rows = await pool.fetch(*statement) if message_ids else []
     return [_judged(row) for row in rows]
@@ -35,7 +35,7 @@ def _judged(row: Any) -> JudgedMessage:
     if row["status"] is None:
         return JudgedMessage(**message, noted_at=noted_at)
     held_back = None if row["announced"] else row["held_back"]
-    # The status of a doubtful rejection is neutral, because it marks no turn.
+    # A rejection that is not announced for these reasons is stored with the status neutral.
     doubtful = held_back in {"below_threshold", "below_target"} and row["status"] == "neutral"
     return JudgedMessage(
         **message,

@@ -389,21 +389,21 @@ export interface Decided {
   decided: number;
 }
 
-/** Verdict on a message, the turn that the verdict is about, and the planner's prompt section. */
+/** Verdict on a message, the turn that it is about, and a section for the planner's prompt. */
 export interface Detected {
-  /** The verdict that the message gives. */
+  /** The verdict on the message. */
   feedback: FeedbackResult;
   /** The agent message that the verdict is about. */
   target: FoundTarget | null;
   /** The turns that the message may be about, most probable first. */
   candidates: FoundCandidate[];
-  /** Number of consecutive rejected answers, counted back from the latest answer. */
+  /** Number of consecutive rejected answers up to and including the latest one. */
   rejections_in_a_row: number;
   /** A section for the planner's prompt; null if the last answer has no feedback and there are no strategies. */
   planner_markdown: string | null;
-  /** True if the latest messages may be missing, because they were not indexed in time and `previous` was not given. */
+  /** True if the latest messages may be missing, because they are not indexed yet and `previous` was not given. */
   answer_not_seen: boolean;
-  /** Strategies that worked for similar questions, best first; empty unless requested. */
+  /** Strategies that were successful for similar questions, best first; empty unless requested. */
   strategies: FoundStrategy[];
 }
 
@@ -464,7 +464,7 @@ export interface FeedbackItem {
   rn: string;
 }
 
-/** Verdict that a message gives on an earlier answer. */
+/** Verdict of the detector on a message about an earlier answer. */
 export interface FeedbackResult {
   /** rejected, accepted or neutral. */
   feedback_type: "rejected" | "accepted" | "neutral";
@@ -478,7 +478,7 @@ export interface FeedbackResult {
   reaction: "ok" | "not_ok" | null;
   /** The gate's classification of the message. */
   gate: "ok" | "not_ok" | "neutral";
-  /** The component that decided: the rules, the learned layer, or a language model. */
+  /** The layer that decided: `rules`, the learned layer (`learned`), or a language model (`llm`). */
   decided_by: "rules" | "learned" | "llm";
   /** Descriptions of the matching patterns and rules, in words. */
   reasons: string[];
@@ -528,7 +528,7 @@ export interface Figures {
   satisfaction: number | null;
 }
 
-/** A turn of the person that the message may be about. Its score is computed like a target's. */
+/** A turn of the person that the message may be about. Its score is computed like that of a target. */
 export interface FoundCandidate {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -542,9 +542,9 @@ export interface FoundCandidate {
   similarity: number;
   /** Recency of that turn, 0 to 1. */
   recency: number;
-  /** Distance in turns; 1 is the latest answer. */
+  /** Distance in answers; 1 is the latest answer. */
   turns_back: number;
-  /** The rule that selected the agent message. The person's message replies to it (`named`), it is the latest answer to the writer in the thread (`thread`) or in the channel (`own_latest`), or it is an older answer and the only one with the message's words (`older_named`). */
+  /** The rule that selected the agent message. `named`: the person's message replies to it. `thread`, `own_latest`: it is the latest answer to the writer, in the thread or in the channel. `older_named`: the person's message contains words that occur only in this older answer. */
   rule: "named" | "thread" | "own_latest" | "older_named";
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -623,7 +623,7 @@ export interface FoundStrategies {
   items: FoundStrategy[];
 }
 
-/** A turn whose strategy the planner may reuse. */
+/** A turn with a strategy that the planner may reuse. */
 export interface FoundStrategy {
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -655,7 +655,7 @@ export interface FoundStrategy {
   similarity: number | null;
 }
 
-/** The agent message that a verdict is about. score = 0.85 * similarity + 0.15 * recency, each 0 to 1. */
+/** The agent message that a verdict is about. */
 export interface FoundTarget {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -669,9 +669,9 @@ export interface FoundTarget {
   similarity: number;
   /** Recency of that turn, 0 to 1. */
   recency: number;
-  /** Distance in turns; 1 is the latest answer. */
+  /** Distance in answers; 1 is the latest answer. */
   turns_back: number;
-  /** The rule that selected the agent message. The person's message replies to it (`named`), it is the latest answer to the writer in the thread (`thread`) or in the channel (`own_latest`), or it is an older answer and the only one with the message's words (`older_named`). */
+  /** The rule that selected the agent message. `named`: the person's message replies to it. `thread`, `own_latest`: it is the latest answer to the writer, in the thread or in the channel. `older_named`: the person's message contains words that occur only in this older answer. */
   rule: "named" | "thread" | "own_latest" | "older_named";
 }
 
@@ -1667,7 +1667,7 @@ export interface TurnLog {
   bundle_id: string | null;
 }
 
-/** A turn's metadata.json. Fields are null if only feedback on the turn is known. */
+/** Metadata of a turn, as in the file metadata.json. Fields are null if only feedback on the turn is known. */
 export interface TurnMetadata {
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -1715,7 +1715,7 @@ export interface TurnMetadata {
   bundle_id: string | null;
   /** The conversation's id. */
   session_id: string;
-  /** The same as `ts`. */
+  /** Time of the turn's earliest known message, as in `ts`. */
   timestamp: string | null;
   /** The feedback on the answer, and the origin of the feedback. */
   user_feedback: UserFeedback;
@@ -1766,7 +1766,7 @@ export interface TurnsWithFeedbacks {
 export interface UserFeedback {
   /** rejected, accepted or neutral. */
   status: "rejected" | "accepted" | "neutral";
-  /** Time of that feedback; null without feedback. */
+  /** Time of the feedback; null without feedback. */
   detected_at: string | null;
   /** The turn of the message that gave the feedback; null if the person reacted to the turn itself. */
   detected_in_turn: string | null;

@@ -1,1 +1,1 @@
-"""Optional language model for messages that no rule decides."""
+"""Optional gate that asks a language model about messages that no rule decides."""

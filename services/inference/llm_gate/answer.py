@@ -1,4 +1,4 @@
-"""Schema, parsing and verdict of a language model's answer about a message. Pure."""
+"""JSON schema and parser of a language model's answer, and the verdict that the answer gives. Pure."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from detector.model import CorrectionType, GateCall, Target, Verdict
 
 Reason = Literal["explicit", "rephrased", "abandonment", "thanks", "continuation", "none"]
 
-#: Type of a rejection by its reason; any other reason is an explicit rejection.
+#: Correction type by the reason that the model gives for a rejection. Every other reason is an explicit rejection.
 _REJECTED_BY: Final[Mapping[Reason, CorrectionType]] = {"rephrased": "rephrased", "abandonment": "abandonment"}
 
 
 class LlmAnswer(BaseModel):
-    """Answer of the model. `confidence` is in [0, 1]. `about` is the judged answer's number, from 1, or None."""
+    """Answer of the language model. `confidence` is in [0, 1].
+
+    `about` is the number of the judged answer, from 1; None if the model named none.
+    """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", hide_input_in_errors=True)
 
@@ -33,9 +36,9 @@ SCHEMA: Final[dict[str, Any]] = LlmAnswer.model_json_schema()
 
 
 def answer_in(completion: bytes, numbered: int) -> LlmAnswer:
-    """Return the answer in a chat completion's body, for a request that numbered `numbered` answers.
+    """Return the model's answer in the body of a chat completion. `numbered` answers were numbered in the request.
 
-    Raises WrongAnswer if it is invalid.
+    Raises WrongAnswer if the model's answer is invalid.
     """
     answer = read_answer(content_in(completion))
     if answer.about is not None and answer.about > numbered:
@@ -58,9 +61,9 @@ def judges_answer(answer: LlmAnswer) -> bool:
 
 
 def apply_answer(verdict: Verdict, answer: LlmAnswer, target: Target | None) -> Verdict:
-    """Return the verdict given by the model's answer, which replaces `verdict` by the rules and the learned layer.
+    """Return the verdict that the model's answer gives. It replaces `verdict`, which rules and learned layer gave.
 
-    If both find no feedback and `verdict` is a new topic, `verdict` is returned, with its status.
+    If both find no feedback and `verdict` is a new topic, `verdict` is returned, because it sets the turn's status.
     """
     if not judges_answer(answer) and verdict.status_only:
         return verdict

@@ -1,4 +1,4 @@
-"""Concurrent requests to an endpoint, with deadlines and a circuit breaker."""
+"""Concurrent requests to a language model, with deadlines and a circuit breaker."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from inference.llm_gate.store import Digest
 from servicekit import CircuitBreaker, Clock
 
 Reason = Literal["slow", "broken", "wrong", "open", "late"]
-"""Reason of a missing answer.
+"""Reason for a missing answer.
 
-slow: the question's deadline was exceeded; broken: no valid HTTP response; wrong: invalid answer; open: the circuit
-breaker is open; late: the batch's deadline was exceeded.
+slow: the question exceeded its deadline; broken: there was no valid HTTP response; wrong: the answer is invalid; open:
+the circuit breaker is open; late: the batch exceeded its deadline.
 """
 
 log = structlog.get_logger(part="llm_gate")
 
 
 class Unanswered(NamedTuple):
-    """Missing answer. `why` is our own text and never quotes the response."""
+    """Missing answer. `why` is a text of this module and never quotes the response."""
 
     reason: Reason
     why: str = ""
@@ -36,15 +36,15 @@ class Unanswered(NamedTuple):
 
 class Endpoint(Protocol):
     async def complete(self, body: bytes) -> bytes:
-        """Return the body of a chat completion. Raises EndpointFailed or WrongAnswer."""
+        """Send a request and return the body of the chat completion. Raises EndpointFailed or WrongAnswer."""
         ...
 
 
 class Asking:
-    """Client with limits. A question takes at most `seconds`.
+    """Client of an endpoint with limits. A question takes at most `seconds`.
 
-    At most `at_once` questions run for batches, and as many for interactive callers. Interactive callers therefore
-    never queue behind a batch.
+    At most `at_once` questions of batches run at a time, and as many of interactive callers. Interactive callers
+    therefore never queue behind a batch.
     """
 
     def __init__(
@@ -60,7 +60,10 @@ class Asking:
     async def ask(
         self, questions: Sequence[LlmQuestion], until: float, *, batch: bool
     ) -> dict[Digest, LlmAnswer | None]:
-        """Return an answer or None for each question, by digest. `until` is the deadline, in the event loop's time."""
+        """Return the answers by the questions' digests. The value is None for a question without an answer.
+
+        `until` is the deadline, by the clock of the event loop. `batch` selects the limit of batches.
+        """
         if not questions:
             return {}
         slots = self._batch_slots if batch else self._waiting_slots
@@ -90,7 +93,7 @@ class Asking:
                 self._circuit.failed(self._clock.monotonic())
                 return Unanswered("broken", str(error))
             except WrongAnswer as error:
-                # The endpoint is up. A text that makes the model fail must not open the circuit for other texts.
+                # The endpoint responded. A text on which the model fails must not open the circuit for other texts.
                 self._circuit.succeeded()
                 return Unanswered("wrong", str(error))
             self._circuit.succeeded()

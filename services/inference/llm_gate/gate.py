@@ -1,4 +1,4 @@
-"""LLM gate: asks a language model about messages that no rule decides. The fallback is the existing verdict."""
+"""LLM gate: asks a language model about messages that no rule decides. Without an answer, their verdict is kept."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from inference.llm_gate.store import Digest, GateAnswers, NewAnswer
 from inference.store import ConversationKey
 
 QUESTIONS_AT_ONCE: Final = 500
-"""Maximum number of questions held in memory and stored by one statement."""
+"""Maximum number of questions that are in memory at a time, and stored by one statement."""
 
 
 class PendingVerdict(NamedTuple):
-    """Message with the verdict of the rules and the learned layer."""
+    """Message with the verdict of the rules and the learned layer, before the language model is asked."""
 
     conversation: ConversationKey
     item: Neighbourhood
@@ -30,16 +30,16 @@ class PendingVerdict(NamedTuple):
 
 class Locator(Protocol):
     def target(self, item: Neighbourhood, message_id: str | None) -> Target | None:
-        """Return the agent message that the feedback is about: `message_id` if given, else the most probable one."""
+        """Return the agent message that feedback is about: `message_id` if given, otherwise the most probable one."""
         ...
 
 
 class LlmGate:
-    """Gate to the language model `model`. All questions of a call take at most `seconds`.
+    """Gate to the language model `model`. All questions of a call together take at most `seconds`.
 
-    `seconds` exceeds the deadline of one question, so that the circuit breaker sees slow responses. A question's
-    outcome is stored before its verdict is published, and never changes. A redelivery, a restart or another process
-    therefore gives the same verdict.
+    `seconds` is longer than the deadline of one question, so that the circuit breaker sees slow responses. The outcome
+    of a question is stored before its verdict is published, and never changes. A redelivery, a restart or another
+    process therefore gives the same verdict.
     """
 
     def __init__(self, asking: Asking, answers: GateAnswers, locator: Locator, *, model: str, seconds: float) -> None:
@@ -50,18 +50,18 @@ class LlmGate:
         self._seconds = seconds
 
     def version(self, detector: str) -> str:
-        """Return the version of `detector` with this gate.
+        """Return the version of a detector of version `detector` together with this gate.
 
-        It depends on the model's name and on the gate's source files.
+        It depends on the name of the model and on the source files of the gate.
         """
         return version_with_gate(detector, self._model, Path(__file__).parent)
 
     async def settle(self, judged: Sequence[PendingVerdict]) -> list[Verdict]:
-        """Return the verdicts to announce, in order. A question that misses its deadline is stored as unanswered."""
+        """Return the final verdicts, in order. A question that misses its deadline is stored as unanswered."""
         return await self._reconsider(judged, final=True)
 
     async def preview(self, judged: PendingVerdict) -> Verdict:
-        """Return the verdict for an interactive caller. A missing answer is not stored."""
+        """Return the verdict for an interactive caller. If the answer is missing, this outcome is not stored."""
         [verdict] = await self._reconsider([judged], final=False)
         return verdict
 
@@ -90,9 +90,9 @@ class LlmGate:
         *,
         final: bool,
     ) -> Mapping[Digest, LlmAnswer | None]:
-        """Return the outcomes of the questions, stored or new, by digest.
+        """Return the outcomes of the questions by digest. Stored outcomes are reused; the other questions are asked.
 
-        Questions without a stored outcome are absent.
+        A question without an outcome is missing. If `final`, missing answers are stored as outcomes.
         """
         known = await self._answers.known(asked)
         metrics.LLM_GATE.labels("known").inc(len(known))

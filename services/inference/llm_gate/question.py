@@ -1,4 +1,4 @@
-"""Construction of the request to a language model, identical byte for byte, and its digest. Pure."""
+"""Construction of the request to a language model, and of its digest. Equal input gives equal bytes. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from detector.text import cap
 from inference.llm_gate.answer import SCHEMA
 from inference.store import ConversationKey
 
-#: Number of messages shown before the judged one.
+#: Number of messages before the judged one that the model reads.
 SHOWN: Final = 6
 
 INSTRUCTIONS: Final = """\
@@ -35,9 +35,9 @@ again in other words), "abandonment" (it gives up), "thanks" (it thanks, praises
 
 @dataclass(frozen=True, slots=True)
 class LlmQuestion:
-    """Request body and its digest, which also covers the conversation's key.
+    """Request body, and a digest of the body and the conversation's key.
 
-    `numbered` has the message ids of the agent's numbered answers.
+    `numbered` has the message ids of the answers that are numbered in the request.
     """
 
     digest: bytes
@@ -46,9 +46,9 @@ class LlmQuestion:
 
 
 def question(model: str, where: ConversationKey, item: Neighbourhood) -> LlmQuestion:
-    """Return the question about a message.
+    """Return the question about the message of `item`.
 
-    It depends only on the model, the conversation's key and the shown messages.
+    It depends only on the model, the conversation's key and the messages in the request.
     """
     shown = _shown(item)
     numbered = tuple(one.message_id for one in shown if one.role == "agent")
@@ -67,7 +67,7 @@ def question(model: str, where: ConversationKey, item: Neighbourhood) -> LlmQues
 
 
 def _shown(item: Neighbourhood) -> tuple[Message, ...]:
-    """Return the latest messages of the thread, and the answer that the message is addressed to, even if older."""
+    """Return the latest messages of the thread, and the answer that the message is addressed to even if it is older."""
     item = in_scope(item)
     latest = item.before[-SHOWN:]
     answered = addressed(item, questions_of(item.before)).answered

@@ -1,4 +1,4 @@
-"""Store of the gate's answers. A repeated question receives the first answer."""
+"""Interface of the store of the language model's answers. A repeated question gets the stored answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Digest = bytes
 
 @dataclass(frozen=True, slots=True)
 class NewAnswer:
-    """Final outcome of a question; `answer` is None if no answer arrived in time."""
+    """Final outcome of a question. `answer` is None if no answer arrived in time."""
 
     tenant: str
     project: str
@@ -22,9 +22,12 @@ class NewAnswer:
 
 class GateAnswers(Protocol):
     async def known(self, digests: Collection[Digest]) -> Mapping[Digest, LlmAnswer | None]:
-        """Return the stored outcomes, by digest. Digests without an outcome are absent."""
+        """Return the stored outcomes by digest. Digests without a stored outcome are missing."""
         ...
 
     async def keep(self, answers: Mapping[Digest, NewAnswer]) -> Mapping[Digest, LlmAnswer | None]:
-        """Store the outcomes of questions that have none, and commit. Returns the stored outcomes of all questions."""
+        """Store the outcomes of questions that have no stored outcome, and commit.
+
+        Returns the stored outcomes of all questions.
+        """
         ...

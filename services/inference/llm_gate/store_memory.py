@@ -1,4 +1,4 @@
-"""The gate's answers in memory, for tests and simulations."""
+"""Store of the language model's answers in memory, for tests and simulations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from inference.llm_gate.store import Digest, NewAnswer
 
 
 class MemoryGateAnswers:
-    """See `store.GateAnswers`."""
+    """Store of the language model's answers (`store.GateAnswers`) in memory."""
 
     def __init__(self) -> None:
         self._held: dict[Digest, LlmAnswer | None] = {}

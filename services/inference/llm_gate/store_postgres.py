@@ -1,4 +1,7 @@
-"""The gate's answers in PostgreSQL: one statement to read any number of them, two statements to store them."""
+"""Store of the language model's answers in PostgreSQL.
+
+One statement reads any number of answers, and two statements store them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ from inference.sql import SQL
 
 
 class PostgresGateAnswers:
-    """See `store.GateAnswers`. Needs the table `gate_answers` on the pool's search path."""
+    """Store of the language model's answers (`store.GateAnswers`) in PostgreSQL.
+
+    Needs the table `gate_answers` on the pool's search path.
+    """
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
@@ -29,5 +35,5 @@ class PostgresGateAnswers:
         ]
         if rows:
             await self._pool.execute(*SQL.keep_answers.bulk(rows))
-        # A separate statement, to see what another process committed while the insert waited for it.
+        # A separate statement, because it must see rows that another process committed while the insert waited.
         return await self.known(answers)

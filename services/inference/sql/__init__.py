@@ -54,7 +54,7 @@ _PLACED: Final[Fields] = {"at": "bigint", "version": "bytea", "reply_to": "text"
 
 
 def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
-    """Return the statements for an index that stores these fields of a message."""
+    """Return the statements for an index of messages with the columns `fields`."""
     said = {_RENAMED.get(name, name): kind for name, kind in fields.items()} | {"about": "text", "user_type": "text"}
     rows = {
         "key": MESSAGE_KEY,

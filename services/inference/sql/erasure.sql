@@ -1,11 +1,11 @@
 -- fragment: is_covered
--- Rows stay, because `evaluation` counts a conversation's messages and must not decrease. The sender stays as an id or
--- a pseudonym, because verdicts on other people's messages depend on the earlier senders.
+-- The row is kept, because `evaluation` counts the messages of a conversation and must not decrease. The sender is kept
+-- as an id or a pseudonym, because verdicts on other people's messages depend on earlier senders.
 m.tenant = :tenant and m.sender_id in (:user_id, :pseudonym) and m.role = 'human' and m.said_at <= :until
 
 -- name: blank_messages
--- The erasure has removed the verdicts that were announced under the id, so they must not be retracted under the
--- pseudonym.
+-- The erasure has removed the feedback that was announced under the person's id. Nothing is left to retract, so the
+-- emitted columns are cleared.
 update messages set text = '', sender_id = :pseudonym,
     emitted_turn_id = case when sender_id = :pseudonym then emitted_turn_id end,
     emitted_agent_id = case when sender_id = :pseudonym then emitted_agent_id end

@@ -12,7 +12,7 @@ excluded.thread collate "C" > m.thread collate "C"
     or excluded.reply_to collate "C" > m.reply_to collate "C"))
 
 -- function: index_messages returns table ({key_typed})
--- Returns the messages added or changed.
+-- Returns the keys of added or changed messages.
 begin
     {nobody_erased};
     return query
@@ -43,10 +43,10 @@ m.tenant = {row}.tenant and m.project = {row}.project and m.conversation_id = {r
     and m.thread = {place}.thread
 
 -- name: messages_around
--- Messages around each place `n`: :reach messages before it, the message at the place, and :reach messages after it.
+-- Messages around each place with the number `n`: the message at the place, and :reach messages before and after it.
 with conversations as (
-    -- One row per conversation; everything else is a lateral join. A join of two common table expressions has no index,
-    -- so its work would grow with the square of their rows.
+        -- One row per conversation. Everything else is a lateral join, because a join of two common table expressions uses
+    -- no index and takes quadratic time.
     select tenant, project, conversation_id, array_agg(n) as numbers, array_agg(thread) as threads,
         array_agg(at) as times, array_agg(message_id) as messages
     from unnest(:n::int[], :tenant::text[], :project::text[], :conversation_id::text[], :at::bigint[],
@@ -61,7 +61,7 @@ cross join lateral (
 ) version_count
 cross join lateral (
     with places as (
-        -- Each place with its neighbours, so that no message is read for two places.
+                -- Each place with the previous and the next place, so that no message is read for two places.
         select *, lag(at, 1, -1::bigint) over by_time as place_before, lag(message_id, 1, '') over by_time as id_before,
             lead(at, 1, 9223372036854775807) over by_time as place_after, lead(message_id, 1, '') over by_time as id_after
         from unnest(conversation.numbers, conversation.threads, conversation.times, conversation.messages)
@@ -69,7 +69,7 @@ cross join lateral (
         window by_time as (partition by n order by at, message_id)
     ), around_places as (
         select place.n, near.* from places place cross join lateral (
-            -- From the place back to the previous place, and from the place on to the next place.
+                        -- Messages between the place and the previous one, then from the place to the next one.
             (select {indexed_message} from messages m
              where {is_in_thread(conversation, place)} and (m.at, m.message_id) < (place.at, place.message_id)
                 and (m.at, m.message_id) > (place.place_before, place.id_before)
@@ -81,7 +81,7 @@ cross join lateral (
              order by m.at, m.message_id limit :reach + 1)
         ) near
     ), thread_roots as (
-        -- A thread's first message may be in the channel outside of the thread.
+                -- The root message of a thread may be stored as a message of the channel.
         select in_thread.n, root.*
         from (select distinct * from unnest(conversation.numbers, conversation.threads)) as in_thread (n, thread)
         cross join lateral (

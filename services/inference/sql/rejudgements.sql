@@ -13,7 +13,7 @@ where m.role = 'human' and m.at >= :since and (m.conversation_id, m.tenant, m.pr
 order by m.conversation_id, m.tenant, m.project, m.at, m.message_id limit :limit
 
 -- name: begin_rejudgement
--- The epoch is at least the number of seconds since 1970, so that epochs increase even if the database was lost.
+-- An epoch is at least the number of seconds since 1970, so that epochs increase even after the loss of the database.
 insert into rejudgements (epoch, since, detector)
 select greatest(coalesce(max(epoch), 0) + 1, extract(epoch from now())::bigint), :since, :detector from rejudgements
 returning epoch

@@ -20,8 +20,8 @@ select {turn_columns} from (select *, null::float8 as similarity from turns) t {
 where {is_in_conversation_given} and t.turn_id = :turn_id
 
 -- name: latest_turns
--- Turns of a thread are found by the thread's messages, turns of the channel among the conversation's latest turns. At
--- most 100 of either are read.
+-- Turns of a thread are found through the messages of the thread, turns of the channel among the latest turns of the
+-- conversation. At most 100 messages or turns are read.
 with near as (
     (select turn_id from turns t
      where :thread = '' and {is_in_conversation_given} and t.at <= :until and t.assistant_text is not null
@@ -42,7 +42,7 @@ select {turn_columns} from (
 order by t.at desc, t.turn_id desc
 
 -- fragment: cosine_of_answer(row)
--- Similarity to the answer; null if another encoder made the answer's vector.
+-- Similarity to the answer; null if the answer's vector is from another encoder.
 case when {row}.assistant_embedder = :made_by
         then likeness({row}.assistant_vector, (select vector from question)) end
 
@@ -51,7 +51,7 @@ case when {row}.assistant_embedder = :made_by
 with question as materialized (
     select turn_vector(:vector) as vector
 ), own as materialized (
-    -- An index-only scan. Turns of the same time are equally recent.
+        -- An index-only scan. Turns with the same time have the same rank.
     select at, rank() over (order by at desc) as turns_back, {cosine_of_answer(latest)} as cosine
     from (
         select at, assistant_embedder, assistant_vector from turns
@@ -70,7 +70,7 @@ from picked p join turns t on t.tenant = :tenant and t.project = :project and t.
 order by cosine desc nulls last, t.at desc, t.conversation_id, t.turn_id limit :nearest + :latest
 
 -- fragment: best_with_status(status)
--- An acceptance is announced only if the message thanks for, praises or adopts the answer.
+-- An acceptance is announced only if the message thanks, praises or accepts an offer.
 turns t where t.tenant = :tenant and t.project = :project and t.strategy is not null{filters}
     and t.user_feedback_status = {status} and (not :praised::boolean or t.user_status is not null or exists (
         select from verdicts v where v.message_id = t.machine_message_id and v.conversation_id = t.conversation_id
@@ -78,7 +78,7 @@ turns t where t.tenant = :tenant and t.project = :project and t.strategy is not 
 order by t.quality_score desc nulls last, t.at desc nulls last
 
 -- name: search_turns(filters)
--- Each group is a separate scan of the index of statuses.
+-- Accepted and neutral turns are read by separate scans of the index on statuses.
 select {turn_columns} from (
     (select t.*, null::float8 as similarity from {best_with_status('accepted')} limit :limit)
     union all
@@ -86,8 +86,8 @@ select {turn_columns} from (
 ) t {with_feedback}
 
 -- fragment: alike(status)
--- Questions similar to a text, nearest first, among the best 10,000 turns. The search takes at most a tenth of a
--- second. At least 50 questions are ranked.
+-- Questions similar to a text, nearest first, among the best 10,000 turns, so that the search takes at most 0.1 s. At
+-- least 50 questions are ranked.
 (select t.*, near.similarity from (
     select * from (
         select t.tenant, t.project, t.conversation_id, t.turn_id, case when t.user_embedder = :made_by

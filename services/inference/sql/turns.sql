@@ -17,7 +17,7 @@ pg_advisory_xact_lock(hashtext('inference turns'), h) from unnest(:locks::int[])
 {outranks(assistant_version, agent_message_id, assistant_text, >)}
 
 -- fragment: has_question_vector
--- A repeated message also updates the vector to the current embedder.
+-- A repeated message also replaces a vector of another embedder.
 ({outranks(user_version, user_message_id, user_text, >=)} and excluded.user_embedder is distinct from t.user_embedder)
 
 -- fragment: has_answer_vector
@@ -34,14 +34,14 @@ pg_advisory_xact_lock(hashtext('inference turns'), h) from unnest(:locks::int[])
 unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[])
 
 -- function: take_turns(user_vector, assistant_vector) returns table ({key_typed}, {previous_typed})
--- Merges facts, then verdicts. Returns the previous verdicts of the judged messages, and the turn for which each was last
--- announced.
+-- Merges facts, then verdicts. Returns the previous verdict on each judged message, and the turn for which a verdict on
+-- it was last announced.
 declare
     held verdicts[];
 begin
     {nobody_erased};
     perform {turn_locks};
-    -- A vector of `k` is an index into the packed vectors, which the slots read.
+        -- A vector of `k` is an index into the parameter with all vectors. The fragments of the function read it.
     insert into turns as t (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns},
         user_vector, assistant_vector, user_embedder, assistant_embedder)
     select k.tenant, k.project, k.conversation_id, k.turn_id, k.at, {question_of(k)}, {answer_of(k)},
@@ -101,7 +101,7 @@ begin
 end
 
 -- function: take_reactions returns setof uuid
--- Returns the ids of the reactions that were written.
+-- Returns the ids of the written reactions.
 begin
     perform {turn_locks};
     return query
@@ -134,7 +134,7 @@ select tenant, project, conversation_id, turn_id from user_reactions where feedb
 {set_user_status}
 
 -- fragment: set_user_status
--- Set the status to the latest effective reaction of a person, otherwise to the effective review.
+-- Sets the status to the latest effective reaction of a person, otherwise to the effective review.
 with given as (
     select * from {turns_given} g (tenant, project, conversation_id, turn_id)
 ), shown as (

@@ -1,4 +1,4 @@
-"""Candidates for the answer that a message is about, among all answers that a person received. Pure."""
+"""Selection of the answers that a message may be about, among all answers that a person received. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Answered:
     """Answered turn of a person.
 
     `turns_back` is its position among the person's answered turns; 1 is the latest. `cosine` is the similarity of the
-    answer to the message, in [0, 1]; 0 if unknown.
+    answer to the message, in [0, 1]; 0 if it is unknown.
     """
 
     key: TurnKey
@@ -39,7 +39,7 @@ class Candidate:
 def candidates(text: str, answered: Iterable[Answered], top_k: int = TOP_K) -> tuple[Candidate, ...]:
     """Return the `top_k` turns that `text` is most probably about, best first.
 
-    If scores are equal, the later turn wins.
+    Of turns with equal scores, the later one comes first.
     """
     ordered = sorted(answered, key=lambda one: (one.turns_back, one.key))
     alike = likeness(prepare(text), [prepare(one.text) for one in ordered], [one.cosine for one in ordered])

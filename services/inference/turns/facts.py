@@ -1,4 +1,4 @@
-"""Facts about turns, extracted from messages. Merging them in any order gives the same turn. Pure."""
+"""Extraction of facts about turns from messages. Facts merged in any order give the same turn. Pure."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from inference.turns.rules import TurnKey
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Question of a person. If there are two, the one with the greater (version, message_id, text) wins.
+    """A person's question. If a turn has several, the one with the greatest (version, message_id, text) counts.
 
-    If a message names the turn itself, `version` is the message's version. An answer that is its own turn answers the
-    latest human message shortly before it. If there is no such message, the other fields are None. `version` is then
-    `looked_at` of the answer's evaluation, which is below every message's version.
+    If the person's message names its turn, `version` is the version of the message. If an answer is its own turn, its
+    question is the person's message that the detector finds before it. `version` is then `looked_at` of the answer's
+    evaluation, which is less than the version of any message. The other fields are None if no message was found.
     """
 
     version: bytes
@@ -36,7 +36,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An agent's answer with its provenance. The greatest (version, message_id, text) wins."""
+    """An agent's answer with its provenance.
+
+    If a turn has several, the one with the greatest (version, message_id, text) counts.
+    """
 
     version: bytes
     message_id: str
@@ -59,7 +62,7 @@ Ranked = TypeVar("Ranked", Question, Reply)
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts about a turn. `at` is the time of its earliest known message."""
+    """Facts about a turn. `at` is the time of its earliest known message in microseconds."""
 
     key: TurnKey
     at: int | None = None
@@ -73,7 +76,10 @@ class Facts:
         return [text for text in both if text]
 
     def joined(self, other: Facts) -> Facts:
-        """Merge two objects about the same turn. If two facts have the same rank, this object's fact is kept."""
+        """Return these facts merged with other facts about the same turn.
+
+        Of two facts with equal rank, this object's fact is kept.
+        """
         times = [at for at in (self.at, other.at) if at is not None]
         return replace(
             self,
@@ -84,9 +90,9 @@ class Facts:
 
 
 def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
-    """Return a message's facts about its turn. A message without a turn id is its own turn.
+    """Return the facts that a message states about its turn. A message without a turn id is its own turn.
 
-    `version` is `version_of(event)` if already computed.
+    `version` is `version_of(event)`, if the caller has already computed it.
     """
     said, version = message_in(event), version or version_of(event)
     key = TurnKey(said.tenant, said.project, said.conversation_id, said.turn_id or said.message_id)
@@ -109,9 +115,10 @@ def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
 
 
 def questions_of(span: MessageRange) -> list[Facts]:
-    """Return the questions of dependent agent messages that are their own turns, as the detector reads them.
+    """Return the questions of dependent agent messages that are their own turns, as the detector finds them.
 
-    Answers without a question are included too, because an earlier judgement may have found one that has moved since.
+    Answers without a question are included, because an earlier judgement may have found a question that has since
+    moved.
     """
     found: list[Facts] = []
     for number in span.dependent:
@@ -125,7 +132,7 @@ def questions_of(span: MessageRange) -> list[Facts]:
 
 
 def joined(facts: Iterable[Facts]) -> list[Facts]:
-    """Merge the facts of each turn. Returns the merged facts, sorted by key."""
+    """Merge the facts of each turn. Return one object per turn, sorted by key."""
     known: dict[TurnKey, Facts] = {}
     for one in facts:
         held = known.get(one.key)
@@ -134,9 +141,9 @@ def joined(facts: Iterable[Facts]) -> list[Facts]:
 
 
 def looked_at(evaluation: int) -> bytes:
-    """Return the version of a question that the search for an answer's question found.
+    """Return the version of a question that was found by searching the messages before its answer.
 
-    Later judgements have greater versions. All of them are below every message's version.
+    It grows with `evaluation`, and is less than the version of any message.
     """
     return COPY + evaluation.to_bytes(8)
 
@@ -147,7 +154,7 @@ def _asked(answer: Placed, question: Placed | None) -> Facts:
     if question is None:
         return Facts(key, question=Question(version))
     message = question.indexed.message
-    # An erased message keeps its sender but no text. The question must not restore the person's id.
+    # An erased message has a sender but no text. Its sender must not be copied to the question.
     person = message.sender_id if message.text else None
     return Facts(key, question=Question(version, message.message_id, person, message.text))
 

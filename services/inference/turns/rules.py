@@ -1,6 +1,6 @@
-"""Rules for turns: visible verdict, satisfaction, ranking of strategies, and end of a session.
+"""Rules for turns: visible status, satisfaction, ranking of strategies, and end of a session.
 
-Pure. Times are microseconds since the epoch; scores and confidences are in [0, 1] unless stated otherwise.
+Pure. Times are microseconds since the epoch. Scores and confidences are in [0, 1] unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TurnKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MachineStatus:
-    """Verdict that a later message gives on a turn. `user_said` is the text of that message, `at` its time."""
+    """Status that a later message gives to a turn. `user_said` is the text of that message, `at` its time."""
 
     status: Feedback
     confidence: float
@@ -62,9 +62,9 @@ class UserStatus:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Turn as stored in the index. If only feedback on it is known, every field except the key may be None.
+    """Turn as it is stored in the index. If only feedback on it is known, every field except the key may be None.
 
-    `similarity` in [0, 1] compares its question with the searched text; None if no text was searched.
+    `similarity` in [0, 1] is that of its question and the searched text; None if no text was searched.
     """
 
     key: TurnKey
@@ -86,32 +86,35 @@ class Turn:
 
     @property
     def status(self) -> Feedback:
-        """The person's status if there is one, otherwise the machine's status."""
+        """Status given by people, otherwise by the machine."""
         if self.user is not None:
             return self.user.status
         return self.machine.status if self.machine else "neutral"
 
     @property
     def confidence(self) -> float:
-        """Confidence of the status; 1 if a person has judged."""
+        """Confidence of the status, in [0, 1]; 1 if it was given by a person."""
         if self.user is not None:
             return 1.0
         return self.machine.confidence if self.machine else UNJUDGED
 
     @property
     def rejection_detected_in(self) -> str | None:
-        """Turn id of the message that rejected this turn; None if no message did, or if a person disagrees."""
+        """Turn id of the message that rejected this turn; None if none did, or if a person's reaction disagrees."""
         rejected = self.machine is not None and self.machine.status == "rejected"
         return self.machine.detected_in_turn_id if self.machine and rejected and self.status == "rejected" else None
 
     @property
     def correction_type(self) -> CorrectionType | None:
-        """Correction type of the machine's verdict; None if the visible status differs from it."""
+        """Correction type of the machine's verdict; None if the turn has another status."""
         return self.machine.correction_type if self.machine and self.machine.status == self.status else None
 
     @property
     def user_said(self) -> str | None:
-        """Text that led to the visible status: the person's own, otherwise the machine's if both statuses agree."""
+        """Text behind the status: the comment of the person who reacted, otherwise the message that the machine judged.
+
+        The judged message is used only if the machine's status is the turn's status.
+        """
         if self.user is not None:
             same = self.machine is not None and self.machine.status == self.user.status
             return self.user.said or (self.machine.user_said if self.machine and same else None)
@@ -119,41 +122,42 @@ class Turn:
 
     @property
     def detected_at(self) -> int | None:
-        """Time of the visible feedback in microseconds; None without feedback."""
+        """Time of the feedback behind the status, in microseconds; None without feedback."""
         if self.user is not None:
             return self.user.at
         return self.machine.at if self.machine else None
 
     @property
     def detected_in(self) -> str | None:
-        """Turn id of the message that gave the visible feedback; None if the person reacted to the turn itself."""
+        """Turn id of the message that gave the status; None if a person reacted to the turn itself."""
         return self.machine.detected_in_turn_id if self.machine and self.user is None else None
 
     @property
     def satisfaction(self) -> float:
-        """See `satisfaction`."""
+        """Satisfaction with the turn, in [-1, 1]; see the function `satisfaction`."""
         return satisfaction(self.validation_outcome, self.status)
 
     @property
     def ranking_score(self) -> float:
-        """See `ranking_score`."""
+        """Weighted sum of quality and status, in [-0.4, 0.8]; see the function `ranking_score`."""
         return ranking_score(self.quality_score, self.status)
 
 
 def status_of(reaction: str) -> Feedback:
-    """Return the turn's status for a person's reaction (ok, not_ok or neutral)."""
+    """Return the turn's status for a person's reaction: ok, not_ok or neutral."""
     return _STATUS_OF[reaction]
 
 
 def metadata_name(kind: CorrectionType | None) -> str | None:
-    """Return a correction type's name in turn metadata."""
+    """Return the name of a correction type in turn metadata."""
     return _METADATA_NAME[kind] if kind else None
 
 
 def satisfaction(outcome: str | None, status: Feedback) -> float:
-    """Return the satisfaction, in [-1, 1]: -1 for a rejected turn, otherwise the outcome's value (0 if unknown).
+    """Return the satisfaction with a turn, in [-1, 1].
 
-    For an accepted turn, 0.5 is added.
+    It is -1 for a rejected turn. Otherwise it is the value of the outcome (0 if unknown), plus 0.5 for an accepted
+    turn.
     """
     if status == "rejected":
         return -1.0
@@ -162,14 +166,14 @@ def satisfaction(outcome: str | None, status: Feedback) -> float:
 
 
 def ranking_score(quality: float | None, status: Feedback) -> float:
-    """Return the weighted sum of the quality (0 if unknown) and the status, in [-0.4, 0.8]."""
+    """Return the weighted sum of quality (0 if unknown) and status, in [-0.4, 0.8]."""
     return round((quality or 0.0) * QUALITY_WEIGHT + _WEIGHT[status] * STATUS_WEIGHT, 6)
 
 
 def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:
-    """Return the best turns to learn from, at most `limit`, without rejected turns.
+    """Return at most `limit` turns to learn from, best first. Rejected turns are left out.
 
-    Accepted turns precede neutral ones. Within each group, quality, similarity and recency decide.
+    Accepted turns come before neutral ones. Within each group, turns are sorted by quality, similarity and recency.
     """
     found = [one for one in turns if one.status != "rejected"]
     found.sort(
@@ -185,12 +189,15 @@ def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:
 
 
 def session_over(last_at: int | None, now: int) -> bool:
-    """Return True if a conversation has been silent for over 30 minutes. If `now` is before `last_at`, return False."""
+    """Return True if a conversation has been silent for more than 30 minutes.
+
+    If `now` is before `last_at`, or `last_at` is None, the session is not over.
+    """
     return last_at is not None and now - last_at > SESSION_TIMEOUT_US
 
 
 def rejections_in_a_row(newest_first: Sequence[Turn], now: int) -> int:
-    """Return the number of consecutive rejected turns at the end of the session that is open at `now`."""
+    """Return the number of consecutive rejected turns at the end of the current session."""
     count, later = 0, now
     for turn in newest_first:
         if turn.status != "rejected" or session_over(turn.at, later):

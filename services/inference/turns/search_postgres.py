@@ -1,6 +1,6 @@
-"""Queries of the turn index in PostgreSQL: one turn, the latest turns, similar turns, strategies.
+"""Queries of the turn index in PostgreSQL: one turn, the latest turns, similar turns, and strategies.
 
-Strategies of rejected turns are never returned. A rejection below the announcement threshold does not count
+Strategies of rejected turns are never returned. A rejection below the announcement threshold does not count as one
 (`Verdict.status` in detector/model.py).
 """
 
@@ -20,17 +20,20 @@ from inference.turns.store import PersonTurns, StrategyFilter
 from inference.turns.vectors import TurnVectors
 
 NEAREST, LATEST = 45, 5
-"""Numbers of a person's turns that are compared word by word: the nearest ones by vector, and the latest ones."""
+"""Number of a person's turns that are compared word by word: the nearest ones by vector, and the latest ones."""
 SCANNED_TURNS_LIMIT: Final = 20_000
 """Maximum number of a person's turns that are searched, latest first.
 
-It limits the cost of shared user ids, such as a guest's.
+It limits the cost of user ids that many people share, such as `guest`.
 """
 _FILTERS: Final = ("intent", "user_id", "agent_id")
 
 
 class PostgresTurnSearch:
-    """See `turns.store.TurnSearch`. Needs the tables of the schema `inference` on the pool's search path."""
+    """Queries of the turn index (`turns.store.TurnSearch`) in PostgreSQL.
+
+    Needs the tables of the schema `inference` on the pool's search path.
+    """
 
     def __init__(self, pool: asyncpg.Pool, vectors: TurnVectors) -> None:
         self._pool = pool
@@ -79,7 +82,10 @@ def _answered(row: asyncpg.Record) -> Answered:
 
 
 def _rounded(cosine: float | None) -> float | None:
-    """Return the cosine in [0, 1], rounded so that it does not depend on the order of the database's summation."""
+    """Return the cosine, clipped to [0, 1] and rounded.
+
+    Rounding removes the effect of the order in which the database adds.
+    """
     return None if cosine is None else round(min(1.0, max(0.0, cosine)), 4)
 
 

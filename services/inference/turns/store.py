@@ -1,4 +1,4 @@
-"""Port of the turn index."""
+"""Interfaces of the turn index, and the types of their arguments."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from inference.turns.facts import Facts
 from inference.turns.rules import Turn, TurnKey
 
 SIMILARITY_THRESHOLD: Final = 0.35
-"""Minimum similarity of similar questions. 75 % of rephrased questions reach it, and 3 % of unrelated ones."""
+"""Similarity from which two questions are similar. It is reached by 75 % of rephrased and 3 % of unrelated ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class UserReaction:
-    """A person's explicit feedback or emoji on a turn, or a reviewer's review of it; the highest revision wins.
+    """A person's explicit feedback or emoji on a turn, or a review of it. The highest revision counts.
 
-    If `status` is None, the reaction was retracted. A person's newest reaction counts. If it is retracted explicit
-    feedback, no reaction of the person counts. If it is a removed emoji or a retracted review, the preceding reaction
-    counts again. Reviews count only if no person's reaction counts.
+    `status` is None if the reaction was retracted. Of a person's reactions on a turn, the newest counts. Retracted
+    explicit feedback cancels all reactions of the person. A removed emoji or retracted review is ignored, so that the
+    preceding reaction counts again. Reviews count only if no reaction of a person counts.
     """
 
     feedback_id: UUID
@@ -42,9 +42,9 @@ class UserReaction:
 
 @dataclass(frozen=True, slots=True)
 class StrategyFilter:
-    """Filter for turns with a strategy; a field that is None matches everything. `text` is compared with the questions.
+    """Filter for turns with a strategy. A field that is None matches every turn. `text` is compared with the questions.
 
-    `praised`: only turns that were accepted in words or by a reaction, excluding acceptance by a follow-up question.
+    `praised` selects turns that were accepted in words or by a reaction, not by a follow-up question.
     """
 
     tenant: str
@@ -69,7 +69,7 @@ class PersonTurns:
 
 @dataclass(frozen=True, slots=True)
 class PreviousVerdict:
-    """Previous verdict on a message, and the turn for which it was last announced.
+    """Earlier verdict on a message, and the turn for which a verdict on it was last announced.
 
     `stamp` is `NO_VERDICT` if the message had no verdict.
     """
@@ -90,8 +90,8 @@ class TurnIntake(Protocol):
         """Merge facts (at most one per turn), apply the verdicts to their turns, and commit.
 
         `detector` is the version of the detector that judged. A verdict replaces an earlier one on the same message,
-        unless the earlier one has a higher stamp. A verdict that is neutral, or has no turn, does not change a turn's
-        status. Returns the previous verdicts of the judged messages.
+        unless the earlier one has a higher stamp. A verdict that is neutral or has no turn does not change a turn's
+        status. Returns the earlier verdicts on the judged messages.
         """
         ...
 
@@ -102,17 +102,17 @@ class TurnSearch(Protocol):
         ...
 
     async def latest(self, where: ConversationKey, until: int, limit: int, thread: str = "") -> Sequence[Turn]:
-        """Return up to `limit` answered turns of a thread or channel, until `until` (microseconds), newest first."""
+        """Return up to `limit` answered turns of a thread or channel up to `until` (microseconds), newest first."""
         ...
 
     async def nearby(self, looked: PersonTurns, text: str) -> Sequence[Answered]:
-        """Return about fifty of a person's answered turns: those most similar to `text`, and the latest ones."""
+        """Return about fifty answered turns of a person: those most similar to `text`, and the latest ones."""
         ...
 
     async def search(self, wanted: StrategyFilter, limit: int) -> Sequence[Turn]:
-        """Return the best turns with a strategy, in the order of `turns.rules.ranked`, without rejected ones.
+        """Return at most `limit` turns with a strategy, in the order of `turns.rules.ranked`, without rejected ones.
 
-        With a text, similar questions are searched among the best turns of each group, and the matches are ranked.
+        With a text, the best turns of each status are searched for similar questions, and the matches are ranked.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Turn index in PostgreSQL, with one statement per step and batch. `search_postgres.py` has the queries."""
+"""Turn index in PostgreSQL. Each step of a batch takes one statement. `search_postgres.py` has the queries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_REPLY: Final = (None,) * 10
 
 
 class PostgresTurnIndex(PostgresTurnSearch):
-    """See `turns.store.TurnIndex`.
+    """Turn index (`turns.store.TurnIndex`) in PostgreSQL.
 
     Needs the tables of `inference` on the search path, and connections prepared by `vectors_postgres.take_bytes`.
     """
@@ -86,7 +86,7 @@ class PostgresTurnIndex(PostgresTurnSearch):
 
     @asynccontextmanager
     async def _locked(self, conversations: Iterable[tuple[str, ...]]) -> AsyncIterator[Any]:
-        """Open a transaction that locks these conversations. Locks are acquired in sorted order, to avoid deadlocks."""
+        """Open a transaction that locks these conversations."""
         async with self._pool.acquire() as connection, connection.transaction():
             await connection.execute(*SQL.lock_turns(locks=_locks(conversations)))
             yield connection
@@ -114,9 +114,9 @@ def _held_verdict(row: Any) -> PreviousVerdict:
 
 
 def _verdict_row(placed: Placed, verdict: Verdict, detector: str) -> tuple[Any, ...]:
-    """Return the row of a verdict.
+    """Return the database row of a verdict.
 
-    Neutral verdicts are stored too, so that an earlier judgement cannot replace them.
+    Neutral verdicts are stored as well, so that an earlier judgement cannot replace them.
     """
     where, message = placed.indexed.conversation, placed.indexed.message
     about = verdict.target.turn_id if verdict.target is not None and verdict.status != "neutral" else None

@@ -1,4 +1,4 @@
-"""Handler of people's reactions to turns, read from `feedback.created`."""
+"""Handler of people's reactions to turns, which it reads from `feedback.created`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ NO_REACTION = Outcome.ignored("no_reaction_of_a_person")
 
 
 class UserReactionHandler(Handler, tombstones=True):
-    """Handler of the group `inference_status`: stores explicit feedback and emoji, which set the status of a turn.
+    """Handler of the group `inference_status`. It stores explicit feedback and emoji, which set the status of a turn.
 
-    The highest revision of a feedback record wins, so records may arrive repeatedly and in any order.
+    Of a feedback record, the highest revision counts, so records may arrive repeatedly and in any order.
     """
 
     def __init__(self, index: TurnIndex) -> None:

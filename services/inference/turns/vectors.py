@@ -1,4 +1,4 @@
-"""Sentence vectors of turns. `vectors_postgres` encodes them for PostgreSQL."""
+"""Vectors of the texts of turns. `vectors_postgres` encodes them for PostgreSQL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from detector.encoders.embedder import Embedder
 from servicekit import stage
 
 Halves = NDArray[np.float16]
-"""Matrix of half-precision numbers, with one vector per row."""
+"""Matrix of half-precision numbers with one vector per row."""
 DIMENSION: Final = 256
 """Dimension of the vectors in the turn index; see the migration."""
 
@@ -26,9 +26,9 @@ class Packed(NamedTuple):
 
 
 class TurnVectors:
-    """Vectors computed by `embedder`. Raises ValueError if their dimension is not the index's dimension.
+    """Vectors by `embedder`, rounded to half precision, so that every database stores the same numbers.
 
-    Numbers are rounded to half precision, so that all databases store the same numbers.
+    Raises ValueError if they do not have the dimension of the index.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -44,7 +44,7 @@ class TurnVectors:
         return vector
 
     def packed(self, texts: Iterable[str]) -> Packed:
-        """Return the vectors of all texts, computed in one call."""
+        """Return the vectors of all texts. The embedder is called once."""
         wanted = list(dict.fromkeys(texts))
         if not wanted:
             return Packed({}, np.empty((0, DIMENSION), np.float16))

@@ -1,4 +1,4 @@
-"""Encoding of turn vectors for PostgreSQL: pgvector's binary format if the columns have its type, otherwise numbers."""
+"""Encoding of vectors for PostgreSQL: pgvector's binary format if the columns have its type, otherwise numbers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from inference.sql import SQL
 from inference.turns.vectors import DIMENSION, Halves
 
 VectorType = Literal["halfvec", "real[]"]
-"""Type of the vector columns; see the migration that adds them."""
+"""Type of the vector columns. The migration that adds them chooses it."""
 
 
 class Wire(NamedTuple):
     """Encoding of all vectors of a statement as its parameter `vectors`.
 
-    `packed` returns that parameter; `nth` is the SQL expression for the vector with the number `{place}`, from 0.
+    `packed` returns the value of this parameter. `nth` is the SQL expression for vector number `{place}`, counted from
+    0.
     """
 
     nth: str
@@ -26,13 +27,13 @@ class Wire(NamedTuple):
 
 
 async def vector_type(pool: asyncpg.Pool) -> VectorType:
-    """Return the type of the vector columns. A database created without pgvector keeps arrays of numbers."""
+    """Return the type of the vector columns. A database that was created without pgvector has arrays of numbers."""
     kind: VectorType = await pool.fetchval(*SQL.vector_type())
     return kind
 
 
 async def take_bytes(connection: asyncpg.Connection) -> None:
-    """Register the binary codec of `halfvec` on a connection. Used as the `init` callback of a pool."""
+    """Register the binary codec of `halfvec` on a connection. A pool calls it for each connection (`init`)."""
     schema = await connection.fetchval(*SQL.halfvec_schema())
     if schema is not None:
         await connection.set_type_codec("halfvec", schema=schema, encoder=bytes, decoder=bytes, format="binary")
