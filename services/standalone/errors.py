@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class DependencyLost(Exception):
-    """The broker or the database has stopped responding."""
+    """Raised if the broker or the database stops responding."""

@@ -25,10 +25,12 @@ INTERRUPTED = 130
 """Exit code of a program that Ctrl-C ended, as shells report it."""
 ANSWER_SECONDS = 20.0
 """Time limit for a command to wait for a broker or database, in seconds. A serving process has no limit."""
-State = Annotated[Path, typer.Option(help="The folder of a run's data, token and lock.", show_default=True)]
+State = Annotated[
+    Path, typer.Option(help="The folder with the data, access token and lock file of `up`.", show_default=True)
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 Running = Annotated[
-    str | None, typer.Option("--broker", help="HOST:PORT,... of a Kafka; default: the run on the state folder.")
+    str | None, typer.Option("--broker", help="HOST:PORT,... of a Kafka; default: that of the running `up`.")
 ]
 StoreUrl = Annotated[
     str | None, typer.Option("--store", help="The feedback store's URL; default: FEEDBACK_STORE_URL, or the run's own.")
@@ -69,7 +71,7 @@ def run(work: Coroutine[Any, Any, T], log_level: str | None = None) -> T:
 
     A failed start exits with code 3, a lost broker or database with code 1. Each prints one sentence.
     """
-    # Help and usage errors need neither of these imports.
+    # Imported late, because help and usage errors do not need these modules.
     import uvloop
 
     from servicekit.logging import configure_logging
@@ -90,7 +92,7 @@ def run(work: Coroutine[Any, Any, T], log_level: str | None = None) -> T:
 
 
 async def _interruptible(work: Coroutine[Any, Any, T]) -> T:
-    """Await `work`. An error raised while an interruption ends it, such as a rollback's timeout, is not reported."""
+    """Await `work`. Errors during its cancellation by Ctrl-C, such as a rollback's timeout, are not reported."""
     task = asyncio.current_task()
     try:
         return await work

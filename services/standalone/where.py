@@ -13,9 +13,9 @@ MOST_IDS: Final = 100
 """Maximum number of ids per request. It keeps the URL shorter than any server's limit."""
 Params = Sequence[tuple[str, str]]
 Ask = Callable[[str, Params], Awaitable[Mapping[str, Any]]]
-"""Function called with the service's part of the path (`chat`, `feedback`, `inference`, `reports`) and the parameters.
+"""Function that sends a request and returns the response.
 
-It returns the response.
+It receives the service's path prefix (`chat`, `feedback`, `inference` or `reports`) and the query parameters.
 """
 Facts = Mapping[str, Any]
 _MESSAGE_TOPICS: Final = (CHAT_MESSAGE.name, CHAT_REPLY.name)
@@ -93,7 +93,7 @@ async def trace_event(ask: Ask, id_: str, *, is_message: bool) -> EventTrace:
     """Trace an event, or all events about a message, through the services, with at most four requests."""
     name = "message_id" if is_message else "event_id"
     chat = (await ask("chat", [(name, id_)]))["records"]
-    # A verdict is derived from a message, so it names the message and not the record.
+    # A verdict is derived from a message, so it has the message's id, not the record's coordinates.
     messages = _some(row["message_id"] for row in chat if row["at"].split(":")[0] in _MESSAGE_TOPICS)
     wanted = [(name, id_), *(("message_id", one) for one in messages if one and (name, one) != (name, id_))]
     places = {row["conversation_id"] for row in chat}

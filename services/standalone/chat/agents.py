@@ -35,7 +35,7 @@ class Answer:
 
 
 class AgentFailed(Exception):
-    """The agent gave no answer. The message has the reason, without the key or user text."""
+    """Raised if the agent gives no answer. The message states the reason, without the API key or user text."""
 
 
 class Agent(Protocol):
@@ -43,7 +43,7 @@ class Agent(Protocol):
     def name(self) -> str: ...
 
     async def answer(self, history: Sequence[ChatLine], advice: str | None) -> Answer:
-        """Answer the last line. `advice` is Markdown about feedback on earlier answers. Raises AgentFailed."""
+        """Answer the last line of `history`. `advice` is Markdown about earlier feedback. Raises AgentFailed."""
         ...
 
     async def close(self) -> None: ...
@@ -59,7 +59,7 @@ _SCRIPT: Final[Sequence[tuple[frozenset[str], str]]] = (
 
 
 class ScriptedAgent:
-    """Museum guide with five scripted answers. It works offline, and asks back if `advice` contains a rejection."""
+    """Museum guide with five scripted answers. Works offline. Asks a question back if `advice` contains a rejection."""
 
     name = "museum-guide"
 
@@ -73,11 +73,11 @@ class ScriptedAgent:
         return Answer("I know the opening hours, the prices and the way to the museum.", "say_what_i_know")
 
     async def close(self) -> None:
-        """Do nothing: there is nothing to close."""
+        """Do nothing, because no connection is open."""
 
 
 class OpenAiAgent:
-    """Model at `url`/chat/completions. `key` is sent as a bearer token; `seconds` is the deadline of an answer."""
+    """Language model at `url`/chat/completions. `key` is the bearer token, `seconds` the deadline of an answer."""
 
     def __init__(self, url: str, model: str, key: str | None, seconds: float) -> None:
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})

@@ -31,7 +31,7 @@ class SentMessage:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Command with its name; `rest` is the text after the name."""
+    """Chat command. `rest` is the text after its name."""
 
     name: str
     rest: str = ""

@@ -23,7 +23,7 @@ _LOOK_SECONDS = 0.05
 
 
 class NoAnswerYet(Exception):
-    """There is no answer yet on which feedback could be given."""
+    """Raised if feedback is given before the first answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,7 @@ class Conversation:
     """Conversation between a person and an agent.
 
     Methods that give feedback raise NoAnswerYet before the first answer, and AgentFeedbackError.
-    Before each answer, there are two waits: for feedback on earlier answers, and for advice. `planning_seconds` is the
-    maximum of each wait.
+    Before each answer, it waits for feedback on earlier answers, then for advice, each for at most `planning_seconds`.
     """
 
     client: AsyncClient
@@ -68,7 +67,7 @@ class Conversation:
     async def say(self, text: str, reply_to: str | None = None) -> ChatExchange:
         """Return the agent's answer to `text`. `reply_to` is the id of the turn that `text` replies to.
 
-        Raises AgentFailed, and ValueError if there is no such turn; `text` is then not added to the history.
+        Raises AgentFailed, or ValueError if there is no such turn. After an error, `text` is not in the history.
         """
         heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=self.planning_seconds)
         self.timeline = heard.timeline
@@ -139,14 +138,14 @@ class Conversation:
     async def refresh(self) -> str | None:
         """Merge feedback received since the last call into the timeline.
 
-        Returns the text that announces the feedback to the agent, or None without feedback.
+        Returns the text that announces the feedback to the agent, or None if there is no feedback.
         """
         heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=self.planning_seconds)
         self.timeline = heard.timeline
         return heard.announcement
 
     async def _shown(self, turn_id: str, holds: Callable[[Mapping[str, Any]], bool]) -> None:
-        """Wait until the platform shows the feedback, so that the next answer can consider it.
+        """Wait until the platform shows the feedback, so that the agent receives it before its next answer.
 
         Gives up after `planning_seconds`.
         """
@@ -185,7 +184,7 @@ class Conversation:
         return not taken["refused"]
 
     def _in_hand(self, turn_id: str, question: str, answer: Answer) -> PreviousAnswer:
-        """Return the answer in the format of a request for advice."""
+        """Convert the answer to the format of an advice request."""
         return {
             "message_id": self._answer_id(turn_id),
             "turn_id": turn_id,

@@ -78,7 +78,8 @@ class Chat:
             self._screen.trouble("Cancelled.")
         finally:
             loop.remove_signal_handler(signal.SIGINT)
-            # Removing asyncio's handler leaves the default action; Python's handler raises KeyboardInterrupt again.
+            # Removing asyncio's handler leaves the default action. Python's handler makes Ctrl-C raise
+            # KeyboardInterrupt.
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     async def _say(self, text: str, reply_to: str | None = None) -> None:

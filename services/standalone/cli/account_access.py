@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 Database = Annotated[
     str | None,
-    typer.Option(help="Reporting's PostgreSQL URL; default: the run on the state folder, or the settings."),
+    typer.Option(help="Reporting's PostgreSQL URL; default: that of the running `up`, or the settings."),
 ]
 
 
 def accessed(work: Callable[[AccessTables], Awaitable[Any]], database: str | None, state: Path) -> Any:
-    """Return the result of `work`. If the request is refused, print the reason and exit with code 1."""
+    """Run `work` and return its result. If the change is rejected, print the reason and exit with code 1."""
     from standalone.operations.users import open_access
 
     own = str(running(state)["database"]) if database is None and (state / "run.json").exists() else None

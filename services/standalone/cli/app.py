@@ -59,7 +59,7 @@ def options(
         bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Collect feedback on AI agents: what people do with an agent's answers, as one stream of reward events."""
+    """Collect people's feedback on AI agents' answers, and publish it as one stream of reward events."""
 
 
 for command in (

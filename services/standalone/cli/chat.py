@@ -32,10 +32,12 @@ def register(app: typer.Typer) -> None:
 
 
 def chat(
-    url: Annotated[str | None, typer.Option(help="The platform's URL; default: the run on the state folder.")] = None,
+    url: Annotated[str | None, typer.Option(help="The platform's URL; default: that of the running `up`.")] = None,
     token: Annotated[
         str | None,
-        typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="Its access token (scopes ingest, detect, on_behalf)."),
+        typer.Option(
+            envvar="AGENT_FEEDBACK_TOKEN", help="The access token, with the scopes ingest, detect and on_behalf."
+        ),
     ] = None,
     tenant: Annotated[str, typer.Option(help="The tenant of the conversation.")] = "demo",
     project: Annotated[str, typer.Option(help="The project of the conversation.")] = "chat",
@@ -43,7 +45,7 @@ def chat(
     model_url: Annotated[
         str | None, typer.Option(help="An OpenAI-compatible endpoint, such as http://localhost:11434/v1.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="The model's name at that endpoint.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model's name at the endpoint of --model-url.")] = None,
     model_key: Annotated[str | None, typer.Option(envvar="MODEL_KEY", help="The endpoint's API key.")] = None,
     model_seconds: Annotated[float, typer.Option(min=1, max=600, help="Timeout of the model's answer, in s.")] = 60,
     planning_seconds: Annotated[
@@ -51,15 +53,15 @@ def chat(
         typer.Option(min=0.1, max=60, help="Maximum time that an answer waits for feedback on earlier answers, in s."),
     ] = 1,
     memory_mode: Annotated[
-        MemoryModeName, typer.Option(help="Incognito: the rating is stored without the user's id, in memory only.")
+        MemoryModeName, typer.Option(help="Incognito: the rating is kept in memory only, without the user's id.")
     ] = MemoryModeName.local,
     thread: Annotated[str | None, typer.Option(help="The thread that contains the conversation.")] = None,
     state: State = DEFAULT_STATE,
 ) -> None:
     """Chat with an agent that receives your feedback on its answers.
 
-    Start `agent-feedback up` first. Give feedback on an answer with `/up`, `/down why` or `/react 😂`; the agent gets
-    it with your next message. Without `--model-url` a small scripted agent answers.
+    Start `agent-feedback up` first. Give feedback on an answer with `/up`, `/down why` or `/react 😂`; the agent
+    receives it with your next message. Without `--model-url`, a scripted agent answers.
     """
     if (model_url is None) != (model is None):
         raise typer.BadParameter("--model-url and --model belong together.")
@@ -113,7 +115,7 @@ async def _chat(
 
 
 def _account() -> str:
-    """Return the account's name; `me` if it has none, as in a container with a numeric user id."""
+    """Return the name of the operating system's user, or `me` if the user id has no name, as in some containers."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from standalone.terminal import FAILED, say
 
 _OF_OURS = "Invalid value: "
-"""Prefix that is removed from the errors of commands, whose text is already a sentence."""
+"""Prefix that is removed from commands' errors, because their text is already a sentence."""
 
 
 class PlainErrorGroup(TyperGroup):
@@ -45,12 +45,12 @@ class PlainErrorGroup(TyperGroup):
 
 
 def usage_error(error: typer.TyperException) -> str:
-    """Return a usage error as a sentence; an empty text if the help was shown instead.
+    """Return a usage error as a sentence, or an empty text if the help was shown instead.
 
-    For an error of the option parser, the sentence names the command whose help explains the option.
+    For an error of the option parser, the sentence also names the `--help` command that explains the option.
     """
     context = getattr(error, "ctx", None)
-    if type(error).__name__ == "NoArgsIsHelpError":  # typer does not export it; the help is already on the screen
+    if type(error).__name__ == "NoArgsIsHelpError":  # typer does not export this class; the help is on the screen
         return ""
     text = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
     if text.startswith(_OF_OURS):

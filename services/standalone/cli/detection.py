@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from detector.detector import Detector
 
 Encoder = Annotated[
-    str, typer.Option(help="How to compare requests: none (by words), minilm, auto, or a sentence-transformers model.")
+    str, typer.Option(help="Request encoder: none (by words), minilm, auto, or a sentence-transformers model.")
 ]
 
 

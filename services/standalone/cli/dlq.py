@@ -19,13 +19,13 @@ from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, Running, State, harmless, instant, print_json, run, say, show
 
 SHOWN = 50
-"""Maximum number of dead letters in a list; the newest are shown."""
+"""Maximum number of dead letters in a list. Older ones are omitted."""
 UNFOLDED = 1_000
 """Table width in columns if the output is not a terminal, so that each dead letter stays on one line."""
 MEANINGS = {**REASONS, **BRIDGE_REASONS}
-"""Meaning and remedy of each reason."""
-Reason = Annotated[str | None, typer.Option(help="Only this reason, such as invalid_json.")]
-Topic = Annotated[str | None, typer.Option(help="Only records of this topic.")]
+"""Meaning and remedy of each dead-letter reason."""
+Reason = Annotated[str | None, typer.Option(help="Only dead letters with this reason, such as invalid_json.")]
+Topic = Annotated[str | None, typer.Option(help="Only dead letters of this topic.")]
 Since = Annotated[str | None, typer.Option(help="Only dead letters written at or after this RFC 3339 time.")]
 Until = Annotated[str | None, typer.Option(help="Only dead letters written before this RFC 3339 time.")]
 dlq = typer.Typer(help="Dead letters: records that could not be processed, with the reason.", no_args_is_help=True)
@@ -53,7 +53,7 @@ def list_letters(
     wanted = Filter(reason, topic, instant(since), instant(until))
 
     async def read() -> list[tuple[int, tuple[str, int, int], dict[str, Any]]]:
-        """Read the dead letters. Contents are dropped at once, because they may exceed the memory."""
+        """Read the dead letters without keeping their contents, which may not fit in memory."""
         bootstrap = target_of(broker, state).bootstrap
         return [(letter.written_at, letter.place, facts_of(letter)) async for letter in letters(bootstrap, wanted)]
 
@@ -85,12 +85,12 @@ def letters_table(found: Sequence[dict[str, Any]]) -> Table:
 
 @dlq.command("show")
 def show_letter(
-    letter: Annotated[str, typer.Argument(help="A letter as `dlq list` names it: TOPIC.dlq:PARTITION:OFFSET.")],
+    letter: Annotated[str, typer.Argument(help="The dead letter's name in `dlq list`: TOPIC.dlq:PARTITION:OFFSET.")],
     broker: Running = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Show one dead letter with its record's bytes, which may contain a person's words."""
+    """Show one dead letter with the bytes of its record, which may contain a person's message."""
     from standalone.operations.dlq import Filter, Letter, facts_of, letters
     from standalone.operations.log_access import target_of
 
@@ -133,7 +133,7 @@ def replay_letters(
 ) -> None:
     """Send dead letters to their original topics again, with the original bytes, key and cause.
 
-    Safe to repeat: consumers recognise records already processed, and a record that fails again becomes a letter again.
+    Safe to repeat: consumers ignore records that they have processed. A record that fails again is dead-lettered again.
     """
     from standalone.operations.dlq import Filter, letters, replay
     from standalone.operations.log_access import target_of, writing_to

@@ -30,9 +30,9 @@ def erase(
     user: Annotated[
         str | None, typer.Option(help="The id of the user to erase, in all of the tenant's projects.")
     ] = None,
-    status: Annotated[str | None, typer.Option(help="Show the status of this request instead of making one.")] = None,
+    status: Annotated[str | None, typer.Option(help="Show the status of this erasure request; erase nothing.")] = None,
     url: Annotated[
-        str | None, typer.Option(help="The feedback service's URL; default: the run on the state folder.")
+        str | None, typer.Option(help="The feedback service's URL; default: that of the running `up`.")
     ] = None,
     token: Annotated[
         str | None, typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="A token with the scope admin.")
@@ -44,7 +44,8 @@ def erase(
 ) -> None:
     """Erase all of a person's data in every service. The exit code is 1 until every service has confirmed.
 
-    `agent-feedback erase --tenant acme --user user-42` asks first, then waits for the receipts of all services.
+    `agent-feedback erase --tenant acme --user user-42` asks for confirmation, then waits until all services have
+    confirmed the erasure.
     """
     import httpx
 

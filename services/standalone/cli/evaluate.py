@@ -27,9 +27,11 @@ def register(app: typer.Typer) -> None:
 def evaluate(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Rows, one JSON object per line; the fields tell the kind.", exists=True, dir_okay=False),
+        typer.Argument(
+            help="Files of rows, one JSON object per line. The fields determine the kind.", exists=True, dir_okay=False
+        ),
     ],
-    by: Annotated[str, typer.Option(help="Also score groups of rows: length, source, language; comma-separated.")] = "",
+    by: Annotated[str, typer.Option(help="Also score the rows by length, source or language; comma-separated.")] = "",
     errors: Annotated[int, typer.Option(help="Show this many of the worst errors, labels side by side.", min=0)] = 0,
     table: Annotated[bool, typer.Option("--table", help="Print Markdown tables of all files.")] = False,
     plot: Annotated[
@@ -40,19 +42,19 @@ def evaluate(
     ] = None,
     against: Annotated[
         Path | None,
-        typer.Option(help="Compare with the outcomes of an earlier --save.", exists=True, dir_okay=False),
+        typer.Option(help="Compare with the outcomes in this file of an earlier --save.", exists=True, dir_okay=False),
     ] = None,
     target_precision: Annotated[
         float | None,
-        typer.Option(help="Show the recall that this INFERENCE_TARGET_PRECISION leaves.", min=0.7, max=1),
+        typer.Option(help="Show the recall at this value of INFERENCE_TARGET_PRECISION.", min=0.7, max=1),
     ] = None,
     sentence_encoder: Encoder = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Measure the detector on rows. The fields of a file's first row tell the kind of rows.
+    """Measure the detector on rows. The fields of a file's first row determine the kind of its rows.
 
-    Every share has its 95 % interval. To compare two detectors, measure one with `--save FILE` and the other with
-    `--against FILE` on the same rows: differences whose interval contains 0 are marked as noise.
+    Every proportion has a 95 % confidence interval. To compare two detectors, measure one with `--save FILE` and the
+    other with `--against FILE` on the same rows. A difference is marked as noise if its interval contains 0.
 
     - labelled messages: `message`, `label` (rejected, accepted, neutral), `gate` (not_ok, ok, neutral), `source`
 

@@ -25,9 +25,10 @@ def register(app: typer.Typer) -> None:
 def explain(
     message: Annotated[str, typer.Argument(help="The person's message; omit with --rows.")] = "",
     previous_assistant: Annotated[str, typer.Option(help="The agent's answer before the message.")] = "",
-    previous_user: Annotated[str, typer.Option(help="The request that the answer was given to.")] = "",
+    previous_user: Annotated[str, typer.Option(help="The person's request before the agent's answer.")] = "",
     rows: Annotated[
-        Path | None, typer.Option(help="Explain every message of a file of rows instead.", exists=True, dir_okay=False)
+        Path | None,
+        typer.Option(help="Explain every message in this file of rows instead.", exists=True, dir_okay=False),
     ] = None,
     errors: Annotated[int, typer.Option(help="Show only this many of the worst errors on labelled rows.", min=0)] = 0,
     rules: Annotated[bool, typer.Option("--rules", help="Print the rules and the caps on their confidence.")] = False,

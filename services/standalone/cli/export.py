@@ -1,4 +1,4 @@
-"""The command `export`, which writes a service's training examples and a manifest to files."""
+"""The command `export`, which writes training examples and their manifest to files."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def export(
     tenant: Annotated[str, typer.Option(help="The tenant.")],
     project: Annotated[str, typer.Option(help="The project.")],
     url: Annotated[
-        str | None, typer.Option(help="The reporting service's URL; default: the run on the state folder.")
+        str | None, typer.Option(help="The reporting service's URL; default: that of the running `up`.")
     ] = None,
     token: Annotated[
         str | None, typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="A token with the scope read.")
     ] = None,
     agent_id: Annotated[str | None, typer.Option(help="Only answers of this agent.")] = None,
-    agent_version: Annotated[str | None, typer.Option(help="Only answers of this version.")] = None,
+    agent_version: Annotated[str | None, typer.Option(help="Only answers of this agent version.")] = None,
     model: Annotated[str | None, typer.Option(help="Only answers of this language model.")] = None,
     reaction: Annotated[str | None, typer.Option(help="ok, not_ok or neutral.")] = None,
     feedback_type: Annotated[str | None, typer.Option(help="reaction, explicit, inferred, implicit or rating.")] = None,
@@ -68,9 +68,11 @@ def export(
             help="Minimum confidence. The learned layer's rejections after long answers have at most 0.83.",
         ),
     ] = None,
-    start: Annotated[str | None, typer.Option(help="Given at or after this RFC 3339 time.")] = None,
-    end: Annotated[str | None, typer.Option(help="Given at or before this RFC 3339 time.")] = None,
-    everyone: Annotated[bool, typer.Option("--everyone", help="Include machine verdicts; default: people.")] = False,
+    start: Annotated[str | None, typer.Option(help="Only feedback given at or after this RFC 3339 time.")] = None,
+    end: Annotated[str | None, typer.Option(help="Only feedback given at or before this RFC 3339 time.")] = None,
+    everyone: Annotated[
+        bool, typer.Option("--everyone", help="Include the detector's verdicts, not only people's.")
+    ] = False,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:

@@ -33,7 +33,7 @@ def import_feedback(
         str, typer.Option("--format", help=f"The tool that wrote the file: {', '.join(FORMATS)} (columns by --column).")
     ] = "mapped",
     mapping: Annotated[
-        Path | None, typer.Option("--map", help="A TOML file with the mapping; options precede it.")
+        Path | None, typer.Option("--map", help="A TOML file with the mapping. Options override it.")
     ] = None,
     column: Annotated[
         list[str] | None,
@@ -42,16 +42,20 @@ def import_feedback(
     verdict: Annotated[
         list[str] | None,
         typer.Option(
-            help="VALUE=ok, not_ok, neutral or skip, repeatable. A value is a text, a number, or a range 1..2.",
+            help="VALUE=ok, not_ok, neutral or skip, repeatable. VALUE is a text, a number, or a range such as 1..2.",
             metavar="VALUE=VERDICT",
         ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="The name of the score to import, such as user-feedback.")] = None,
-    agent: Annotated[str | None, typer.Option(help="The agent of rows that name none.")] = None,
-    person: Annotated[str | None, typer.Option(help="The person of rows that name none.")] = None,
-    time_zone: Annotated[str | None, typer.Option(help="The zone of times without an offset: Europe/Berlin.")] = None,
+    agent: Annotated[str | None, typer.Option(help="The agent of rows without an agent.")] = None,
+    person: Annotated[str | None, typer.Option(help="The person of rows without a person.")] = None,
+    time_zone: Annotated[
+        str | None, typer.Option(help="The zone of times without an offset, such as Europe/Berlin.")
+    ] = None,
     delimiter: Annotated[str | None, typer.Option(help="The delimiter of a .csv file; default: a comma.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the rows and check them.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check and count the rows without importing them.")
+    ] = False,
     broker: Running = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
@@ -65,11 +69,12 @@ def import_feedback(
     --column message=answer --column person=user --column time=rated_at --column verdict=stars --verdict 4..5=ok
     --verdict 1..2=not_ok --verdict 3=neutral`
 
-    A row becomes an explicit judgement of one answer, without texts of the conversation. A value without a --verdict is
-    never guessed: its row is rejected. Scores by models are left out; annotations by a tool's own users become reviews.
+    A row becomes an explicit judgement of one answer, without texts of the conversation. A row is rejected if its value
+    has no --verdict, because a verdict is never guessed. Scores given by models are skipped. Annotations by the other
+    tool's own users become reviews.
 
-    Safe to repeat: the same rows change nothing. A killed import continues where it stopped. The exit code is 1 if rows
-    were rejected; all other rows are imported.
+    Safe to repeat: importing a row again changes nothing. A killed import continues where it stopped when run again.
+    The exit code is 1 if rows were rejected; all other rows are imported.
     """
     from servicekit.clock import SystemClock
     from standalone.data_import.position import PositionFile
@@ -110,7 +115,7 @@ def import_feedback(
 
 
 def facts_of(progress: ImportProgress) -> dict[str, Any]:
-    """Return the result of an import for `--json`. `rejected` has the first rejected rows."""
+    """Return the result of an import for `--json`. `rejected` contains the first rejected rows."""
     rejected = [{"line": line, "reason": reason} for line, reason in progress.rejected]
     return {**asdict(progress), "rejected": rejected}
 

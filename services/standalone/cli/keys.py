@@ -1,4 +1,4 @@
-"""The commands `keys`, which manage programs' keys."""
+"""The commands `keys`, which manage API keys for programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from standalone.cli.account_access import Database, accessed
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import AsJson, State, harmless, print_json, say, show
 
-keys = typer.Typer(no_args_is_help=True, help="Keys for programs: with scopes, for named projects, until they expire.")
+keys = typer.Typer(no_args_is_help=True, help="API keys for programs, with scopes, projects and an expiry date.")
 
 
 def register(app: typer.Typer) -> None:
@@ -22,8 +22,8 @@ def register(app: typer.Typer) -> None:
 
 @keys.command("add")
 def add(
-    name: Annotated[str, typer.Argument(help="A name that tells what uses the key, for example crm.")],
-    scope: Annotated[list[str], typer.Option(help="A scope of docs/http.md, such as read. Repeat for several.")],
+    name: Annotated[str, typer.Argument(help="The name of the program that uses the key, for example crm.")],
+    scope: Annotated[list[str], typer.Option(help="A scope listed in docs/http.md, such as read. Repeat for several.")],
     project: Annotated[
         list[str], typer.Option(help="A project as TENANT/PROJECT; TENANT/* for all of a tenant. Repeat for several.")
     ],

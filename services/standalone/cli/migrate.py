@@ -22,7 +22,7 @@ def migrate(
 ) -> None:
     """Apply the missing migrations of every service. Services also do this at their start.
 
-    Run it before a rollout: a migration that fails then stops the rollout while the previous release serves.
+    Run it before a rollout, so that a failing migration stops the rollout while the previous release keeps serving.
     """
     from standalone.operations.migrate import migrate_all
 

@@ -21,7 +21,7 @@ def purge(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be deleted.")] = False,
     database: Annotated[
         str | None,
-        typer.Option(help="A PostgreSQL URL for all services; default: the run on the state folder, or the settings."),
+        typer.Option(help="A PostgreSQL URL for all services; default: that of the running `up`, or the settings."),
     ] = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,

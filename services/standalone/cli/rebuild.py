@@ -21,15 +21,15 @@ def rebuild(
     store: StoreUrl = None,
     database: Annotated[
         str | None,
-        typer.Option(help="Reporting's PostgreSQL URL; default: the run on the state folder, or the settings."),
+        typer.Option(help="Reporting's PostgreSQL URL; default: that of the running `up`, or the settings."),
     ] = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Rebuild the reports' counts from the feedback store while the current ones keep serving, then switch atomically.
+    """Rebuild the reports from the feedback store, then atomically replace the current ones, which serve until then.
 
     Services may keep running. An interrupted rebuild leaves the reports unchanged. Chat messages are not rebuilt,
-    because no other service keeps them as long.
+    because no other service stores them as long as reporting.
     """
     from feedback.settings import FeedbackSettings
     from reporting.settings import ReportingSettings

@@ -32,17 +32,17 @@ def register(app: typer.Typer) -> None:
 def rejudge(
     since: Annotated[
         str | None,
-        typer.Option(help="Judge messages from this RFC 3339 time on; without it, continue the run that was stopped."),
+        typer.Option(help="Judge messages sent at or after this RFC 3339 time; default: continue the stopped run."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only report what would change: counts, and twenty examples.")
+        bool, typer.Option("--dry-run", help="Change nothing; print the number of changes, and twenty examples.")
     ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Judge with this machine's detector even if the services use another one.")
     ] = False,
     database: Annotated[
         str | None,
-        typer.Option(help="Inference's PostgreSQL URL; default: the run on the state folder, or the settings."),
+        typer.Option(help="Inference's PostgreSQL URL; default: that of the running `up`, or the settings."),
     ] = None,
     broker: Running = None,
     state: State = DEFAULT_STATE,

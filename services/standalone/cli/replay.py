@@ -21,12 +21,12 @@ def register(app: typer.Typer) -> None:
 def replay(
     files: Annotated[list[Path], typer.Argument(help="Files of chat events, one JSON object per line.")],
     broker: Annotated[
-        str | None, typer.Option(help="HOST:PORT,... of a Kafka; default: the run on the state folder.")
+        str | None, typer.Option(help="HOST:PORT,... of a Kafka; default: that of the running `up`.")
     ] = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Publish files of chat events to a Kafka that services read from.
+    """Publish files of chat events to the services' Kafka.
 
     Reports each line that is not an event. For each event that becomes a dead letter, reports the field and the rule.
     """

@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
 
 
 def report(state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
-    """Show a summary of all feedback in the state of a running `up`, or in its state folder.
+    """Show a summary of all feedback, from a running `up` or from the state folder of an earlier one.
 
     Counts people's feedback and the detector's verdicts separately.
     """

@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 
 
 def rewind(
-    to: Annotated[str, typer.Option(help=f"An RFC 3339 time of the log, or `{BEGINNING}`.")],
+    to: Annotated[str, typer.Option(help=f"Read the log again from this RFC 3339 time, or from `{BEGINNING}`.")],
     group: Annotated[list[str] | None, typer.Option(help="A consumer group; may be repeated. Default: all.")] = None,
     broker: Running = None,
     state: State = DEFAULT_STATE,
@@ -26,7 +26,8 @@ def rewind(
 ) -> None:
     """Reset the services to an earlier time in the log, after a database was restored from a backup.
 
-    Stop the services first. Records that a database already has are recognised. A group is never moved forward.
+    Stop the services first. Services ignore records that their database already contains. A group is never moved
+    forward.
     """
     from contracts.topics import Consumer
     from standalone.operations.log_access import target_of

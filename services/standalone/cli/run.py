@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 def run(
     service: Annotated[str, typer.Argument(help="chat_bridge, feedback, inference or reporting.")],
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The HTTP port; 0 picks a free one.", min=0, max=65535)] = 8080,
+    port: Annotated[int, typer.Option(help="The HTTP port; 0 selects a free port.", min=0, max=65535)] = 8080,
     token: Annotated[
         str | None,
         typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="The HTTP API's access token, if AUTH_ISSUER is not set."),
@@ -29,7 +29,7 @@ def run(
 ) -> None:
     """Run one service against your Kafka and database, configured by environment variables and the file `.env`.
 
-    `.env.example` lists all of them. The environment overrides the file.
+    `.env.example` lists all variables. Environment variables override the file.
     """
     if service not in SERVICES:
         raise typer.BadParameter(f"{service} is not one of {', '.join(SERVICES)}.")

@@ -27,9 +27,9 @@ def register(app: typer.Typer) -> None:
 def services(
     service: Annotated[ServiceName | None, typer.Argument(help="One service; default: all four.")] = None,
 ) -> None:
-    """Show what each service reads, serves, does on a schedule, keeps and erases.
+    """Show each service's topics, routes, scheduled tasks, retention periods and erasure.
 
-    Starts nothing. Days and intervals are the defaults, with the setting that changes them.
+    Does not start a service. Retention periods and intervals are defaults, each with the setting that changes it.
 
     `agent-feedback services feedback`
     """

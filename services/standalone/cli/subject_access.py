@@ -28,15 +28,15 @@ def subject_access(
     store: StoreUrl = None,
     database: Annotated[
         str | None,
-        typer.Option(help="A PostgreSQL URL for all services; default: the run on the state folder, or the settings."),
+        typer.Option(help="A PostgreSQL URL for all services; default: that of the running `up`, or the settings."),
     ] = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Write all data about a person, of every service, to one JSON file that only its owner can read.
+    """Write all data that the services store about a person to a JSON file that only its owner can read.
 
     `agent-feedback subject-access --tenant acme --user user-42 -o user-42.json` reads the databases, the log and the
-    object store themselves, so it needs their addresses, as `purge` does.
+    object store directly. It therefore needs the addresses of these servers.
     """
     from contracts.erasure import Person
     from servicekit.clock import SystemClock
@@ -52,7 +52,7 @@ def subject_access(
     archive = run(work())
     try:
         with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            # Lone surrogates, which UTF-8 lacks, stay escaped.
+            # Lone surrogates stay escaped, because UTF-8 cannot encode them.
             json.dump(archive, file, ensure_ascii=True, indent=2)
     except OSError as error:
         say(f"The file {out} cannot be written: {type(error).__name__}.", "red")

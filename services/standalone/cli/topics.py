@@ -17,10 +17,12 @@ def register(app: typer.Typer) -> None:
 
 
 def topics(
-    broker: Annotated[str | None, typer.Option(help="HOST:PORT,... to create or check the topics on.")] = None,
+    broker: Annotated[
+        str | None, typer.Option(help="HOST:PORT,... of a Kafka, to check or create topics there.")
+    ] = None,
     create: Annotated[bool, typer.Option("--create", help="Create the missing topics.")] = False,
     replication: Annotated[
-        int | None, typer.Option(min=1, help="Replicas of each partition; default: 3, or all brokers if fewer.")
+        int | None, typer.Option(min=1, help="Replicas per partition; default: 3, or fewer if there are fewer brokers.")
     ] = None,
     as_asyncapi: Annotated[bool, typer.Option("--asyncapi", help="Print the AsyncAPI document of the topics.")] = False,
     as_json: AsJson = False,

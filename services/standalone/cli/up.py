@@ -62,29 +62,29 @@ def up(
     ] = None,
     broker: Broker = "memory",
     now: Annotated[
-        str | None, typer.Option(help="Judge 'in the future' against this RFC 3339 time instead of the record's time.")
+        str | None, typer.Option(help="Reject event times after this RFC 3339 time; default: the record's time.")
     ] = None,
     outcomes: Annotated[
         Path | None, typer.Option(help="Write the outcome of every replayed line to this file.")
     ] = None,
-    fates: Annotated[Path | None, typer.Option(hidden=True)] = None,  # the name of `outcomes` in 0.1.0
+    fates: Annotated[Path | None, typer.Option(hidden=True)] = None,  # name of `outcomes` in version 0.1.0
     database: Annotated[
         str | None, typer.Option(help="A PostgreSQL address to use instead of the embedded one.")
     ] = None,
     log_level: Annotated[
         LogLevel | None,
-        typer.Option(help="Log at this level and above; default: warnings, and only errors of the Kafka libraries."),
+        typer.Option(help="Minimum log level; default: warning, and error for the Kafka libraries."),
     ] = None,
 ) -> None:
-    """Run all services in this process, replay files into them, and serve.
+    """Run all services in one process, replay files of chat events, and serve the HTTP API and the pages.
 
-    `agent-feedback up --sample` shows the flow on sample conversations; `--exit --json` makes it a batch job.
+    `agent-feedback up --sample` shows the flow with sample conversations. With `--exit --json`, it is a batch job.
     """
     if host not in ("127.0.0.1", "::1", "localhost"):
         raise typer.BadParameter("Only loopback addresses: the access token alone does not protect a network address.")
     files = checked_files(replay or [])
     judge_at = instant(now)
-    # With all services, which takes a second.
+    # Imported late, because it loads all services, which takes a second.
     from standalone.one_process.up import Options
     from standalone.one_process.up import up as run_up
 

@@ -15,10 +15,10 @@ from standalone.terminal import AsJson, State, harmless, print_json, say, show
 if TYPE_CHECKING:
     from reporting.access.accounts import OperatorAccount
 
-users = typer.Typer(no_args_is_help=True, help="Give colleagues access: accounts with a role, for named projects.")
+users = typer.Typer(no_args_is_help=True, help="People's accounts, with a role and projects.")
 Name = Annotated[str, typer.Argument(help="The account's name, for example an e-mail address.")]
 Url = Annotated[
-    str | None, typer.Option(help="The URL at which people open the pages; default: the run on the state folder.")
+    str | None, typer.Option(help="The URL of the pages in people's browsers; default: that of the running `up`.")
 ]
 
 
@@ -90,7 +90,7 @@ def enable(name: Name, database: Database = None, state: State = DEFAULT_STATE) 
 
 @users.command("remove")
 def remove(name: Name, database: Database = None, state: State = DEFAULT_STATE) -> None:
-    """Remove an account with its password. Its sessions end within seconds."""
+    """Remove an account and its password. Its sessions end within seconds."""
     accessed(lambda tables: tables.on_account("remove", name, "removed"), database, state)
     say(f"{name} is removed.")
 

@@ -21,14 +21,14 @@ def register(app: typer.Typer) -> None:
 
 def verify_ledger(
     clear: Annotated[
-        bool, typer.Option("--clear", help="First publish a tombstone for each record that is not an announcement.")
+        bool, typer.Option("--clear", help="First publish a tombstone for each record that announces no feedback.")
     ] = False,
     store: StoreUrl = None,
     broker: Running = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Read feedback.created from its beginning and compare it with the store. The exit code is 1 if they differ."""
+    """Compare the whole topic feedback.created with the feedback store. The exit code is 1 if they differ."""
     from standalone.operations.ledger import agrees, clear_junk, verify
     from standalone.operations.log_access import store_of, target_of, writing_to
 

@@ -28,8 +28,8 @@ def where(
     id_: Annotated[str, typer.Argument(metavar="EVENT_ID", help="An `eventId`; with --message a message's id.")],
     tenant: Annotated[str, typer.Option(help="The tenant.")],
     project: Annotated[str, typer.Option(help="The project.")],
-    message: Annotated[bool, typer.Option("--message", help="All events about the message of this id.")] = False,
-    url: Annotated[str | None, typer.Option(help="The services' URL; default: the run on the state folder.")] = None,
+    message: Annotated[bool, typer.Option("--message", help="Show all events about the message with this id.")] = False,
+    url: Annotated[str | None, typer.Option(help="The services' URL; default: that of the running `up`.")] = None,
     token: Annotated[
         str | None, typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="A token with the scope read.")
     ] = None,
@@ -38,8 +38,8 @@ def where(
 ) -> None:
     """Show an event's place in the log and its outcome in every service.
 
-    Outcomes: parked, dead-lettered, ignored by a rule, stored as a feedback record, announced, counted. Covers the last
-    days and never shows content.
+    Outcomes: parked, dead-lettered, ignored by a rule, stored as a feedback record, announced, counted. Covers events
+    of the last days. Never shows content.
 
     `agent-feedback where evt-10 --tenant acme --project support`
     """

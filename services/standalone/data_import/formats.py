@@ -1,4 +1,4 @@
-"""Columns of other tools' export files, including those that show whether a person gave the score. Pure.
+"""Columns of other tools' export files, including the columns that tell people's scores from models' scores. Pure.
 
 Sources, looked up in November 2026:
 
@@ -20,7 +20,7 @@ from enum import StrEnum
 from typing import Final, Literal
 
 Giver = Literal["user", "reviewer", "machine"]
-"""Kind of a score's author."""
+"""Author of a score: an end user, a reviewer or a machine."""
 
 
 class Fact(StrEnum):
@@ -46,7 +46,7 @@ class Fact(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImportFormat:
-    """Columns by fact, in the order in which they are tried, and kinds of authors by column and value.
+    """Export format of a tool: columns by fact, in order of preference, and kinds of authors by column and value.
 
     `is_utc`: times without an offset are in UTC. `is_named`: the scores have names, and an import selects one name.
     """

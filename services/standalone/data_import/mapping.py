@@ -22,16 +22,16 @@ from standalone.data_import.formats import Fact, Giver, ImportFormat
 from standalone.data_import.verdicts import MappingInvalid, VerdictRules
 
 Cells = Mapping[str, Any]
-"""Row, keyed by column: the texts of a CSV line, or a JSON object."""
+"""Cells of a row by column name, from a CSV line or a JSON object."""
 _REQUIRED: Final = (Fact.conversation, Fact.agent, Fact.time, Fact.verdict)
 _PROJECT: Final = TypeAdapter(tuple[Name, Name])
 _ORDER: Final[tuple[Giver, ...]] = ("machine", "reviewer", "user")
-"""Precedence of the kinds of authors, if several columns of a row name one."""
+"""Precedence of the kinds of authors, if a row's columns contain several kinds."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedRow:
-    """Row that is deliberately not imported. `reason` is the same for all rows skipped for the same cause."""
+    """Row that is deliberately not imported. Skipped rows are counted by `reason`, which contains no cell text."""
 
     reason: str
 
@@ -47,8 +47,8 @@ class RejectedRow:
 class ImportMapping:
     """Mapping of rows to judgements in one project.
 
-    `columns` take precedence over the columns of `format`; `constants` replace missing values. `name` selects the
-    scores with that name. `zone` is the time zone of times without an offset.
+    `columns` take precedence over the columns of `format`; `constants` replace missing values. If `name` is set, only
+    scores with this name are imported. `zone` is the time zone of times without an offset.
     """
 
     tenant: str
@@ -104,8 +104,8 @@ class ImportMapping:
     def event_of(self, row: Cells, now: int) -> FeedbackExplicitReceived | SkippedRow | RejectedRow:
         """Return a row's judgement, or the reason why the row has none. Times after `now` (microseconds) are rejected.
 
-        The same row always gives the same event, so a repeated import changes nothing. If several rows are versions of
-        one score, the row that was modified last counts. The time of the judgement is that of the score.
+        The event depends only on the row, so a repeated import changes nothing. If several rows are versions of one
+        score, the row that was modified last counts. The judgement has the time of the score.
         """
         if self.name is not None and self._text(row, Fact.name) != self.name:
             return SkippedRow("another score's name")
@@ -165,7 +165,7 @@ class ImportMapping:
         )
 
     def _giver(self, row: Cells) -> Giver | None:
-        """Return the kind of a row's author; None if its columns contain none, or an unknown one."""
+        """Return the kind of a row's author, or None if the kind is missing or unknown."""
         if not self.format.givers:
             return "reviewer" if self._text(row, Fact.reviewer) and not self._text(row, Fact.person) else "user"
         named = {column: text for column in self.format.givers if (text := text_at(row, column)) is not None}

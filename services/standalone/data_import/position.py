@@ -17,7 +17,7 @@ from typing import Any, Self
 
 @dataclass
 class ImportProgress:
-    """Rows that an import has read, by outcome. `rejected` has the lines and reasons of the first rejected rows.
+    """Rows that an import has read, by outcome. `rejected` contains the first rejected lines with reasons.
 
     `sent` counts rows written to the log, by verdict. `skipped` counts rows that are deliberately not imported, by
     reason.

@@ -30,7 +30,7 @@ _NO_TEXT: Final = RejectedRow("it is not UTF-8")
 class FileRow:
     """Row that starts at `line` (from 1), with its content or the reason for its rejection.
 
-    `read` is the number of the file's bytes read so far.
+    `read` is the number of bytes read from the file so far.
     """
 
     line: int
@@ -112,19 +112,19 @@ class _Lines:
         return line
 
     def begin_row(self) -> int:
-        """Forget the previous row's lines. Returns the number of the next line."""
+        """Discard the previous row's lines, and return the number of the next line."""
         self._row, self._size = [], 0
         return self.number + 1
 
     def reread(self) -> None:
-        """Return to the second line of the row that could not be parsed."""
+        """Move back to the second line of the row that could not be parsed."""
         back = self._row[1:]
         self._again.extendleft(reversed(back))
         self.number -= len(back)
 
 
 class _RowTooLarge(Exception):
-    """A row's lines exceed the limit."""
+    """Raised if a row's lines exceed the size limit."""
 
 
 def _csv(file: BinaryIO, delimiter: str) -> Iterator[FileRow]:
@@ -203,7 +203,7 @@ def _json_array(file: BinaryIO) -> Iterator[FileRow]:
     decoder, decode = json.JSONDecoder(), getincrementaldecoder("utf-8")("surrogateescape").decode
     text, at = "", 0
     while True:
-        start = _BETWEEN.match(text, at).end()  # type: ignore[union-attr] # matches the empty text as well
+        start = _BETWEEN.match(text, at).end()  # type: ignore[union-attr] # also matches an empty text
         line += text.count("\n", at, start)
         if text.startswith("]", start):
             return

@@ -20,7 +20,7 @@ _RANGE: Final = ".."
 
 
 class MappingInvalid(ValueError):
-    """The mapping of an import is invalid. The message is a sentence for the user."""
+    """Raised if the mapping of an import is invalid. The message is a sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class NumberRule:
 class VerdictRules:
     """Rules for numbers, and verdicts by case-folded text.
 
-    The texts `ok`, `not_ok` and `neutral` mean themselves unless a rule differs.
+    The texts `ok`, `not_ok` and `neutral` mean the verdicts of these names unless a rule differs.
     """
 
     numbers: Sequence[NumberRule] = ()
     texts: tuple[tuple[str, Verdict], ...] = ()
 
     def of(self, values: Iterable[str]) -> Verdict | None:
-        """Return a score's verdict from its representations, such as a label and a number.
+        """Return the verdict of a score that is given in several representations, such as a label and a number.
 
         Return None if no representation has a rule, or if two of them have different verdicts.
         """

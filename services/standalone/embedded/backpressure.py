@@ -1,8 +1,8 @@
-"""Backpressure for a log that silently drops its oldest records. It limits the written but unconsumed bytes.
+"""Backpressure for a log that silently drops its oldest records: a limit on bytes written but not yet consumed.
 
 The in-process log keeps about 5 MiB and 100,000 record batches per partition. A writer therefore waits until the
 slowest group has committed enough. Topics that no group of this process reads (dead letters, sessions) have no
-backpressure, since nothing would ever free space. The log keeps their newest 5 MiB; `Backpressure` warns once per
+backpressure, because no consumer would ever free space. The log keeps their newest 5 MiB; `Backpressure` warns once per
 partition when records are dropped.
 """
 
@@ -20,7 +20,7 @@ from servicekit.logging import logger
 INSIDE_BYTES = 3 * 1024 * 1024
 """Maximum unconsumed bytes per partition, for writes by the services' own process."""
 OUTSIDE_BYTES = 1024 * 1024
-"""Maximum unconsumed bytes per partition, for writes by another process. Both limits together are 4 MiB."""
+"""Maximum unconsumed bytes per partition, for writes by another process. With INSIDE_BYTES, 4 MiB."""
 MOST_BATCHES = 50_000
 """Maximum number of unconsumed record batches per partition."""
 PIECE_BYTES = 256 * 1024
@@ -48,7 +48,7 @@ class _Account:
 
 
 class Backpressure:
-    """Unconsumed bytes of all partitions, and their limit. The counts are upper bounds."""
+    """Limiter of the unconsumed bytes per partition. Its counts are upper bounds."""
 
     def __init__(self, limit: int = INSIDE_BYTES) -> None:
         self._limit = limit
@@ -101,7 +101,7 @@ class Backpressure:
         self._move()
 
     def wrote(self, partition: LogPartition, size: int, next_offset: int) -> None:
-        """Convert `size` expected bytes to written ones. `next_offset` is the offset after the last of them."""
+        """Move `size` bytes from expected to written. `next_offset` is the offset after the last written record."""
         account = self._accounts[partition]
         account.coming -= size
         account.standing += size
@@ -135,7 +135,7 @@ class Backpressure:
         self._closed = True
 
     def stop(self) -> None:
-        """Wake all waiting writers. They fail with LogUnavailable, since nothing consumes any more."""
+        """Wake all waiting writers. They fail with LogUnavailable, because the consumers have stopped."""
         self._closed = self._stopped = True
         self._move()
 

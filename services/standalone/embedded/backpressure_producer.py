@@ -23,7 +23,7 @@ class BackpressureProducer:
         self._backpressure = backpressure
 
     async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
-        """See `Producer.send`. Also raises LogUnavailable if the consumers stop before there is room."""
+        """Send like `Producer.send`. Also raises LogUnavailable if the consumers stop before there is room."""
         if any(message.size > MESSAGE_LIMIT for message in messages):
             raise MessageSizeTooLargeError("a record exceeds the topic's size limit")
         waiting = list(enumerate(map(_placed, messages)))

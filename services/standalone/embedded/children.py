@@ -42,7 +42,7 @@ def spawn(
     folder: Path = Path("/"),
     on_our_death: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[bytes]:
-    """Start a child that receives `on_our_death` when this process dies for any reason (Linux only).
+    """Start a child process. On Linux, it receives the signal `on_our_death` when this process dies for any reason.
 
     The child runs in its own session, so that Ctrl-C in the terminal does not reach it. It runs in `folder`, because
     another user may have no access to our working directory. `output` receives its stdout and stderr.
@@ -61,7 +61,7 @@ def spawn(
         env=dict(environment),
         cwd=folder,
         start_new_session=True,
-        # Python changes the user before it calls this. In the other order, changing the user would reset the signal.
+        # Python changes the user before it calls this. Changing the user afterwards would reset the signal.
         preexec_fn=_die_with(os.getpid(), on_our_death),
         user=account.uid if account else None,
         group=account.gid if account else None,
@@ -93,7 +93,7 @@ async def ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
 
 
 async def end(process: subprocess.Popen[bytes], steps: Sequence[tuple[signal.Signals, float]]) -> None:
-    """End a child. Each signal is sent in turn, followed by a wait of up to its seconds, until the child has ended."""
+    """End a child: send each signal in turn, and wait up to its number of seconds, until the child has ended."""
     for next_signal, seconds in steps:
         if process.poll() is not None:
             return
@@ -105,7 +105,7 @@ async def end(process: subprocess.Popen[bytes], steps: Sequence[tuple[signal.Sig
 def last_complaint(log: Path, complaint: re.Pattern[str]) -> str:
     """Return the first group of the last match of `complaint` in a log; the log's last line if nothing matches.
 
-    A full disk takes precedence, in the system's words, because it causes other errors.
+    An error message about a full disk takes precedence, because a full disk causes other errors.
     """
     text = log.read_text(errors="replace")
     if any(mark in text for mark in _DISK_FULL):

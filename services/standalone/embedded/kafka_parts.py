@@ -108,7 +108,7 @@ def _java_version(java: Path) -> int:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_JAVA_SECONDS, check=False)
     except (OSError, subprocess.SubprocessError):
         return 0
-    # 'openjdk version "17.0.15"'; up to version 8 it was "1.8.0", which is correctly too old.
+    # 'openjdk version "17.0.15"'. Java 8 and earlier print "1.8.0": the 1 is rejected as too old, as it should be.
     found = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
     return int(found[1]) if found else 0
 
@@ -132,13 +132,13 @@ def find_jars(say: Callable[[str], None]) -> list[Path]:
     if not _wrong_among(jars):
         return jars
     with sole_download(listing.parent):
-        jars = _listed(listing)  # perhaps of the process that held the lock
+        jars = _listed(listing)  # perhaps downloaded by the lock's previous holder
         return _downloaded(listing, say) if _wrong_among(jars) else jars
 
 
 @contextmanager
 def sole_download(cache: Path) -> Iterator[None]:
-    """Wait until no other process downloads jars into `cache`, and keep others waiting: jgo's files have no locks."""
+    """Lock `cache`, so that one process at a time downloads jars. jgo itself does not lock its files."""
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "agent-feedback.lock").open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

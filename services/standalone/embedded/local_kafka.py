@@ -55,7 +55,7 @@ class LocalKafka:
     format_options: Sequence[str] = ()
     """Additional options of Kafka's storage format tool, such as initial users."""
     cluster_id = ""
-    """Id of the cluster that the first start creates; a random one if empty."""
+    """Id of the cluster that the first start creates. If empty, a random id is used."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class LocalKafka:
         java = await asyncio.to_thread(find_java, self._java)
         jars = await asyncio.to_thread(find_jars, self._say)
         self._directory.mkdir(parents=True, exist_ok=True)
-        self._directory.chmod(0o700)  # the segments contain people's messages, and the settings the secret
+        self._directory.chmod(0o700)  # the segments contain messages, the settings contain the secret
         if not self._lock.take():
             raise LocalKafkaError(f"Another run of agent-feedback uses the Kafka in {self._directory}; stop it first.")
         await self._wait_for_an_earlier_one()
@@ -179,7 +179,7 @@ class LocalKafka:
                 raise LocalKafkaError(f"Kafka in {self._directory} did not respond in {_START_SECONDS:.0f} seconds.")
 
     async def _wait_for_an_earlier_one(self) -> None:
-        """Wait for the data lock and port of an earlier run's broker, which may need a few seconds to end."""
+        """Wait until an earlier run's broker has released the data lock and the port, which may take a few seconds."""
         deadline = time.monotonic() + _TAKE_OVER_SECONDS
         while _is_locked(self._directory / _DATA / ".lock"):
             if time.monotonic() >= deadline:

@@ -22,8 +22,8 @@ _REASON_BYTES: Final = 512
 _PAUSE_SECONDS: Final = 0.0005
 """Pause before each topic is created, in seconds.
 
-The cluster's thread misses some requests that arrive right after the previous one. It sees them a second later, when
-its poll times out. Without the pause, a start takes two to four seconds.
+The cluster's thread misses some requests that arrive immediately after another request. It sees them a second later,
+when its poll times out. Without the pause, a start takes two to four seconds.
 """
 
 
@@ -76,7 +76,8 @@ class MemoryBroker:
             self._cluster = library.rd_kafka_mock_cluster_new(self._handle, 1)
             if not self._cluster:
                 raise MemoryBrokerError("librdkafka could not start its mock cluster.")
-            # By default the first member of a group waits 3 s for others, which cannot join anyway.
+            # By default the first member of a group waits 3 s for others, although a group can have only one member
+            # here.
             library.rd_kafka_mock_group_initial_rebalance_delay_ms(self._cluster, 0)
             for name, partitions in self._topics.items():
                 self._create_topic(library, name, partitions)
@@ -90,7 +91,7 @@ class MemoryBroker:
         self._bootstrap = ""
         cluster, self._cluster = self._cluster, None
         handle, self._handle = self._handle, None
-        # The cluster uses the handle's queues: in the other order librdkafka would wait forever.
+        # Destroy the cluster first: it uses the handle's queues, and librdkafka would otherwise wait forever.
         if cluster:
             _librdkafka().rd_kafka_mock_cluster_destroy(cluster)
         if handle:
@@ -116,7 +117,7 @@ class MemoryBroker:
 def _new_client(library: ctypes.CDLL) -> int:
     reason = ctypes.create_string_buffer(_REASON_BYTES)
     settings = library.rd_kafka_conf_new()
-    # The client only hosts the cluster: its own log lines on stderr would mean nothing to the reader.
+    # The client only hosts the cluster, so its log lines on stderr would not help a reader.
     library.rd_kafka_conf_set_log_cb(settings, None)
     handle: int | None = library.rd_kafka_new(_PRODUCER, settings, reason, _REASON_BYTES)
     if not handle:
@@ -149,7 +150,7 @@ def _librdkafka() -> ctypes.CDLL:
         raise MemoryBrokerError(
             "The in-process broker needs the package confluent-kafka: pip install 'agent-feedback[standalone]'."
         ) from error
-    # A lookup through the extension also searches its linked libraries: librdkafka, wherever the wheel stores it.
+    # A symbol lookup through the extension also searches its linked librdkafka, wherever the wheel stores it.
     library = ctypes.CDLL(cimpl.__file__)
     try:
         for name, (result, arguments) in _SIGNATURES.items():

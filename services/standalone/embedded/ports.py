@@ -7,8 +7,8 @@ from typing import Final
 
 LOOPBACK: Final = "127.0.0.1"
 
-# Below the ports that systems use for outgoing connections. A client that retries a dead server on one of those may
-# get that very port as its own, and then connects to itself.
+# Below the ephemeral ports. A client that retries a dead server on an ephemeral port may get this port as its source
+# port, and then connects to itself.
 _LOWEST: Final = 20_000
 _HIGHEST: Final = 32_000
 _TRIES: Final = 200

@@ -152,13 +152,13 @@ class EmbeddedPostgres:
                 raise EmbeddedPostgresError(f"PostgreSQL did not start on {home.data}: {reason}")
             if time.monotonic() >= deadline:
                 raise EmbeddedPostgresError(f"Another PostgreSQL runs on {home.data}: {reason}")
-            # The server of a run that just died takes a moment to end.
+            # The server of a run that has just died takes a moment to end.
             if not clear_if_stale(home.data):
                 await asyncio.sleep(_RETRY_SECONDS)
         self.url = url_of(sockets)
 
     async def _attempt(self, home: PostgresHome, sockets: Path) -> bool:
-        """Run the server. Return True once it accepts connections, or False if it has ended before."""
+        """Run the server. Return True once it accepts connections, or False if it ends first."""
         settings = {**_SETTINGS, "unix_socket_directories": f'"{sockets}"'}
         command: list[str | Path] = [home.programs / "postgres", "-D", home.data]
         command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
@@ -230,7 +230,8 @@ async def _initialise(home: PostgresHome) -> None:
 
 def _environment() -> dict[str, str]:
     """Return the environment variables for PostgreSQL's programs."""
-    # Without PGDATA and the like, which would affect the server. Messages must be in the language that we parse.
+    # Without PGDATA and similar variables, which would affect the server. Messages are in English, because we parse
+    # them.
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))}
     return {**kept, "LC_ALL": "C"}
 
@@ -240,8 +241,8 @@ def clear_if_stale(data: Path) -> bool:
 
     PostgreSQL considers the server running if a process of the same user has the process id in the file. That happens
     after a container's restart, where process ids repeat, or if a dead server was never reaped. Every process of a
-    server has the data directory as its working directory; its children may outlive it for a moment. A `postgres`
-    process of the data's owner that the kernel does not let us inspect counts as one of them.
+    server has the data directory as its working directory; its children may outlive it for a moment. If the kernel does
+    not let us inspect a `postgres` process of the data's owner, it counts as a process of the server.
     """
     file = data / "postmaster.pid"
     if not file.exists() or any(_works_in(data, process) for process in Path("/proc").iterdir()):

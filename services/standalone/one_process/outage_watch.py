@@ -49,8 +49,8 @@ async def while_answered(
 ) -> T:
     """Return the result of `work`.
 
-    Raises DependencyLost if one of `needed` does not respond for `seconds` before `work` ends. `effect` is the end of
-    the error's sentence.
+    Raises DependencyLost if one of `needed` does not respond for `seconds` before `work` ends. `effect` completes the
+    error's sentence.
     """
     task = asyncio.create_task(work)
     watches = [asyncio.create_task(_watched(one, seconds, effect)) for one in needed]
@@ -58,7 +58,7 @@ async def while_answered(
         done, _ = await asyncio.wait({task, *watches}, return_when=asyncio.FIRST_COMPLETED)
         if task in done:
             return task.result()
-        logging.disable()  # otherwise the services' shutdown errors would bury the reason
+        logging.disable()  # otherwise the services' shutdown errors would hide the reason
         return next(watch for watch in watches if watch in done).result()
     finally:
         task.cancel()

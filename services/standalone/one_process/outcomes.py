@@ -77,7 +77,7 @@ class Outcomes:
 
 
 def _note(noted: dict[str, Outcome], cause: str, outcome: Outcome) -> None:
-    """Store an outcome. If a record is redelivered after a lost commit, its first outcome is kept."""
+    """Store an outcome. If a record is redelivered because a commit was lost, its first outcome is kept."""
     if not (outcome.kind == "unchanged" and cause in noted):
         noted[cause] = outcome
 

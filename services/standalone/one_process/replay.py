@@ -1,4 +1,4 @@
-"""Publication of event files in batches, and the places of their lines in the log."""
+"""Publication of event files in batches, and the log coordinates of their lines."""
 
 from __future__ import annotations
 

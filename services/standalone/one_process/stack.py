@@ -41,8 +41,8 @@ PROGRAMS = (
 class Stack:
     """The services of one process. They start and stop concurrently; the intake producer starts before them.
 
-    `reporting` has defaults for unset settings of reporting. A stack can be started once. `stop` also closes the
-    resources of a failed start.
+    `reporting` contains defaults for the reporting service's settings. A stack can be started once. `stop` also closes
+    the resources of a failed start.
     """
 
     def __init__(
@@ -215,7 +215,7 @@ async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
 
     The first failure cancels the others and is raised unwrapped.
     """
-    # A TaskGroup, or gather, would drop a cancellation if a task of theirs fails while it ends.
+    # TaskGroup and gather would drop a cancellation if one of their tasks fails while it ends.
     tasks = [asyncio.create_task(one) for one in work]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)

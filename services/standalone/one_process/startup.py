@@ -18,7 +18,8 @@ SILENT_SECONDS: Final = 5.0
 async def start_stack(make: Callable[[], Stack], say: Callable[[str], None]) -> Stack:
     """Start a stack created by `make`, and return it once it is ready.
 
-    If the database or the broker fails meanwhile, another stack is started, without limit. Other errors are raised.
+    If the database or the broker fails before that, another stack is started, as often as needed. Other errors are
+    raised.
     """
 
     async def attempt() -> Stack:

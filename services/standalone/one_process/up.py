@@ -174,7 +174,7 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
         database_url = postgres.url
     else:
         database_url = options.database_url
-        # Done once here, instead of in each service.
+        # Wait for the database once here, instead of in each service.
         await within(options.patience, wait_for_database(database_url, say), shown(database_url))
     if options.broker == "local":
         say("Starting Kafka ...")
@@ -189,7 +189,7 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
     if options.patience is not None:
         brokers = [] if options.broker == "memory" else [broker_at(bootstrap)]
         starting = _bounded(starting, [database_at(database_url), *brokers])
-    elif options.database_url is None:  # an embedded server that has ended does not come back
+    elif options.database_url is None:  # an embedded server does not restart
         starting = _bounded(starting, [database_at(database_url)])
     stack = await starting
     parts.push_async_callback(stack.stop)
@@ -210,7 +210,7 @@ def _stack(
             on_commit=backpressure.committed,
             room=backpressure.room,
         )
-    # The run listens on this machine only, so an administrator of all tenants may let it call this machine.
+    # The run listens on this machine only. Its webhooks may therefore call private addresses.
     reporting = {"secret_key": state.secret_key(), "private_channels": True}
     return Stack(context, database_url, backpressure, lambda: outcomes.letters_by_reason, reporting, outcomes.letters)
 

@@ -26,7 +26,7 @@ from standalone.terminal import say
 
 IsStored = Callable[[UUID], Awaitable[bool]]
 ROUNDS = 5
-"""Number of rechecks before a difference counts, since a record may still be on its way to the log."""
+"""Number of rechecks before a difference counts, because a record may not have reached the log yet."""
 ROUND_SECONDS = 1.0
 
 
@@ -45,8 +45,8 @@ class Republished:
 async def republish(store: Store, producer: Producer, progress: Callable[[int], None] = lambda _: None) -> Republished:
     """Announce all stored feedback records again. People erased in the meantime stay erased.
 
-    It is safe to repeat, and while services run, because a revision always has the same event id. Records that cannot
-    be announced are skipped.
+    It may be repeated, and may run beside the services, because a revision always has the same event id. Records that
+    cannot be announced are skipped.
     """
     writer, result = FeedbackWriter(store, producer), Republished()
     async for records in store.scan():
@@ -72,9 +72,10 @@ def fault_of(record: Record) -> str:
 class Ledger:
     """State of a consumer that has read the whole topic: the highest revision of each record that was not erased.
 
-    `stale` has records whose last announcement is not their highest revision; compaction would keep the older one.
-    `ended` has the revisions of tombstones. `junk` has the offset of the last record for each partition and key, if
-    that record is not an announcement. Compaction removes junk once a later record or tombstone has its key.
+    `stale` contains records with a last announcement that is not their highest revision; compaction would keep only the
+    last. `ended` contains the revisions of tombstones. `junk` contains the offset of the last record for each partition
+    and key, if that record is not an announcement. Compaction removes junk after a later record or tombstone with its
+    key.
     """
 
     records: int = 0
@@ -168,9 +169,9 @@ async def clear_junk(bootstrap: Bootstrap, producer: Producer, is_stored: IsStor
 
 
 async def nulls_behind(junk: Collection[tuple[int, bytes]], is_stored: IsStored) -> list[Message]:
-    """Return tombstones that let compaction remove junk (partition and key). They do not end a record's revisions.
+    """Return tombstones with revision 0, so that compaction removes junk, given by partition and key.
 
-    Junk under a stored record's key is skipped, since `republish` overwrites it; so are keys that are not UTF-8.
+    Skips keys of stored records, because `republish` overwrites their junk, and keys that are not UTF-8.
     """
     nulls = []
     for partition, key in sorted(junk):

@@ -1,4 +1,4 @@
-"""Connection of commands to a Kafka and a store: those of the run on a state folder, or those in the options."""
+"""Connections of commands to a Kafka and a feedback store, from the options or from a running `up`."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ async def rejudge_database(
 ) -> Rejudged:
     """Judge messages since `since` (microseconds) again; if `since` is None, continue an earlier run.
 
-    Raises StartError if neither is possible, if another run is active, or if the services use another detector.
+    Raises StartError if there is no run to continue, if a run is active, or if the services use another detector.
     """
     await database_answers(settings.database_url)
     async with AsyncExitStack() as parts:
@@ -85,7 +85,7 @@ async def rejudge_database(
 
 
 async def _run(rejudgements: Rejudgements, since: int | None, version: str, say: Say) -> Rejudgement:
-    """Return the unfinished run if its start and detector are the same; otherwise begin a new run.
+    """Return the unfinished run if it has this start and detector version; otherwise begin a run.
 
     Raises StartError if there is no such run and `since` is None.
     """

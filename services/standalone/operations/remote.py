@@ -1,4 +1,4 @@
-"""HTTP access of commands to a running service: the one in the options, or the run on the state folder."""
+"""HTTP access of commands to a service, at the URL in the options or in a running `up`."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from standalone.operations.ledger import Ledger, fault_of, read_on
 async def raise_above_ledger(store: Store, bootstrap: Bootstrap) -> int:
     """Raise the revisions that consumers would ignore, and return their number. Announces nothing.
 
-    A restored record may have a lower revision than its last announcement, even after its events were read again. The
-    reason is that a revision counts writes, and several events may be combined into one write the second time. Services
-    may run meanwhile.
+    A restored record may have a lower revision than its last announcement, even after the services have read its events
+    again. A revision counts writes, and a second reading may combine several events into one write. Services may keep
+    running.
     """
     ledger = Ledger()
     await read_on(bootstrap, ledger)

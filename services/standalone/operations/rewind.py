@@ -66,7 +66,7 @@ async def _starts(
 def earlier(
     committed: Mapping[TopicPartition, int | None], starts: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Return the `starts` before the committed offsets. Without a committed offset, a group starts at 0 anyway."""
+    """Return those `starts` below the committed offset. Without a committed offset, a group starts at 0 anyway."""
     return {
         lane: start for lane, start in starts.items() if (offset := committed.get(lane)) is not None and start < offset
     }

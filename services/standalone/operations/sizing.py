@@ -68,7 +68,7 @@ class ServiceSize:
 
 @dataclass(frozen=True, slots=True)
 class ServerLimit:
-    """A limit of a PostgreSQL server: what is needed, and what is available."""
+    """Limit of a PostgreSQL server, with the required and the available amount."""
 
     what: str
     needed: float
@@ -144,5 +144,5 @@ def _service(name: str, cores: float) -> ServiceSize:
 
 
 def _partitions(processes: int) -> int:
-    """Return the number of partitions per topic, enough for twice the present number of processes."""
+    """Return the number of partitions per topic, which is enough for twice as many processes."""
     return ceil(max(2 * processes, PARTITION_STEP) / PARTITION_STEP) * PARTITION_STEP

@@ -18,15 +18,14 @@ _ANY = 10_000 * DAY
 def write_sample(path: Path, now: int) -> Path:
     """Write the sample to `path` as chat events, one JSON object per line in order of arrival. Return `path`.
 
-    `now` (microseconds since the epoch) is shortly after the last event. An existing file is kept: within a state, the
-    events must keep their times, otherwise they would count as new versions of themselves. Raises OSError if the file
-    cannot be written.
+    `now` (microseconds since the epoch) is shortly after the last event. An existing file is kept, because events with
+    other times would count as new versions of the events already read. Raises OSError if the file cannot be written.
     """
     if path.exists():
         return path
     text = "".join(json.dumps(one.body, ensure_ascii=False) + "\n" for one in _chat(now))
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Renamed only when complete: an incomplete sample would be kept forever.
+    # Renamed only when complete, because an incomplete sample would be kept forever.
     unfinished = path.with_name(path.name + ".part")
     unfinished.write_text(text, encoding="utf-8")
     return unfinished.replace(path)

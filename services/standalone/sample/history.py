@@ -1,6 +1,6 @@
 """History of the sample: HTTP judgements, session ratings, random reviews, changed issues, and alerts.
 
-Issues and alerts come from the services' own decisions, made as of the days of the sample. The history is written once
+The services' own code creates the issues and alerts, as of the days of the sample. The history is written once
 per state (decision 123).
 """
 

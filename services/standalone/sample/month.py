@@ -44,7 +44,7 @@ class PlannedAnswer:
     def judged(
         self, by: str, at: int, reaction: Reaction, *, review: bool = False, **said: Any
     ) -> tuple[tuple[str | int, ...], int, dict[str, Any]]:
-        """Return the name, time and body of the event by which `by` judges the answer."""
+        """Return the name, time and body of the event in which the person `by` judges the answer."""
         body = {
             "conversationId": self.conversation_id,
             "turnId": self.turn_id,

@@ -16,7 +16,7 @@ _WRITERS: Final = (*("senderId", "authorId", "userId", "replySenderId", "reactio
 _TYPES: Final = {"senderId": "senderType", "authorId": "authorType"}
 """Fields that contain the type (person or agent) of the id in another field, by the name of that field."""
 _EARLIEST: Final = 10**14
-"""Smallest number that is treated as a time in microseconds; it is in March 1973."""
+"""Smallest number that is treated as a time in microseconds (March 1973)."""
 
 
 def own_event(event: object, person: Person) -> Mapping[str, Any] | None:
