@@ -162,5 +162,5 @@ def _some(ids: Iterable[str]) -> Collection[str]:
 
 
 def _named(name: str, ids: Iterable[str]) -> Params:
-    """Return the ids as query parameters with this name, at most `MOST_IDS`."""
+    """Return at most `MOST_IDS` ids as query parameters, each with the key `name`."""
     return [(name, one) for one in _some(ids)]

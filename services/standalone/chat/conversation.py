@@ -44,7 +44,7 @@ class Conversation:
     """Conversation between a person and an agent.
 
     Methods that give feedback raise NoAnswerYet before the first answer, and AgentFeedbackError.
-    Before each answer, it waits for feedback on earlier answers, then for advice, each for at most `planning_seconds`.
+    Each answer waits for feedback on earlier answers, then for advice, for at most `planning_seconds` each.
     """
 
     client: AsyncClient

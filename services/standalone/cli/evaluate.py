@@ -32,7 +32,9 @@ def evaluate(
         ),
     ],
     by: Annotated[str, typer.Option(help="Also score the rows by length, source or language; comma-separated.")] = "",
-    errors: Annotated[int, typer.Option(help="Show this many of the worst errors, labels side by side.", min=0)] = 0,
+    errors: Annotated[
+        int, typer.Option(help="Show this many of the worst errors, with expected and given label.", min=0)
+    ] = 0,
     table: Annotated[bool, typer.Option("--table", help="Print Markdown tables of all files.")] = False,
     plot: Annotated[
         Path | None, typer.Option(help="Plot accuracy against confidence into this PNG (needs matplotlib).")

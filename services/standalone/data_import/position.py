@@ -45,7 +45,7 @@ class PositionFile:
         self._key = sha256(f"{about.st_size} {about.st_mtime_ns} {settings}".encode()).hexdigest()
 
     def read(self) -> ImportProgress | None:
-        """Return the progress of an unfinished import; None if there is none, or if file or settings have changed."""
+        """Return an unfinished import's progress; None if none is unfinished, or the file or settings have changed."""
         try:
             found = json.loads(self.path.read_text("utf-8"))
             return ImportProgress.of(found["progress"]) if found["import"] == self._key else None

@@ -20,7 +20,7 @@ from servicekit.logging import logger
 INSIDE_BYTES = 3 * 1024 * 1024
 """Maximum unconsumed bytes per partition, for writes by the services' own process."""
 OUTSIDE_BYTES = 1024 * 1024
-"""Maximum unconsumed bytes per partition, for writes by another process. With INSIDE_BYTES, 4 MiB."""
+"""Maximum unconsumed bytes per partition, for writes by another process. The limit and INSIDE_BYTES add up to 4 MiB."""
 MOST_BATCHES = 50_000
 """Maximum number of unconsumed record batches per partition."""
 PIECE_BYTES = 256 * 1024

@@ -108,7 +108,7 @@ def _java_version(java: Path) -> int:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_JAVA_SECONDS, check=False)
     except (OSError, subprocess.SubprocessError):
         return 0
-    # 'openjdk version "17.0.15"'. Java 8 and earlier print "1.8.0": the 1 is rejected as too old, as it should be.
+    # 'openjdk version "17.0.15"'. Java 8 prints "1.8.0", which is parsed as 1 and rejected as too old.
     found = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
     return int(found[1]) if found else 0
 

@@ -135,7 +135,7 @@ class Stack:
         return sum((producer.produced for producer in producers), Counter[str]())
 
     async def quiet(self, progress: Callable[[int], None] = lambda _: None) -> None:
-        """Wait until all groups have consumed all records, at two checks in a row without a write between them.
+        """Wait until two checks in a row, without a write between them, find that all groups have read all records.
 
         `progress` receives the number of unconsumed records.
         """
@@ -187,7 +187,7 @@ class Stack:
         return next(service.lookups[name] for service in self.services.values() if name in service.lookups)
 
     async def fact(self, name: str) -> Any:
-        """Return the fact `name` of the service that reports it. Raises KeyError if none does."""
+        """Return the value that one of the services reports under `name`. Raises KeyError if no service reports it."""
         for service in self.services.values():
             if name in service.facts:
                 return await service.facts[name]()

@@ -263,7 +263,7 @@ async def _replay(options: Options, files: Sequence[Path], stack: Stack, account
 
 
 async def _tell_sample(state: StateFolder, stack: Stack, replay: Callable[[], Awaitable[None]], say: Say) -> None:
-    """Replay the sample, and write its history unless an earlier run has done so."""
+    """Replay the sample. Write the sample's history unless an earlier run has written it."""
     told = state.path / "sample.told"
     found = None if told.exists() else month_of(state.path / "sample.jsonl")
     if found is None:

@@ -73,7 +73,7 @@ class Filter:
 
 
 def letter_of(record: ConsumerRecord) -> Letter:
-    """Parse a record of a dead-letter topic. In foreign records, missing headers become "unknown" or "?"."""
+    """Parse a record of a dead-letter topic. Missing headers become "unknown" or "?"."""
     marks = {name: value.decode("utf-8", "replace") for name, value in record.headers if value is not None}
     topic = marks.get("topic") or record.topic.removesuffix(".dlq")
     return Letter(

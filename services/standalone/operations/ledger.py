@@ -45,8 +45,8 @@ class Republished:
 async def republish(store: Store, producer: Producer, progress: Callable[[int], None] = lambda _: None) -> Republished:
     """Announce all stored feedback records again. People erased in the meantime stay erased.
 
-    It may be repeated, and may run beside the services, because a revision always has the same event id. Records that
-    cannot be announced are skipped.
+    Republishing may be repeated, and may run while services run, because a revision always has the same event id.
+    Records that cannot be announced are skipped.
     """
     writer, result = FeedbackWriter(store, producer), Republished()
     async for records in store.scan():

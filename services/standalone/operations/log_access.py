@@ -72,7 +72,7 @@ def target_of(broker: str | None, state: Path, store: str | None = None) -> LogT
 
 @asynccontextmanager
 async def writing_to(target: LogTarget) -> AsyncIterator[Producer]:
-    """Yield a producer for the target's log. If the log is in memory, the consumers limit its speed."""
+    """Yield a producer for the target's log. If the log is in memory, the producer waits for the consumers."""
     admin = await admin_of(target.bootstrap)
     producer = BatchProducer(target.bootstrap, client_id="agent-feedback-tool")
     try:

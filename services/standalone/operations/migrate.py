@@ -12,7 +12,7 @@ from standalone.operations.service_databases import service_databases
 async def migrate_all(database_url: str | None, *, say: Callable[[str], None]) -> dict[str, list[str]]:
     """Apply the missing migrations of all services. Return their names by service.
 
-    The databases are those in the services' settings; `database_url` replaces all of them. Raises StartError if a
+    `database_url` replaces the databases in the services' settings. Raises StartError if a
     database does not respond, or if a schema is too new for this program.
     """
     made: dict[str, list[str]] = {}

@@ -19,7 +19,7 @@ Say = Callable[[str], None]
 async def purge(database_url: str | None, *, dry_run: bool, say: Say) -> dict[str, dict[str, int]]:
     """Return the number of deleted rows by service and table; with `dry_run`, of the rows that would be deleted.
 
-    The databases are those in the services' settings; `database_url` replaces all of them. `dry_run` does not migrate
+    `database_url` replaces the databases in the services' settings. `dry_run` does not migrate
     the tables. Raises StartError if a database does not respond, or if its tables cannot be counted.
     """
     found: dict[str, dict[str, int]] = {}

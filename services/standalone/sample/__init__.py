@@ -32,7 +32,7 @@ def write_sample(path: Path, now: int) -> Path:
 
 
 def month_of(path: Path) -> tuple[Month, int] | None:
-    """Return the month and the `now` from which a sample file was written; None if the file has other events.
+    """Return the month and the time `now` of a sample file; None if the file contains other events.
 
     Raises OSError if the file cannot be read.
     """

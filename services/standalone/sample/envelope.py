@@ -24,12 +24,12 @@ class Arrival:
 
 
 def sample_id(*name: str | int) -> str:
-    """Return the id for a name."""
+    """Derive an event id from the parts of a name. The same name always gives the same id."""
     return str(derived_id("sample", *name))
 
 
 def envelope(*name: str | int, at: int) -> dict[str, Any]:
-    """Return the common fields of the event with this name, at `at` (microseconds)."""
+    """Return the fields that all events have, for the event `name` at the time `at` (microseconds)."""
     return {
         "eventId": sample_id("event", *name),
         "occurredAt": format_instant(at),
@@ -39,5 +39,5 @@ def envelope(*name: str | int, at: int) -> dict[str, Any]:
 
 
 def arrival(topic: Topic, name: tuple[str | int, ...], at: int, body: dict[str, Any], late: int = 0) -> Arrival:
-    """Build the event with this name, which arrives `late` microseconds after `at`."""
+    """Build the event `name` with the time `at`. It arrives `late` microseconds after `at`."""
     return Arrival(at + late, {"topic": topic.name, **envelope(*name, at=at), **body})
