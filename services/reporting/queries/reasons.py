@@ -64,7 +64,8 @@ async def reasons(
     after = None if cursor is None else decode(cursor, asked, _PLACE)
     span = span if after is None else TimeSpan(*after[:2])
     source, values = reasons_given(at, span, filters)
-    place = dict(zip(("not_ok", "total", "reason", "kind"), (None,) * 4 if after is None else after[2:], strict=True))
+    columns = ("after_not_ok", "after_total", "after_reason", "after_kind")
+    place = dict(zip(columns, (None,) * 4 if after is None else after[2:], strict=True))
     statement = SQL.list_reasons.filled(source=source)
     rows = await pool.fetch(*statement(**values, **place, rules=rules, limit=limit + 1))
     last = rows[limit - 1] if len(rows) > limit else None

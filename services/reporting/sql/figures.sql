@@ -79,8 +79,8 @@ select * from (
     select e.reason, e.kind, {summed_counts} from {source} e
     where :rules::boolean or e.kind <> 'rule' group by e.reason, e.kind
 ) r
-where :not_ok::bigint is null
-   or (-r.not_ok, -r.total, r.reason, r.kind) > (-:not_ok, -:total::bigint, :reason::text, :kind::text)
+where :after_not_ok::bigint is null or (-r.not_ok, -r.total, r.reason, r.kind)
+       > (-:after_not_ok, -:after_total::bigint, :after_reason::text, :after_kind::text)
 order by r.not_ok desc, r.total desc, r.reason, r.kind
 limit :limit
 
