@@ -33,6 +33,23 @@ with stale as materialized (
     ) h
 )
 
+-- fragment: rows_besides_rollups(view, narrowed)
+-- Rows at the edges of the window and of stale hours. The limits of each range are looked up in the index by time.
+(
+    select :start::bigint as since, :first::bigint as until union all select :last::bigint, :end::bigint
+    union all select hour, hour + {hour} from stale
+) within cross join lateral (
+    select * from {view} e where e.tenant = :tenant and e.project = :project{narrowed}
+        and e.occurred_at >= within.since and e.occurred_at < within.until offset 0)
+
+-- fragment: hours_besides_days(of_hour)
+-- Hours before the first and after the last whole day, and those of days with stale hours.
+(
+    select :first::bigint as since, :first_day::bigint as until union all select :last_day::bigint, :last::bigint
+    union all select distinct day, day + {day} from stale where day >= :first_day and day < :last_day
+) within cross join lateral (
+    select * from rollups e where {of_hour} and e.start >= within.since and e.start < within.until offset 0) e
+
 -- fragment: stale_rows(view, narrowed)
 stale s cross join lateral (
     select * from {view} e where e.tenant = :tenant and e.project = :project{narrowed}
