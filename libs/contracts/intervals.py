@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import fsum, sqrt
 from typing import Final, NamedTuple
 
@@ -15,6 +16,7 @@ class Interval(NamedTuple):
     high: float
 
 
+@lru_cache(maxsize=4_096)  # a page asks for the bounds of the same counts many times
 def wilson(good: float, votes: float) -> Interval:
     """Return the 95 % confidence interval of the proportion of good votes; 0 to 1 if there are no votes.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -21,7 +22,7 @@ from reporting.queries.ranking import ENOUGH_VOTES, AgentEvidence
 from reporting.queries.ratings import ScaleFigures, ratings
 from reporting.queries.reasons import Reason, reasons
 from reporting.queries.replies import reply_count
-from reporting.queries.response_rates import SCANNED_BY_PAGES, ResponseRates, response_rates
+from reporting.queries.response_rates import ResponseRates, rates_for_page
 from reporting.queries.search import found, with_answers
 from reporting.queries.selection import Bucket, Filters, Project, TimeSpan
 from reporting.queries.sorting import VOTES_COLUMNS, Column, in_order
@@ -65,9 +66,15 @@ class AgentRow:
     change: SatisfactionChange | None
     origin: Origin
     enough: bool
-    spark: Markup
-    versions: list[str | None]
+    steps: Sequence[Votes]
+    """Verdicts of `origin` by the time steps of the sparkline."""
+    versions: Sequence[str]
     more_versions: int
+
+    @property
+    def spark(self) -> Markup:
+        """Return the sparkline. Only the listed agents need one."""
+        return charts.spark(self.steps)
 
     @property
     def ranked(self) -> Votes:
@@ -158,7 +165,7 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
         replies=await reply_count(pool, at, span, view.filters),
         suspects=await suspect_count(pool, at, span, view.filters),
         ratings=await ratings(pool, at, span, view.filters),
-        response=await response_rates(pool, at, view.span_of_answers(span), view.filters, scanned=SCANNED_BY_PAGES),
+        response=await rates_for_page(pool, at, view.span_of_answers(span), view.filters),
         agents=agents if view.every else agents[:_AGENTS],
         sorting=order,
         more_agents=0 if view.every else max(0, len(agents) - _AGENTS),
@@ -174,12 +181,11 @@ def ranked_agents(counted: Breakdown, before: Breakdown) -> list[AgentRow]:
         AgentEvidence(agent, *(counted.agents.get((origin, agent), Votes()) for origin in BOTH))
         for agent in {agent for _, agent in counted.agents}
     ]
-    rows = []
+    rows, none, versions_of = [], Votes(), _versions(counted)
     for one in sorted(found, key=AgentEvidence.rank):
         agent = one.agent_id
         origin: Origin = "user" if one.shown() == "people" else "machine"
-        sparks = [counted.sparks.get((origin, agent, step), Votes()) for step in range(SPARK_STEPS)]
-        versions = _versions(counted, agent)
+        versions = versions_of.get(agent, [])
         rows.append(
             AgentRow(
                 agent,
@@ -188,7 +194,7 @@ def ranked_agents(counted: Breakdown, before: Breakdown) -> list[AgentRow]:
                 counted.agents.get((origin, agent), Votes()).since(before.agents.get((origin, agent), Votes())),
                 origin,
                 one.judged_by() is not None,
-                charts.spark(sparks),
+                [counted.sparks.get((origin, agent, step), none) for step in range(SPARK_STEPS)],
                 versions[:_VERSIONS],
                 max(0, len(versions) - _VERSIONS),
             )
@@ -222,12 +228,16 @@ def _side(origin: Origin, counted: Breakdown, before: Breakdown) -> Side:
     return Side(origin, votes, votes.since(before.whole[origin]))
 
 
-def _versions(counted: Breakdown, agent: str) -> list[str | None]:
-    totals: dict[str | None, int] = {}
+def _versions(counted: Breakdown) -> dict[str, list[str]]:
+    """Return the versions of each agent, those with most verdicts first."""
+    totals: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for (_, version), votes in counted.versions.items():
-        if version.agent_id == agent and version.name is not None:
-            totals[version.name] = totals.get(version.name, 0) + votes.total
-    return sorted(totals, key=lambda name: (-totals[name], name or ""))
+        if version.name is not None:
+            totals[version.agent_id][version.name] += votes.total
+    return {
+        agent: [name for name, _ in sorted(of.items(), key=lambda one: (-one[1], one[0]))]
+        for agent, of in totals.items()
+    }
 
 
 def chart_steps(

@@ -22,7 +22,7 @@ from reporting.dashboard.sorting import Sorting, sorting
 from reporting.dashboard.view import View
 from reporting.queries.calibration import Calibration, calibration
 from reporting.queries.reasons import Reason, reasons
-from reporting.queries.response_rates import SCANNED_BY_PAGES, ResponseRates, response_rates
+from reporting.queries.response_rates import ResponseRates, rates_for_page
 from reporting.queries.search import neighbours
 from reporting.queries.selection import ConversationScope, Project, TimeSpan
 from reporting.queries.sorting import VOTES_COLUMNS, Column, in_order
@@ -127,7 +127,7 @@ async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, lin
         reasons=(await reasons(pool, at, span, filters, _REASONS, rules=False)).reasons,
         words=await rejected_words(pool, at, span, filters),
         releases=await releases(pool, at, span, view, counted, link),
-        response=await response_rates(pool, at, view.span_of_answers(span), filters, scanned=SCANNED_BY_PAGES),
+        response=await rates_for_page(pool, at, view.span_of_answers(span), filters),
         worst=await worst_conversations(pool, at, span, filters),
         calibration=await calibration(pool, at, span, filters),
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, Self
-from urllib.parse import urlencode
+from urllib.parse import quote_plus
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -42,6 +43,7 @@ def _zone(value: object) -> object:
     return value or None
 
 
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]*")
 _IN_QUEUE: Final = ("queue", "last", "last_turn", "last_mark")
 
 
@@ -291,5 +293,12 @@ def chosen(view: View, known: list[Project], last: str | None = None) -> Project
 
 def address(path: str, parameters: dict[str, Any]) -> str:
     """Return `path` with the `parameters` that are not empty."""
-    query = urlencode({name: value for name, value in parameters.items() if value not in (None, "")})
+    query = "&".join(
+        f"{_quoted(name)}={_quoted(str(value))}" for name, value in parameters.items() if value not in (None, "")
+    )
     return f"{path}?{query}" if query else path
+
+
+def _quoted(text: str) -> str:
+    """Return `text` as a part of a query. Most names and values need no quoting."""
+    return text if _PLAIN.fullmatch(text) else quote_plus(text)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import asyncpg
@@ -59,10 +59,15 @@ class Visit:
     """Saved views of the project."""
     here: str | None = None
     """URL of the page if it can be saved as a view."""
+    parameters: Mapping[str, Any] = field(init=False)
+    """URL parameters of the page's filters. A page has some hundred links with them."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", self.view.parameters(self.at))
 
     def link(self, path: str, /, **changes: Any) -> str:
         """Return the URL of a page with this page's filters and the given `changes`."""
-        return address(path, self.view.parameters(self.at, **changes))
+        return address(path, {**self.parameters, **changes})
 
     def page(self, template: str, **values: Any) -> Response:
         return page(

@@ -22,6 +22,8 @@ SCANNED: Final = 20_000
 """Maximum number of a window's answers, and of its impressions, newest first, that are read."""
 SCANNED_BY_PAGES: Final = 5_000
 """The same for pages, which are rendered again whenever feedback arrives."""
+LISTED_BY_PAGES: Final = 13
+"""Maximum number of entries of each list for pages, which show 12 and whether there are more."""
 _OF_ANSWER: Final = ("agent_id", "agent_version", "model")
 """Filters that apply to answers and impressions."""
 _MOST_GROUPS: Final = 1_000
@@ -108,12 +110,18 @@ def answered_slots(narrowed: str) -> dict[str, str]:
 
 
 async def response_rates(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, *, scanned: int = SCANNED
+    pool: asyncpg.Pool,
+    at: Project,
+    span: TimeSpan,
+    filters: Filters,
+    *,
+    scanned: int = SCANNED,
+    most: int = _MOST_GROUPS,
 ) -> ResponseRates:
     """Return the shares of a window's turns and impressions that have feedback by now.
 
     Only the filters agent, version and model apply, to the last answers of turns and to impressions. At most the
-    `scanned` newest answers and impressions of all agents are read.
+    `scanned` newest answers and impressions of all agents are read. Each list has at most `most` entries.
     """
     values: dict[str, Any] = {**at._asdict(), **span._asdict()}
     narrowed = ""
@@ -126,7 +134,7 @@ async def response_rates(
         for statement in (answered, SQL.count_impressions_by_person.filled(narrowed=narrowed))
     ]
     groups = _groups(found)
-    [(_, totals)] = _figures(groups[3]) or [((), figures_of(Sides({}, {})))]
+    [(_, totals)] = _figures(groups[3], 1) or [((), figures_of(Sides({}, {})))]
     of_turns, of_shown = (rows[0]["read"] for rows in found)
     return ResponseRates(
         tenant=at.tenant,
@@ -135,12 +143,17 @@ async def response_rates(
         turns_complete=of_turns < scanned,
         impressions_complete=of_shown < scanned,
         totals=ResponseFigures(**totals),
-        by_agent=[AgentResponse(agent_id=agent, **found) for (agent,), found in _figures(groups[1])],
+        by_agent=[AgentResponse(agent_id=agent, **found) for (agent,), found in _figures(groups[1], most)],
         by_agent_version=[
             VersionResponse(agent_id=agent, agent_version=version, **found)
-            for (agent, version), found in _figures(groups[0])
+            for (agent, version), found in _figures(groups[0], most)
         ],
     )
+
+
+async def rates_for_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> ResponseRates:
+    """Return the shares as a page shows them: of fewer answers and impressions, and of the largest groups only."""
+    return await response_rates(pool, at, span, filters, scanned=SCANNED_BY_PAGES, most=LISTED_BY_PAGES)
 
 
 def _groups(found: Sequence[Sequence[asyncpg.Record]]) -> dict[int, dict[Group, Sides]]:
@@ -155,14 +168,14 @@ def _groups(found: Sequence[Sequence[asyncpg.Record]]) -> dict[int, dict[Group, 
     return groups
 
 
-def _figures(groups: dict[Group, Sides]) -> list[tuple[Any, dict[str, Any]]]:
+def _figures(groups: dict[Group, Sides], most: int) -> list[tuple[Any, dict[str, Any]]]:
     """Return the figures of the groups with most turns, most turns first."""
 
     def order(group: Group) -> Any:
         turns, shown = groups[group].rank
         return -turns, -shown, [name or "" for name in group]
 
-    return [(group, figures_of(groups[group])) for group in sorted(groups, key=order)[:_MOST_GROUPS]]
+    return [(group, figures_of(groups[group])) for group in sorted(groups, key=order)[:most]]
 
 
 def figures_of(sides: Sides) -> dict[str, Any]:
