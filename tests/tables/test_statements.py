@@ -29,12 +29,12 @@ from reporting.api.queries.artifacts import KINDS, Search
 from reporting.api.queries.artifacts import _statement as _artifacts
 from reporting.issues.reading import ISSUE_COLUMNS, list_slots
 from reporting.queries.dimension_votes import (
-    answer_holds,
     choices_slots,
     feedback_holds,
     narrowed_to,
     source_of,
     value_of,
+    value_of_answer,
 )
 from reporting.queries.dimensions import dimension
 from reporting.queries.response_rates import answered_slots
@@ -141,9 +141,10 @@ BY_NAME: Mapping[str, Parts] = {
         for name in ("version", "bundle", "strategy")
     ],
     "count_answered_turns": [
-        {"holds": condition[0]}
+        {"value": expression[0], "narrowed": narrowed}
         for name in ("version", "strategy", "attributes.arm")
-        if (condition := answer_holds(dimension(name)))
+        for narrowed in ("", " and e.agent_id = :agent_id")
+        if (expression := value_of_answer(dimension(name)))
     ],
     "count_answered_by_conversation": [answered_slots(narrowed) for narrowed in ("", " and e.agent_id = :agent_id")],
     "list_reasons": [{"source": reasons_given(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],

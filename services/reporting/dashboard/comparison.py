@@ -76,7 +76,7 @@ async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view:
         known = [*known, by]
     values = await value_votes(pool, at, span, filters, by)
     pair = _pair(view, by, values)
-    comparison = None if pair is None else await compare(pool, at, span, filters, by, pair)
+    comparison = None if pair is None else await compare(pool, at, span, filters, by, pair, known=values)
     chosen = {"dimension": by.name, "chosen_by": by.name, "a": view.a, "b": view.b}
     order = sorting(
         view.sort,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,7 +21,14 @@ from reporting.queries.comparison_models import (
     SatisfactionDifference,
     ValueComparison,
 )
-from reporting.queries.dimension_votes import ValueVotes, answer_holds, feedback_holds, value_of, value_votes
+from reporting.queries.dimension_votes import (
+    MOST_VALUES,
+    ValueVotes,
+    feedback_holds,
+    value_of,
+    value_of_answer,
+    value_votes,
+)
 from reporting.queries.dimensions import Dimension
 from reporting.queries.rollup_counts import dimensions
 from reporting.queries.satisfaction import window_of
@@ -59,17 +67,20 @@ async def compare(
     values: tuple[str, str],
     *,
     brief: bool = False,
+    known: Sequence[ValueVotes] = (),
 ) -> ValueComparison:
     """Return a comparison of two values by a window's verdicts.
 
     Counts are exact. The clustering of verdicts by person, which widens the intervals, is estimated from the newest
-    verdicts. If `brief`, answered turns and the adjustment for the mix of questions are left out.
+    verdicts. If `brief`, answered turns and the adjustment for the mix of questions are left out. `known` are the
+    window's counts by value, if the caller has them.
     """
-    found = {one.value: one for one in await value_votes(pool, at, span, filters, by, values)}
-    sides = [
-        await _side(pool, at, span, filters, by, found.get(value) or ValueVotes(value, Votes(), Votes(), 0, 0), brief)
-        for value in values
-    ]
+    votes = {one.value: one for one in known}
+    if len(votes) >= MOST_VALUES or not votes.keys() >= set(values):
+        votes = {one.value: one for one in await value_votes(pool, at, span, filters, by, values)}
+    of_values = [votes.get(value) or ValueVotes(value, Votes(), Votes(), 0, 0) for value in values]
+    answered = {} if brief else await _answered(pool, at, span, filters, by, values)
+    sides = [await _side(pool, at, span, filters, by, one, answered.get(one.value)) for one in of_values]
     strata = {} if brief else await _strata(pool, at, span, filters, by, sides)
     a, b = sides
     return ValueComparison(
@@ -87,14 +98,19 @@ async def compare(
 
 
 async def _side(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, votes: ValueVotes, brief: bool
+    pool: asyncpg.Pool,
+    at: Project,
+    span: TimeSpan,
+    filters: Filters,
+    by: Dimension,
+    votes: ValueVotes,
+    answered: AnsweredTurns | None,
 ) -> _Side:
     # Scan backwards from the value's last verdict, so that its newest rows are found first.
     until = TimeSpan(span.start, min(span.end, votes.last_at + DAY) if votes.last_at else span.end)
     people = await _people(pool, at, until, filters, by, votes)
-    answered = None if brief else await _answered(pool, at, span, filters, by, votes.value)
     if answered is not None and not answered.complete and until.end < span.end:
-        answered = await _answered(pool, at, until, filters, by, votes.value)
+        answered = (await _answered(pool, at, until, filters, by, (votes.value,)))[votes.value]
     sizes: dict[Origin, float] = {origin: effective_size(some) for origin, some in people.items()}
     return _Side(votes, sizes, answered)
 
@@ -122,26 +138,30 @@ async def _people(
 
 
 async def _answered(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, value: str
-) -> AnsweredTurns | None:
-    condition = answer_holds(by)
-    if condition is None:
-        return None
-    holds, named = condition
-    asked: dict[str, Any] = {**at._asdict(), **span._asdict(), **named, "value": value}
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, values: Sequence[str]
+) -> dict[str, AnsweredTurns]:
+    """Return the answered turns by value; empty if answers do not have this dimension."""
+    expression = value_of_answer(by)
+    if expression is None:
+        return {}
+    value, named = expression
+    asked: dict[str, Any] = {**at._asdict(), **span._asdict(), **named, "compared": list(values)}
+    narrowed = ""
     for column in _OF_ANSWER:
         if (given := getattr(filters, column)) is not None:
-            holds, asked[column] = f"{holds} and e.{column} = :{column}", given
-    statement = SQL.count_answered_turns.filled(holds=holds)
-    (row,) = await pool.fetch(*statement(**asked, scanned=_SCANNED, most=MOST_TURNS))
-    turns, people = row["turns"], row["people"]
-    return AnsweredTurns(
-        turns=turns,
-        complete=row["looked"] < _SCANNED and row["held"] <= MOST_TURNS,
-        with_verdict_of_people=people,
-        with_verdict_of_machine=row["machine"],
-        response_rate=people / turns if turns else None,
-    )
+            narrowed, asked[column] = f"{narrowed} and e.{column} = :{column}", given
+    statement = SQL.count_answered_turns.filled(value=value, narrowed=narrowed)
+    rows = await pool.fetch(*statement(**asked, scanned=_SCANNED, most=MOST_TURNS))
+    return {
+        row["value"]: AnsweredTurns(
+            turns=row["turns"],
+            complete=row["looked"] < _SCANNED and row["held"] <= MOST_TURNS,
+            with_verdict_of_people=row["people"],
+            with_verdict_of_machine=row["machine"],
+            response_rate=row["people"] / row["turns"] if row["turns"] else None,
+        )
+        for row in rows
+    }
 
 
 async def _strata(

@@ -49,14 +49,14 @@ def feedback_holds(by: Dimension) -> tuple[str, dict[str, Any]]:
     return condition, {"kind": by.name}
 
 
-def answer_holds(by: Dimension) -> tuple[str, dict[str, Any]] | None:
-    """Return the SQL condition that an answer `e` has the value `:value`, and the other parameters by name.
+def value_of_answer(by: Dimension) -> tuple[str, dict[str, Any]] | None:
+    """Return the SQL expression for the dimension's value in an answer `e`, and its parameters by name.
 
     None if answers do not have this dimension.
     """
     if by.is_attribute:
-        return "e.attributes ->> :attribute::text = :value::text", {"attribute": by.name[len(ATTRIBUTES) :]}
-    return None if by.of_answer is None else (f"e.{by.of_answer} = :value::text", {})
+        return "e.attributes ->> :attribute::text", {"attribute": by.name[len(ATTRIBUTES) :]}
+    return None if by.of_answer is None else (f"e.{by.of_answer}", {})
 
 
 @dataclass(frozen=True, slots=True)

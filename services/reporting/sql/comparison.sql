@@ -88,27 +88,30 @@ where {counts} or exists (
 )
 group by 1, 2
 
--- name: count_answered_turns(holds)
--- Numbers of the newest answered turns with a value, and of those with feedback. At most :scanned answers are read.
+-- name: count_answered_turns(value, narrowed)
+-- By value: numbers of the newest answered turns, and of those with feedback. At most :scanned answers are read.
 with looked as materialized (
-    select e.conversation_id, e.turn_id, e.occurred_at, {holds} as holds from (
+    select e.conversation_id, e.turn_id, e.occurred_at, case when true{narrowed} then {value} end as value from (
         select * from messages e
         where e.tenant = :tenant and e.project = :project and e.sender_type = 'agent'
           and e.occurred_at >= :start and e.occurred_at < :end
         order by e.occurred_at desc limit :scanned
     ) e
 ), turns as materialized (
-    select distinct e.conversation_id, e.turn_id from (
-        select * from looked where holds order by occurred_at desc limit :most
+    select distinct v.value, e.conversation_id, e.turn_id
+    from unnest(:compared::text[]) as v (value) cross join lateral (
+        select * from looked l where l.value = v.value order by l.occurred_at desc limit :most
     ) e
 ), judged as (
-    select f.by_person, f.by_machine
+    select t.value, f.by_person, f.by_machine
     from turns t cross join lateral (
         select bool_or(f.origin = 'user') as by_person, bool_or(f.origin <> 'user') as by_machine from effective f
         where f.conversation_id = t.conversation_id and f.turn_id = t.turn_id
           and f.tenant = :tenant and f.project = :project
     ) f
 )
-select count(*) as turns, count(*) filter (where by_person) as people, count(*) filter (where by_machine) as machine,
-       (select count(*) from looked) as looked, (select count(*) from looked where holds) as held
-from judged
+select v.value, count(j.value) as turns, count(*) filter (where j.by_person) as people,
+       count(*) filter (where j.by_machine) as machine,
+       (select count(*) from looked) as looked, (select count(*) from looked l where l.value = v.value) as held
+from unnest(:compared::text[]) as v (value) left join judged j on j.value = v.value
+group by v.value
