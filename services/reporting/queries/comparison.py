@@ -106,9 +106,9 @@ async def _side(
     votes: ValueVotes,
     answered: AnsweredTurns | None,
 ) -> _Side:
-    # Scan backwards from the value's last verdict, so that its newest rows are found first.
+    # Scan backwards from the value's last verdict, so that its newest rows are found first, and until its first one.
     until = TimeSpan(span.start, min(span.end, votes.last_at + DAY) if votes.last_at else span.end)
-    people = await _people(pool, at, until, filters, by, votes)
+    people = await _people(pool, at, until._replace(start=max(span.start, votes.first_at)), filters, by, votes)
     if answered is not None and not answered.complete and until.end < span.end:
         answered = (await _answered(pool, at, until, filters, by, (votes.value,)))[votes.value]
     sizes: dict[Origin, float] = {origin: effective_size(some) for origin, some in people.items()}
