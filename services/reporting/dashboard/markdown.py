@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -12,6 +13,8 @@ from markupsafe import Markup
 
 MOST_CHARACTERS: Final = 50_000
 """Maximum length of a rendered message, in characters. Longer messages are shown as plain text to save time."""
+_PLAIN: Final = re.compile(r"[^\W\d_](?:[^\W_]|[ ,.;:?!()'/%+-])*(?<! )")
+"""One line without Markdown or characters to escape: most questions. The parser takes a third of a millisecond."""
 # Raw HTML, and links with schemes other than http, https and mailto, are shown as text. Images are not loaded.
 _LINKS: Final = ("http://", "https://", "mailto:")
 
@@ -43,4 +46,6 @@ def rendered(text: str) -> Markup:
     """Return a message as HTML. All text that is not Markdown is escaped."""
     if len(text) > MOST_CHARACTERS:
         return Markup('<p class="plain">{}</p>').format(text)
+    if _PLAIN.fullmatch(text):
+        return Markup(f"<p>{text}</p>\n")  # noqa: S704  # has nothing to escape
     return Markup(_PARSER.render(text))  # noqa: S704  # the parser escapes; raw HTML is off

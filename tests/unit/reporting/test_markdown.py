@@ -37,6 +37,16 @@ def test_markdown_and_code_are_rendered() -> None:
     assert "<td>2</td>" in html
 
 
+@given(st.text("aZ1\u00e9\u0663\u5b57 _-+.,;:?!()'/%*`[]<>&\"\\#|~=\n\t\u00a0", max_size=12))
+def test_plain_lines_are_rendered_as_the_parser_does(text: str) -> None:
+    assert rendered(text) == markdown._PARSER.render(text)
+
+
+def test_plain_lines_need_no_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(markdown, "_PARSER")
+    assert rendered("How do I pay the invoice of order 77?") == "<p>How do I pay the invoice of order 77?</p>\n"
+
+
 @pytest.mark.parametrize(
     "text",
     [
