@@ -292,6 +292,7 @@ create table feedbacks (
     primary key (feedback_id)
 );
 create index feedbacks_agent on feedbacks (tenant, project, agent_id, occurred_at desc) where reaction is not null;
+create index feedbacks_agent_rejected on feedbacks (tenant, project, agent_id, occurred_at desc) where reaction = 'not_ok';
 create index feedbacks_conversation on feedbacks (tenant, project, conversation_id, occurred_at, feedback_id);
 create index feedbacks_correction_type on feedbacks (tenant, project, correction_type, occurred_at desc) where reaction is not null and correction_type is not null;
 create index feedbacks_giver on feedbacks (user_id, occurred_at) where reaction is not null and origin = 'user';
@@ -299,6 +300,7 @@ create index feedbacks_judged on feedbacks (conversation_id, turn_id, origin) wh
 create index feedbacks_of_detector on feedbacks (tenant, project, occurred_at, detector, decided_by) where origin = 'machine' and (reaction is not null or overruled_reaction is not null);
 create index feedbacks_overruled on feedbacks (tenant, project, occurred_at) where overruled_reaction is not null;
 create index feedbacks_rated on feedbacks (tenant, project, occurred_at) where rating is not null;
+create index feedbacks_reasons on feedbacks (tenant, project, occurred_at desc) where reaction is not null and (correction_type is not null or origin <> 'machine' and tags <> '{}');
 create index feedbacks_slot on feedbacks (slot, occurred_at, feedback_id) where feedback_type = 'explicit' or reaction is not null;
 create index feedbacks_strategy on feedbacks (tenant, project, answer_strategy, occurred_at desc) where reaction is not null and answer_strategy <> '';
 create index feedbacks_suspect on feedbacks (tenant, project, occurred_at desc) where suspect is not null;

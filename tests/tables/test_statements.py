@@ -147,7 +147,11 @@ BY_NAME: Mapping[str, Parts] = {
         if (expression := value_of_answer(dimension(name)))
     ],
     "count_answered_by_conversation": [answered_slots(narrowed) for narrowed in ("", " and e.agent_id = :agent_id")],
-    "list_reasons": [{"source": reasons_given(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
+    "list_reasons": [
+        {"source": reasons_given(AT, SPAN, filters, rules=rules).sql}
+        for filters in (NONE_GIVEN, EVERY)
+        for rules in (False, True)
+    ],
 }
 """SQL for the slots of single statements."""
 COMPOSED = {"search", "search_text", "search_artifacts"}

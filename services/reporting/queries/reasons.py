@@ -63,7 +63,7 @@ async def reasons(
     asked = question("reasons", *at, *given)
     after = None if cursor is None else decode(cursor, asked, _PLACE)
     span = span if after is None else TimeSpan(*after[:2])
-    source, values = reasons_given(at, span, filters)
+    source, values = reasons_given(at, span, filters, rules=rules)
     columns = ("after_not_ok", "after_total", "after_reason", "after_kind")
     place = dict(zip(columns, (None,) * 4 if after is None else after[2:], strict=True))
     statement = SQL.list_reasons.filled(source=source)

@@ -17,6 +17,8 @@ from reporting.sql import SQL
 _ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origins")
 _LONG: Final = 14 * DAY
 """Minimum length of a window that is counted by days, in microseconds; its sparklines have daily steps."""
+_HAS_REASON: Final = " and (e.correction_type is not null or e.origin <> 'machine' and e.tags <> '{}')"
+"""Condition of the index `feedbacks_reasons`: verdicts with a tag of a person or a correction type."""
 _Kind = Literal["votes", "reasons", "judgements", "dimensions"]
 """Name of the SQL fragment that selects feedback rows."""
 _VIEWS: Final = {"judgements": "effective_or_overruled"}
@@ -61,9 +63,13 @@ def steps(at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]) 
     return _source(at, span, filters, "votes", grains, starts)
 
 
-def reasons_given(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
-    """Return the source of the window's reasons: people's tags, the machine's rules and correction types."""
-    return _source(at, span, filters, "reasons", _Grains("reason hour", "reason day"))
+def reasons_given(at: Project, span: TimeSpan, filters: Filters, *, rules: bool = True) -> CountSource:
+    """Return the source of the window's reasons: people's tags, the machine's rules and correction types.
+
+    Without `rules`, verdicts that have no other reason are not read; the source may still have rules of the others.
+    """
+    grains = _Grains("reason hour", "reason day")
+    return _source(at, span, filters, "reasons", grains, of_rows="" if rules else _HAS_REASON)
 
 
 def dimensions(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
@@ -81,13 +87,21 @@ def judgements(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
 
 
 def _source(
-    at: Project, span: TimeSpan, filters: Filters, kind: _Kind, grains: _Grains, starts: Sequence[int] = ()
+    at: Project,
+    span: TimeSpan,
+    filters: Filters,
+    kind: _Kind,
+    grains: _Grains,
+    starts: Sequence[int] = (),
+    *,
+    of_rows: str = "",
 ) -> CountSource:
+    """Return the source of a kind. `of_rows` is a further SQL condition on feedback rows, starting with `and`."""
     window, narrowed, values = conditions(at, span, filters)
     view = _VIEWS.get(kind, filters.view)
     first, last = -(-span.start // HOUR) * HOUR, span.end // HOUR * HOUR
     if not _may_be_rolled(filters, kind) or first >= last:
-        return CountSource(f"({SQL.part(kind, rows=view)} where {window}{narrowed})", values)
+        return CountSource(f"({SQL.part(kind, rows=view)} where {window}{narrowed}{of_rows})", values)
     broken = sorted({start // HOUR * HOUR for start in starts if start % HOUR and first <= start < last})
     first_day, last_day = -(-first // DAY) * DAY, last // DAY * DAY
     rolled_filter, of_dimension = narrowed, filters.of_dimension
@@ -103,7 +117,7 @@ def _source(
     here = f"e.tenant = :tenant and e.project = :project{rolled_filter}"
     of_hour = f"{here} and e.grain = :hours::text and not exists (select from stale s where s.hour = e.start)"
     # Few branches: the plan of a branch takes longer than the rows of most windows.
-    parts = [SQL.part(kind, rows=SQL.part("rows_besides_rollups", view=view, narrowed=narrowed))]
+    parts = [SQL.part(kind, rows=SQL.part("rows_besides_rollups", view=view, narrowed=narrowed + of_rows))]
     if grains.days is None or first_day >= last_day:
         parts.append(f"{counted} rollups e where {of_hour} and e.start >= :first and e.start < :last")
     else:
