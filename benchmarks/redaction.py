@@ -16,6 +16,7 @@ import statistics
 import time
 from collections.abc import Sequence
 from typing import Any, Final
+from uuid import UUID, uuid5
 
 from contracts.topics import CHAT_MESSAGE
 from servicekit.clock import SystemClock
@@ -33,6 +34,7 @@ SETTINGS: Final[dict[str, dict[str, Any]]] = {
     "all kinds": {"kinds": frozenset(BUILT_IN)},
     "all kinds, an own pattern": {"kinds": frozenset(BUILT_IN), "patterns": {"employee": "EMP-[0-9]{6}"}},
 }
+_SPACE: Final = UUID("2b1f8c5a-6c1e-5f0a-9d57-1a6e0c9b7d12")
 _PLAIN: Final = "Can you tell me when the museum opens on Sundays, and what a ticket for two adults costs? "
 TEXTS: Final = {
     "plain, 90 characters": _PLAIN,
@@ -57,9 +59,10 @@ async def _commit(_: Sequence[RawRecord]) -> bool:
 
 
 def _record(number: int, text: str) -> RawRecord:
+    event_id, message, turn = (str(uuid5(_SPACE, f"{name} {number}")) for name in ("event", "message", "turn"))
     event = {
-        "eventId": f"e-{number}", "occurredAt": "2026-01-01T10:00:00.000Z", "tenant": "acme", "project": "support",
-        "messageId": f"m-{number}", "conversationId": f"c-{number % 50}", "turnId": f"t-{number}", "senderId": "ann",
+        "eventId": event_id, "occurredAt": "2026-01-01T10:00:00.000Z", "tenant": "acme", "project": "support",
+        "messageId": message, "conversationId": str(uuid5(_SPACE, f"{number % 50}")), "turnId": turn, "senderId": "ann",
         "senderType": "human", "content": text,
     }  # fmt: skip
     return RawRecord(Coordinates(CHAT_MESSAGE.name, 0, number), b"c", json.dumps(event).encode(), (), 2**62)

@@ -12,7 +12,7 @@ from pydantic_core import from_json
 
 from contracts.identifiers import IDENTIFIERS
 from servicekit import metrics
-from servicekit.redaction.json_text import redact_json
+from servicekit.redaction.json_text import is_json, kept_values, redact_json
 from servicekit.redaction.numbers import IBAN_LENGTHS, SEPARATOR, cards, ibans
 from servicekit.redaction.patterns import (
     BOUNDARY,
@@ -48,6 +48,7 @@ _HINTS: Final[dict[Kind, str]] = {
 """RE2 pattern by kind. A recogniser can find something only in an event that matches the pattern of its kind or
 contains escaped characters."""
 _ESCAPED: Final = r"\\[u/]"
+_KEPT: Final = kept_values(IDENTIFIERS)
 
 
 class Redactor:
@@ -76,7 +77,7 @@ class Redactor:
 
         `place` is the project as `tenant/project`; by default, it is read from the event.
         """
-        if not self._reads_all and (self._hints is None or self._hints.search(value) is None):
+        if not self._reads_all and not self._has_hint(value):
             return value, Counter()
         hint, recognisers = self._recognisers_in(self._place_of(value) if place is None else place)
 
@@ -86,6 +87,18 @@ class Redactor:
             return redacted(text, recognisers, self._presidio)
 
         return redact_json(value, redact_text, IDENTIFIERS)
+
+    def _has_hint(self, value: bytes) -> bool:
+        """Return False if the built-in recognisers find nothing in `value`.
+
+        The values of identifiers are removed first, because the digits and letters of most UUIDs are a hint.
+        """
+        if self._hints is None:
+            return False
+        if self._hints.search(_KEPT.sub(b'""', value)) is not None:
+            return True
+        # In what is not JSON, identifiers are redacted too.
+        return not is_json(value) and self._hints.search(value) is not None
 
     def clean(self, value: bytes, place: str | None = None) -> bytes:
         """Redact `value`, add the masks to the metric, and return the result."""

@@ -13,13 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.identifiers import IDENTIFIERS
 from contracts.topics import EXPLICIT_RECEIVED, INBOUND_TOPICS, TOPICS
 from servicekit.errors import StartError
 from servicekit.log.messages import Message
 from servicekit.log.redacting import RedactingProducer, redacted_records
 from servicekit.metrics import REDACTED
+from servicekit.redaction import redactor as redactor_module
+from servicekit.redaction.json_text import redact_json
+from servicekit.redaction.numbers import cards
 from servicekit.redaction.redactor import Redactor
 from servicekit.redaction.settings import BUILT_IN, RedactionSettings
+from servicekit.redaction.spans import redacted
 from servicekit.settings import read_settings
 from tests.support.logs import RecordingLog, raw
 
@@ -162,6 +167,42 @@ def test_a_time_or_another_number_is_left(value: bytes) -> None:
 )
 def test_what_is_not_json_is_redacted_as_text(value: bytes) -> None:
     assert redactor().redact(value.replace(b"%s", CARD.encode()))[0] == value.replace(b"%s", b"[card]")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        rb'{"x \"messageId" : "%s"}',
+        rb'{"messageId":"\\","content":"%s"}',
+        rb'{"content":"\\","messageId":"m","x":"%s"}',
+        rb'{"x":"\"messageId\":\"%s\""}',
+        rb'{"content":"messageId","x":"%s"}',
+        rb'{"xmessageId":"%s"}',
+    ],
+)
+def test_the_name_of_an_identifier_elsewhere_hides_nothing(value: bytes) -> None:
+    clean, _ = Redactor(RedactionSettings()).redact(value.replace(b"%s", CARD.encode()))
+    assert clean == value.replace(b"%s", b"[card]")
+
+
+@given(st.lists(st.sampled_from(['"', "\\", ":", ",", " ", "{", "}", '"messageId"', "userId", CARD, "a"]), max_size=14))
+def test_nothing_is_overlooked_because_of_identifiers(parts: list[str]) -> None:
+    """The check of identifiers only saves time: the result is as without it, in JSON and in what is not JSON."""
+    one = Redactor(RedactionSettings(kinds=frozenset({"card"})))
+    bare, wrapped = "".join(parts).encode(), b'{"content":"x","messageId":"%s"}' % "".join(parts).encode()
+    for value in (bare, wrapped):
+        expected = redact_json(value, lambda text: redacted(text, [cards], ()), IDENTIFIERS)
+        assert one.redact(value) == expected
+
+
+def test_the_digits_of_uuids_are_no_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("the event was redacted string by string")
+
+    monkeypatch.setattr(redactor_module, "redact_json", fail)
+    ids = {"eventId": "be616612-0859-4a3a-8012-123456789012", "userId": "62312105-2718-4801-8123-456789012345"}
+    value = json.dumps({**ids, "content": "hello"}).encode()
+    assert Redactor(RedactionSettings()).redact(value) == (value, {})
 
 
 def test_lone_surrogates_are_no_obstacle() -> None:
