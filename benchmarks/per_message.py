@@ -1,9 +1,10 @@
 """Baseline: the same flow in FastStream handlers, one record at a time, with offsets committed in the background.
 
-It decides with the same code and fills the same tables. Only the processing differs: each record is parsed, looked up,
-stored and published before the next. It is written for speed: bytes go directly to pydantic, arguments are not
-injected, statements stay prepared, and the subscribers run concurrently. It guarantees less: a crash loses records that
-were committed and not yet processed, and concurrent writes are not guarded.
+Each record is parsed, looked up, stored and published before the next. The work for a record is the platform's own: the
+same handlers fill the same tables, with redaction, the ledger of erasures, the journal, vectors of turns and their
+status. The rest is written for speed: bytes go directly to pydantic, arguments are not injected, statements stay
+prepared, and the subscribers run concurrently. It guarantees less: a crash loses records that were committed and not
+yet processed. Periodic work, such as the roll-ups of reports and issues, is left out.
 """
 
 from __future__ import annotations
@@ -11,33 +12,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import asyncpg
 from faststream.kafka import KafkaBroker
 
-import chat_bridge
-import feedback
-import inference
-import reporting
-from benchmarks import per_message_rows as rows
 from benchmarks.effort import Effort
+from benchmarks.groups import Groups
 from benchmarks.jobs import Job, answer
 from benchmarks.log import log_with
 from benchmarks.run_one_process import check, feed
 from benchmarks.workload import Expected, by_topic
-from chat_bridge.batch import original_key
-from chat_bridge.model import IndexedMessage, MessageKey, indexed
-from chat_bridge.translate import Translated, message_of, translate
-from contracts.base import Envelope
-from contracts.chat import ChatMessageIngested
-from contracts.feedback import FeedbackCreated
-from contracts.provenance import NO_PROVENANCE
 from contracts.topics import (
-    BY_NAME,
     CHAT_MESSAGE,
     CHAT_REACTION,
     CHAT_REPLY,
@@ -45,140 +34,100 @@ from contracts.topics import (
     INFERRED_RECEIVED,
     REACTION_RECEIVED,
     REPLY_RECEIVED,
+    Consumer,
     Topic,
+    consumed_by,
 )
-from contracts.versions import version_of
 from detector.detector import Detector
-from feedback.announce import message_of as created_message
-from feedback.emojis import DEFAULT_REWARDS
-from feedback.merge import merge, revise
-from feedback.model import Change
-from feedback.registry import turn_of
-from feedback.registry_postgres import PostgresRegistry
-from feedback.reward import change_of
-from feedback.store import Save
-from feedback.store_postgres import PostgresStore
-from inference.announce import announcement
-from inference.handlers import indexed as judged_message
-from reporting.read_models.projection import feedback_row, message_row
-from servicekit.db.database import Database
-from servicekit.db.pools import open_pool
-from servicekit.log.messages import Message
+from servicekit.clock import SystemClock
+from servicekit.log.fetched import raw_record
+from servicekit.log.handler import Handler
+from servicekit.log.messages import Message, Written
 from servicekit.log.producer import BatchProducer
+from servicekit.log.records import Received, read
+from servicekit.log.redacting import redacted_records
+from servicekit.redaction.redactor import Redactor
+from servicekit.redaction.settings import RedactionSettings
 
-Handle = Callable[[str, Any], Awaitable[None]]
-SCHEMAS = {
-    part.__name__: Path(part.__path__[0]) / "migrations" for part in (chat_bridge, feedback, inference, reporting)
-}
-"""Folder of the migrations of each service, by schema."""
-READ = {
-    "bridge": (CHAT_MESSAGE,),
-    "replies": (CHAT_REPLY, CHAT_REACTION),
-    "turns": (CHAT_MESSAGE,),
-    "inference": (CHAT_MESSAGE,),
-    "feedback": (REPLY_RECEIVED, REACTION_RECEIVED, INFERRED_RECEIVED),
-    "reporting": (CHAT_MESSAGE, FEEDBACK_CREATED),
-}
-"""Topics of each subscriber, by its name."""
+FLOW: Final = (
+    *(CHAT_MESSAGE, CHAT_REPLY, CHAT_REACTION, REPLY_RECEIVED, REACTION_RECEIVED, INFERRED_RECEIVED),
+    FEEDBACK_CREATED,
+)
+"""Topics that have records in a run."""
+GROUPS: Final[tuple[Consumer, ...]] = (
+    *("chat_bridge", "feedback_turns", "inference", "feedback", "inference_status", "reporting"),
+)
+
+
+def read_by(group: Consumer) -> Sequence[Topic]:
+    """Return the topics of `group` that have records in a run."""
+    return [topic for topic in consumed_by(group) if topic in FLOW]
+
+
+class Prefixed:
+    """Producer that writes one record at a time to topics whose names begin with `prefix`."""
+
+    def __init__(self, producer: BatchProducer, prefix: str) -> None:
+        self._producer, self._prefix = producer, prefix
+        self.published: Counter[str] = Counter()
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        found = []
+        for message in messages:
+            [written] = await self._producer.send([replace(message, topic=self._prefix + message.topic)])
+            self.published[message.topic] += 1
+            found.append(replace(written, topic=message.topic))
+        return found
 
 
 class PlainPipeline:
-    """Six subscribers in one process. `prefix` keeps its topics apart from those of other runs."""
+    """Subscribers of all groups in one process. `prefix` keeps its topics apart from those of other runs."""
 
-    def __init__(self, bootstrap: str, prefix: str, pools: dict[str, Database]) -> None:
-        self._prefix = prefix
-        self._pools = pools
-        self._detector = Detector.default()
-        self._store = PostgresStore(pools["feedback"])
-        self._registry = PostgresRegistry(pools["feedback"])
+    def __init__(self, bootstrap: str, prefix: str, published: Counter[str]) -> None:
+        self._prefix, self._published = prefix, published
+        self._redactor = Redactor(RedactionSettings())
+        self._clock = SystemClock()
         self.broker = KafkaBroker(bootstrap, logger=None, log_level=logging.DEBUG, apply_types=False)
-        self.handled: Counter[tuple[str, str]] = Counter()
-        self.published: Counter[str] = Counter()
-        handlers = (self._index, self._forward, self._register, self._judge, self._take, self._show)
-        for (group, topics), handle in zip(READ.items(), handlers, strict=True):
-            self._subscribe(group, topics, handle)
+        self._handled: Counter[tuple[str, str]] = Counter()
 
-    def _subscribe(self, group: str, topics: Sequence[Topic], handle: Handle) -> None:
-        async def one(body: bytes) -> None:
-            topic, _, value = body.partition(b"\n")
-            name = topic.decode()
-            await handle(name, BY_NAME[name].event.model_validate_json(value))
-            self.handled[group, name] += 1
-
+    def subscribe(self, group: Consumer, handler: Handler) -> None:
+        """Pass each record of the group's topics to its handler."""
+        topics = read_by(group)
         subscriber = self.broker.subscriber(
             *(self._prefix + topic.name for topic in topics),
             group_id=self._prefix + group,
             auto_offset_reset="earliest",
-            decoder=self._decoded,
+            decoder=_raw,
             no_reply=True,
         )
-        subscriber(one)
+        subscriber(self._handling(group, {topic.name: topic.event for topic in topics}, handler))
 
-    async def _decoded(self, message: Any) -> bytes:
-        return bytes(message.raw_message.topic.removeprefix(self._prefix).encode() + b"\n" + message.body)
+    def _handling(
+        self, group: Consumer, models: dict[str, Any], handler: Handler
+    ) -> Callable[[Any], Coroutine[Any, Any, None]]:
+        async def one(record: Any) -> None:
+            raw = raw_record(record, self._clock.now())
+            name = raw.coordinates.topic.removeprefix(self._prefix)
+            raw = raw._replace(coordinates=raw.coordinates._replace(topic=name))
+            [raw] = redacted_records([raw], self._redactor, ())
+            found = read(raw, models)
+            assert isinstance(found, Received), found
+            [outcome] = await handler.handle([found])
+            assert outcome.kind != "dead_lettered", outcome
+            self._handled[group, name] += 1
 
-    async def _publish(self, message: Message) -> None:
-        key = None if message.key is None else message.key.encode()
-        await self.broker.publish(message.value, self._prefix + message.topic, key=key, partition=message.partition)
-        self.published[message.topic] += 1
-
-    async def _index(self, _: str, event: ChatMessageIngested) -> None:
-        await rows.index(self._pools["chat_bridge"], indexed(event, event.tenant, event.project, version_of(event)))
-
-    async def _forward(self, _: str, event: Any) -> None:
-        original = await self._original(original_key(event))
-        derived = translate(event, original)
-        if isinstance(derived, Translated):
-            await self._publish(message_of(derived, ()))
-
-    async def _original(self, key: MessageKey) -> IndexedMessage:
-        """Return a message. If its own subscriber is behind, wait for it."""
-        while (found := await rows.find(self._pools["chat_bridge"], key)) is None:
-            await asyncio.sleep(0.05)
-        return found
-
-    async def _register(self, _: str, event: ChatMessageIngested) -> None:
-        turn = turn_of(event)
-        if turn is not None:
-            await self._registry.add([turn])
-
-    async def _judge(self, _: str, event: ChatMessageIngested) -> None:
-        message = judged_message(event)
-        await rows.remember(self._pools["inference"], message)
-        if message.message.role != "human":
-            return
-        placed, neighbourhood = await rows.before(self._pools["inference"], message)
-        said = announcement(placed, self._detector.judge([neighbourhood])[0], NO_PROVENANCE, self._detector.version)
-        if said is not None:
-            value = said.model_dump_json(by_alias=True, exclude_none=True).encode()
-            await self._publish(Message(INFERRED_RECEIVED.name, INFERRED_RECEIVED.key(said), value))
-
-    async def _take(self, _: str, event: Envelope) -> None:
-        change = change_of(event, DEFAULT_REWARDS)
-        if not isinstance(change, Change):
-            return
-        feedback_id = change.key.feedback_id
-        held = (await self._store.load([feedback_id])).get(feedback_id)
-        merged = merge(held, change)
-        if merged is not held:
-            merged = revise(merged, change.entry.stamp.occurred_at)
-            await self._store.save([Save(merged, held.revision if held else 0)])
-        await self._publish(created_message(merged))
-
-    async def _show(self, _: str, event: Any) -> None:
-        if isinstance(event, FeedbackCreated):
-            row = feedback_row(event)
-            if row is not None:
-                await rows.show_feedback(self._pools["reporting"], row)
-        else:
-            await rows.show_message(self._pools["reporting"], message_row(event))
+        return one
 
     def done(self, fed: Counter[str]) -> bool:
         """Return True if every group has handled all records that were `fed` or derived from them."""
-        written = fed + self.published
+        written = fed + self._published
         return all(
-            self.handled[group, topic.name] == written[topic.name] for group, topics in READ.items() for topic in topics
+            self._handled[group, topic.name] == written[topic.name] for group in GROUPS for topic in read_by(group)
         )
+
+
+async def _raw(message: Any) -> Any:
+    return message.raw_message
 
 
 async def measure(job: Job) -> dict[str, Any]:
@@ -187,14 +136,16 @@ async def measure(job: Job) -> dict[str, Any]:
     messages = [replace(message, topic=prefix + message.topic) for message in job.workload.messages()]
     fed = Counter({topic.removeprefix(prefix): count for topic, count in by_topic(messages).items()})
     async with AsyncExitStack() as parts:
-        bootstrap = await parts.enter_async_context(
-            log_with(job, {prefix + topic.name: topic.partitions for topics in READ.values() for topic in topics})
-        )
-        pools = {name: await _pool(parts, job, name) for name in SCHEMAS}
+        topics = {prefix + topic.name: topic.partitions for topic in FLOW}
+        bootstrap = await parts.enter_async_context(log_with(job, topics))
         producer = BatchProducer(bootstrap, client_id="bench")
         await producer.start()
         parts.push_async_callback(producer.stop)
-        pipeline = PlainPipeline(bootstrap, prefix, pools)
+        log = Prefixed(producer, prefix)
+        groups = Groups(job.database_url, Detector.default(), log, log, log, _no_watch)
+        pipeline = PlainPipeline(bootstrap, prefix, log.published)
+        for group in GROUPS:
+            pipeline.subscribe(group, await parts.enter_async_context(getattr(groups, group)()))
         await pipeline.broker.start()
         parts.push_async_callback(pipeline.broker.stop)
         await _assigned(pipeline.broker)
@@ -207,10 +158,8 @@ async def measure(job: Job) -> dict[str, Any]:
     return measured
 
 
-async def _pool(parts: AsyncExitStack, job: Job, name: str) -> Database:
-    pool = await open_pool(job.database_url, name, SCHEMAS[name])
-    parts.push_async_callback(pool.close)
-    return pool
+async def _no_watch(_: asyncpg.Connection) -> None:
+    """Count nothing."""
 
 
 async def _assigned(broker: KafkaBroker) -> None:

@@ -1,0 +1,126 @@
+"""Handlers of all consumer groups without a log."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+import chat_bridge.parts
+import feedback.store_choice
+import inference.parts
+import reporting.read_models
+from chat_bridge.erasure import ChatBridgeErasures
+from chat_bridge.handlers import ChatHandler
+from chat_bridge.parking import Parking
+from chat_bridge.service import PROGRAM as BRIDGE
+from chat_bridge.store_postgres import PostgresMessageStore
+from contracts.instants import DAY
+from detector.detector import Detector
+from feedback.emojis import DEFAULT_REWARDS
+from feedback.handlers import FeedbackHandler
+from feedback.registry_postgres import PostgresRegistry
+from feedback.store_postgres import PostgresStore
+from feedback.turn_erasures import TurnErasures
+from feedback.turns import TurnHandler
+from inference.erasure import InferenceErasures
+from inference.handlers import ConversationHandler
+from inference.service import PROGRAM as INFERENCE
+from inference.store_postgres import PostgresConversationStore
+from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.user_reactions import UserReactionHandler
+from inference.turns.vectors import TurnVectors
+from inference.turns.vectors_postgres import take_bytes
+from reporting.read_models.erasure import ReportingErasures
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
+from reporting.service import PROGRAM as REPORTING
+from servicekit.clock import SystemClock
+from servicekit.db.erasure_ledger import LedgeredErasures
+from servicekit.db.pools import open_pool
+from servicekit.log.erasing import ErasingHandler
+from servicekit.log.handler import Handler
+from servicekit.log.journal import Journal, JournalingHandler
+from servicekit.log.late_outcomes import LateOutcomes
+from servicekit.log.messages import Producer
+
+Watch = Callable[[asyncpg.Connection], Awaitable[None]]
+
+
+class Groups:
+    """Handlers of the groups, each with its own pools. They are connected as in the services.
+
+    `derived` writes chat_bridge's records, `inferred` those of inference, `announced` those of feedback. `watch` is
+    called with each connection to the database.
+    """
+
+    def __init__(
+        self, url: str, detector: Detector, derived: Producer, inferred: Producer, announced: Producer, watch: Watch
+    ) -> None:
+        self._url, self._detector, self._watch = url, detector, watch
+        self.derived, self.inferred, self.announced = derived, inferred, announced
+
+    @asynccontextmanager
+    async def _pool(self, schema: str, module: Any, prepare: Callable[..., Any] | None = None) -> AsyncIterator[Any]:
+        async def init(connection: asyncpg.Connection) -> None:
+            await self._watch(connection)
+            if prepare is not None:
+                await prepare(connection)
+
+        folder = Path(module.__file__).parent / "migrations"
+        pool = await open_pool(self._url, schema, folder, init=init, plan="indexed")
+        try:
+            yield pool
+        finally:
+            await pool.close()
+
+    @asynccontextmanager
+    async def chat_bridge(self) -> AsyncIterator[Handler]:
+        async with self._pool("chat_bridge", chat_bridge.parts) as pool:
+            store, clock = PostgresMessageStore(pool), SystemClock()
+            parking = Parking(store, self.derived, clock, DAY, LateOutcomes("chat_bridge", self.derived))
+            handler = ChatHandler(store, self.derived, parking, clock, 100_000)
+            erasures = LedgeredErasures(pool, ChatBridgeErasures(pool, store).erase)
+            erasing = ErasingHandler(handler, erasures, self.derived, "chat_bridge", **_guard(BRIDGE, "chat_bridge"))
+            yield JournalingHandler(erasing, Journal(pool))
+
+    @asynccontextmanager
+    async def feedback_turns(self) -> AsyncIterator[Handler]:
+        async with self._pool("feedback", feedback.store_choice) as pool:
+            yield TurnHandler(PostgresRegistry(pool), TurnErasures(pool, lambda person: person.user_id))
+
+    @asynccontextmanager
+    async def inference(self) -> AsyncIterator[Handler]:
+        async with self._pool("inference", inference.parts, take_bytes) as pool:
+            turns = await PostgresTurnIndex.over(pool, TurnVectors(self._detector.embedder))
+            handler = ConversationHandler(PostgresConversationStore(pool), turns, self.inferred, self._detector)
+            erase = InferenceErasures(pool, turns, lambda person: person.user_id).erase
+            guard = _guard(INFERENCE, "inference")
+            yield ErasingHandler(handler, LedgeredErasures(pool, erase), self.inferred, "inference", **guard)
+
+    @asynccontextmanager
+    async def feedback(self) -> AsyncIterator[Handler]:
+        async with self._pool("feedback", feedback.store_choice) as pool:
+            handler = FeedbackHandler(PostgresStore(pool), self.announced, DEFAULT_REWARDS)
+            yield JournalingHandler(handler, Journal(pool))
+
+    @asynccontextmanager
+    async def inference_status(self) -> AsyncIterator[Handler]:
+        async with self._pool("inference", inference.parts, take_bytes) as pool:
+            yield UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(self._detector.embedder)))
+
+    @asynccontextmanager
+    async def reporting(self) -> AsyncIterator[Handler]:
+        async with self._pool("reporting", reporting) as pool:
+            handler = ProjectionHandler(PostgresReadModels(pool))
+            erasures = LedgeredErasures(pool, ReportingErasures(pool).erase)
+            yield ErasingHandler(handler, erasures, self.announced, "reporting", **_guard(REPORTING, "reporting"))
+
+
+def _guard(page: Any, group: str) -> dict[str, Any]:
+    """Return the argument for an erasing handler, if the group's definition says that writes are guarded."""
+    guarded = any(getattr(reads, "is_guarded", False) for reads in page.reads if reads.group == group)
+    return {"is_guarded": True} if guarded else {}
