@@ -39,27 +39,27 @@ export interface Accuracy {
 }
 
 export interface AgentResponse {
-  /** Answered turns. A turn counts for the agent of its last answer. */
+  /** Number of answered turns. A turn is attributed to the agent of its last answer. */
   turns: number;
-  /** Those on which a person's verdict counts. */
+  /** Number of answered turns with a person's effective verdict. */
   turns_with_feedback: number;
   /** turns_with_feedback / turns; null without turns. */
   feedback_share: number | null;
-  /** Lower bound of its interval, clustered by conversation. */
+  /** Lower bound of the interval of `feedback_share`, adjusted for clustering by conversation. */
   feedback_share_low: number;
-  /** Upper bound of its interval, clustered by conversation. */
+  /** Upper bound of the interval of `feedback_share`, adjusted for clustering by conversation. */
   feedback_share_high: number;
-  /** People and turns whose controls for judging became visible; each pair counts once. */
+  /** Number of impressions: pairs of a person and a turn with feedback controls that became visible to the person. */
   impressions: number;
-  /** People with impressions. */
+  /** Number of people with impressions. */
   viewers: number;
-  /** Impressions whose person has a verdict or a rating on the turn that counts. */
+  /** Number of impressions with an effective verdict or a rating by the same person on the turn. */
   responses: number;
   /** responses / impressions; null without impressions. */
   response_rate: number | null;
-  /** Lower bound of its interval, clustered by person. */
+  /** Lower bound of the interval of `response_rate`, adjusted for clustering by person. */
   response_rate_low: number;
-  /** Upper bound of its interval, clustered by person. */
+  /** Upper bound of the interval of `response_rate`, adjusted for clustering by person. */
   response_rate_high: number;
   /** The agent. */
   agent_id: string;
@@ -99,7 +99,7 @@ export interface AlertShown {
   path: string;
 }
 
-/** Number of the window's answered turns, and the number of those that have feedback so far. */
+/** Number of answered turns in the window, and of answered turns that have feedback so far. */
 export interface AnsweredTurns {
   /** Number of answered turns, at most the 5,000 newest. */
   turns: number;
@@ -245,7 +245,7 @@ export interface Calibration {
   confusion: Record<string, Record<string, number>>;
   /** Confidence bins with pairs, lowest first. */
   bins: Bin[];
-  /** Agreement by threshold, lowest threshold first, starting at the window's lowest confidence. */
+  /** Agreement by threshold, lowest first. The first threshold is the window's lowest confidence. */
   thresholds: Threshold[];
   /** Verdicts by detector version and part, latest version first; at most 100. */
   detectors: OfDetector[];
@@ -309,7 +309,7 @@ export interface ComparedShare {
   low: number;
   /** Upper bound of the 95 % confidence interval, adjusted for clustering by person. */
   high: number;
-  /** Effective sample size: the number of independent verdicts that are as informative, estimated from at most the 10,000 newest verdicts. */
+  /** Effective sample size: the number of independent verdicts with the same information. It is estimated from at most the 10,000 newest verdicts. */
   effective_size: number;
 }
 
@@ -570,9 +570,9 @@ export interface FoundFeedback {
   user_type: string;
   /** `user`: a person's verdict. `machine`: inferred from a message. `reviewer`: a review. */
   origin: "user" | "machine" | "reviewer";
-  /** `reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a reply. `rating`: a rating on an own scale. Replies and such ratings are not verdicts, so no share counts them. */
+  /** `reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a reply. `rating`: a rating on a custom scale of the project. `implicit` and `rating` are not verdicts: no share includes them. */
   feedback_type: "implicit" | "reaction" | "explicit" | "inferred" | "rating";
-  /** The verdict; null for a reply or a rating on an own scale. */
+  /** The verdict; null for a reply or a rating on a custom scale. */
   reaction: "ok" | "not_ok" | "neutral" | null;
   /** The reward, -1 to 1. */
   value: number | null;
@@ -588,7 +588,7 @@ export interface FoundFeedback {
   correction_type: "explicit" | "rephrased" | "abandonment" | null;
   /** The emoji of a reaction. */
   emoji: string | null;
-  /** `chat`, `post` (comments on, and reactions to, an agent's posts and comments), `api`, `inference`, `review` or `rating`. */
+  /** Source: `chat`, `post` (comments on and reactions to an agent's posts and comments), `api`, `inference`, `review` or `rating`. */
   source: string;
   /** For a review: the reviewed machine verdict or turn; otherwise null. */
   reviews: string | null;
@@ -1114,7 +1114,7 @@ export interface RankedAgent {
   people: JudgedShare;
   /** The machine's verdicts, and the reviews that replace them. */
   inferred: JudgedShare;
-  /** The side that ranks the agent: of the sides with at least `min_votes` verdicts, the one with the lower upper bound; null if neither side has enough verdicts. */
+  /** The side that ranks the agent: a side with at least `min_votes` verdicts. If both have enough, the side with the lower upper bound; null if neither has. */
   judged_by: "people" | "machine" | null;
   /** Satisfaction on that side: ok / (ok + not_ok + neutral), 0 to 1; null without verdicts. */
   satisfaction: number | null;
@@ -1156,11 +1156,11 @@ export interface Rate {
 export interface Ratings {
   /** Number of ratings: positive + negative + skipped. */
   sessions: number;
-  /** Number of ratings as helpful. */
+  /** Number of sessions rated helpful. */
   positive: number;
-  /** Number of ratings as not helpful. */
+  /** Number of sessions rated not helpful. */
   negative: number;
-  /** Number of sessions that were not rated although a rating was requested. */
+  /** Number of sessions in which the person skipped the requested rating. */
   skipped: number;
   /** positive / (positive + negative); null if both are 0. */
   share: number | null;
@@ -1169,11 +1169,11 @@ export interface Ratings {
 export interface RatingsOfLength {
   /** Number of ratings: positive + negative + skipped. */
   sessions: number;
-  /** Number of ratings as helpful. */
+  /** Number of sessions rated helpful. */
   positive: number;
-  /** Number of ratings as not helpful. */
+  /** Number of sessions rated not helpful. */
   negative: number;
-  /** Number of sessions that were not rated although a rating was requested. */
+  /** Number of sessions in which the person skipped the requested rating. */
   skipped: number;
   /** positive / (positive + negative); null if both are 0. */
   share: number | null;
@@ -1186,11 +1186,11 @@ export interface RatingsOfLength {
 export interface RatingsOfStep {
   /** Number of ratings: positive + negative + skipped. */
   sessions: number;
-  /** Number of ratings as helpful. */
+  /** Number of sessions rated helpful. */
   positive: number;
-  /** Number of ratings as not helpful. */
+  /** Number of sessions rated not helpful. */
   negative: number;
-  /** Number of sessions that were not rated although a rating was requested. */
+  /** Number of sessions in which the person skipped the requested rating. */
   skipped: number;
   /** positive / (positive + negative); null if both are 0. */
   share: number | null;
@@ -1342,49 +1342,49 @@ export interface ResolutionFigures {
   proved: boolean;
 }
 
-/** Answered turns and impressions, and how many of them have feedback by now. Intervals are 95 % intervals. */
+/** Numbers of answered turns and impressions, and of those with feedback so far, with 95 % confidence intervals. */
 export interface ResponseFigures {
-  /** Answered turns. A turn counts for the agent of its last answer. */
+  /** Number of answered turns. A turn is attributed to the agent of its last answer. */
   turns: number;
-  /** Those on which a person's verdict counts. */
+  /** Number of answered turns with a person's effective verdict. */
   turns_with_feedback: number;
   /** turns_with_feedback / turns; null without turns. */
   feedback_share: number | null;
-  /** Lower bound of its interval, clustered by conversation. */
+  /** Lower bound of the interval of `feedback_share`, adjusted for clustering by conversation. */
   feedback_share_low: number;
-  /** Upper bound of its interval, clustered by conversation. */
+  /** Upper bound of the interval of `feedback_share`, adjusted for clustering by conversation. */
   feedback_share_high: number;
-  /** People and turns whose controls for judging became visible; each pair counts once. */
+  /** Number of impressions: pairs of a person and a turn with feedback controls that became visible to the person. */
   impressions: number;
-  /** People with impressions. */
+  /** Number of people with impressions. */
   viewers: number;
-  /** Impressions whose person has a verdict or a rating on the turn that counts. */
+  /** Number of impressions with an effective verdict or a rating by the same person on the turn. */
   responses: number;
   /** responses / impressions; null without impressions. */
   response_rate: number | null;
-  /** Lower bound of its interval, clustered by person. */
+  /** Lower bound of the interval of `response_rate`, adjusted for clustering by person. */
   response_rate_low: number;
-  /** Upper bound of its interval, clustered by person. */
+  /** Upper bound of the interval of `response_rate`, adjusted for clustering by person. */
   response_rate_high: number;
 }
 
-/** Response of people to answers in a time window. Each list has at most 1,000 entries, most turns first. */
+/** Feedback shares and response rates in a time window. Each list has at most 1,000 entries, most turns first. */
 export interface ResponseRates {
-  /** As in the path. */
+  /** The tenant in the path. */
   tenant: string;
-  /** As in the path. */
+  /** The project in the path. */
   project: string;
-  /** Times of the answers, and of the first impressions: `start` inclusive, `end` exclusive. */
+  /** Time window of the answers and of the impressions: `start` inclusive, `end` exclusive. */
   window: Window;
-  /** True if all answers of the window were read; false if only its newest 20,000. */
+  /** True if all answers in the window were read, false if only the newest 20,000 were. */
   turns_complete: boolean;
-  /** True if all impressions of the window were read; false if only its newest 20,000. */
+  /** True if all impressions in the window were read, false if only the newest 20,000 were. */
   impressions_complete: boolean;
-  /** Of the whole window. */
+  /** Figures of the whole window. */
   totals: ResponseFigures;
-  /** By agent. */
+  /** Figures by agent. */
   by_agent: AgentResponse[];
-  /** By agent and version. */
+  /** Figures by agent and version. */
   by_agent_version: VersionResponse[];
 }
 
@@ -1434,7 +1434,7 @@ export interface SatisfactionDifference {
   verdict: "higher" | "lower" | "unclear";
   /** The result in words. */
   sentence: string;
-  /** True if the difference was adjusted to the same mix of questions on both sides, by the answers' intents. */
+  /** True if the difference was adjusted, by intent, to the same mix of questions on both sides. */
   adjusted: boolean;
   /** If adjusted: share of the verdicts with an intent that occurs on both sides. */
   shared?: number | null;
@@ -1595,11 +1595,11 @@ export interface Summary {
   bucket: "hour" | "day" | "week";
   /** Counts of the whole window. */
   totals: Figures;
-  /** Number of replies to answers. They are not verdicts, and no other number counts them. */
+  /** Number of replies to answers. Replies are not verdicts: no other number includes them. */
   replies: number;
-  /** Number of suspect verdicts (docs/suspects.md), which are probably spam. No other number counts them. */
+  /** Number of suspect verdicts (docs/suspects.md), which are probably spam. No other number includes them. */
   suspects: number;
-  /** Ratings by scale. Ratings of the answer (`scale` is null) are verdicts, so the other numbers count them, too. */
+  /** Ratings by scale. Ratings of the answer (`scale` is null) are verdicts, so the other numbers include them. */
   ratings: ScaleFigures[];
   /** Counts by time; empty buckets are left out. */
   buckets: BucketFigures[];
@@ -1833,27 +1833,27 @@ export interface VerdictKind {
 }
 
 export interface VersionResponse {
-  /** Answered turns. A turn counts for the agent of its last answer. */
+  /** Number of answered turns. A turn is attributed to the agent of its last answer. */
   turns: number;
-  /** Those on which a person's verdict counts. */
+  /** Number of answered turns with a person's effective verdict. */
   turns_with_feedback: number;
   /** turns_with_feedback / turns; null without turns. */
   feedback_share: number | null;
-  /** Lower bound of its interval, clustered by conversation. */
+  /** Lower bound of the interval of `feedback_share`, adjusted for clustering by conversation. */
   feedback_share_low: number;
-  /** Upper bound of its interval, clustered by conversation. */
+  /** Upper bound of the interval of `feedback_share`, adjusted for clustering by conversation. */
   feedback_share_high: number;
-  /** People and turns whose controls for judging became visible; each pair counts once. */
+  /** Number of impressions: pairs of a person and a turn with feedback controls that became visible to the person. */
   impressions: number;
-  /** People with impressions. */
+  /** Number of people with impressions. */
   viewers: number;
-  /** Impressions whose person has a verdict or a rating on the turn that counts. */
+  /** Number of impressions with an effective verdict or a rating by the same person on the turn. */
   responses: number;
   /** responses / impressions; null without impressions. */
   response_rate: number | null;
-  /** Lower bound of its interval, clustered by person. */
+  /** Lower bound of the interval of `response_rate`, adjusted for clustering by person. */
   response_rate_low: number;
-  /** Upper bound of its interval, clustered by person. */
+  /** Upper bound of the interval of `response_rate`, adjusted for clustering by person. */
   response_rate_high: number;
   /** The agent. */
   agent_id: string;

@@ -68,7 +68,7 @@ class Calibration(ResponseModel):
     thresholds: Annotated[
         list[Threshold],
         Field(
-            description="Agreement by threshold, lowest threshold first, starting at the window's lowest confidence."
+            description="Agreement by threshold, lowest first. The first threshold is the window's lowest confidence."
         ),
     ]
     detectors: Annotated[
@@ -77,7 +77,7 @@ class Calibration(ResponseModel):
 
 
 class _BinCounts(NamedTuple):
-    """Counts for one machine reaction and confidence bin: people's verdicts on these turns, and summed confidence."""
+    """People's verdicts on the turns of one machine reaction and confidence bin, and the sum of their confidences."""
 
     machine: Reaction
     bin: int
@@ -90,7 +90,7 @@ class _BinCounts(NamedTuple):
 
 
 async def calibration(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN) -> Calibration:
-    """Return the agreement between a window's machine verdicts and people's verdicts, which may be of any time."""
+    """Return the agreement between machine verdicts in a time window and people's verdicts, inside or outside it."""
     source, values = judgements(at, span, filters)
     rows = await pool.fetch(*SQL.count_judgements.filled(source=source)(**values))
     verdicts = {row["bin"]: int(row["total"]) for row in rows if row["kind"] == "verdict"}

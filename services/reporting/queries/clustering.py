@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from contracts.intervals import Interval, difference, wilson
 
 FEWEST_PEOPLE: Final = 10
-"""Minimum number of people for estimating the design effect from the verdicts; below it, only Kish's size is used."""
+"""Minimum number of people to estimate the design effect from the verdicts. With fewer people, Kish's size is used."""
 _Z: Final = 1.959964
 _ENOUGH_SHARED: Final = 0.8
 
@@ -30,12 +30,12 @@ class PersonVotes(NamedTuple):
 
 
 def effective_size(people: Iterable[PersonVotes]) -> float:
-    """Return the effective sample size: the number of independent verdicts as informative as those of `people`."""
+    """Return the effective sample size: the number of independent verdicts with the same information as `people`."""
     return effective_size_of(Counter(people))
 
 
 def effective_size_of(people: Mapping[PersonVotes, int]) -> float:
-    """Return the effective sample size from the number of people with the same verdicts, by their verdicts."""
+    """Return the effective sample size. `people` maps the verdicts of one person to the number of people with them."""
     count = sum(people.values())
     total = sum(one.verdicts * number for one, number in people.items())
     if total == 0:
@@ -102,8 +102,8 @@ class AdjustedDifference(NamedTuple):
 def adjusted(strata: Sequence[QuestionKind]) -> AdjustedDifference | None:
     """Return the difference, with each kind of question weighted by its number of verdicts on both sides.
 
-    The interval is by MOVER (Zou and Donner). None if both sides share fewer than two kinds of questions, or if the
-    shared kinds have less than 80 % of the verdicts.
+    The interval is computed with MOVER (Zou and Donner). Return None if both sides share fewer than two kinds of
+    questions, or if the shared kinds have less than 80 % of the verdicts.
     """
     everything = sum(one.a.votes + one.b.votes for one in strata)
     both = [one for one in strata if one.a.votes and one.b.votes]

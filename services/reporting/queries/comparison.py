@@ -37,12 +37,12 @@ from reporting.queries.votes import Votes
 from reporting.sql import SQL
 
 SAMPLE: Final = 10_000
-"""Maximum number of a side's newest verdicts from which the design effect is estimated."""
+"""Maximum number of newest verdicts per side from which the design effect is estimated."""
 _SCANNED: Final = 20_000
 _SCANNED_ANSWERS: Final = 5_000
 """Maximum number of verdicts scanned if the dimension must be read from each verdict's answer."""
 MOST_TURNS: Final = 5_000
-"""Maximum number of a side's answered turns, newest first, for which feedback is looked up."""
+"""Maximum number of newest answered turns per side for which feedback is looked up."""
 _OF_ANSWER: Final = ("agent_id", "agent_version", "model")
 """Filters that also apply to answered turns."""
 
@@ -69,10 +69,10 @@ async def compare(
     brief: bool = False,
     known: Sequence[ValueVotes] = (),
 ) -> ValueComparison:
-    """Return a comparison of two values by a window's verdicts.
+    """Compare two values of a dimension by the verdicts in a time window.
 
     Counts are exact. The clustering of verdicts by person, which widens the intervals, is estimated from the newest
-    verdicts. If `brief`, answered turns and the adjustment for the mix of questions are left out. `known` are the
+    verdicts. If `brief`, answered turns and the adjustment for the mix of questions are omitted. `known` are the
     window's counts by value, if the caller has them.
     """
     votes = {one.value: one for one in known}
@@ -122,12 +122,12 @@ async def _people(
         return {}
     condition, given = where(at, span, filters)
     holds, named = feedback_holds(by)
-    if by.rolled:  # its index finds them
+    if by.rolled:  # an index has the column
         condition, holds = f"{condition} and {holds}", "true"
         scanned = SAMPLE
     else:
         scanned = _SCANNED if by.of_feedback else _SCANNED_ANSWERS
-    # A machine verdict counts unless it is suspect, so its row tells.
+    # A machine verdict counts unless it is suspect, so the view `effective` need not be read.
     counts = "e.origin = 'machine' and e.suspect is null" if filters.view == "effective" else "false"
     statement = SQL.count_by_person.filled(view=filters.view, where=condition, holds=holds, counts=counts)
     rows = await pool.fetch(*statement(**given, **named, value=votes.value, scanned=scanned, sample=SAMPLE))
@@ -169,7 +169,7 @@ async def _strata(
 ) -> dict[Origin, list[QuestionKind]]:
     """Return both sides' verdicts by origin, stratified by intent. The last stratum has the verdicts without an intent.
 
-    Empty unless the dimension is agent, version or model: only these roll-ups can be divided by intent.
+    The result is empty unless the dimension is agent, version or model: only their roll-ups can be divided by intent.
     """
     if not by.rolled:
         return {}
@@ -190,7 +190,7 @@ def _strata_of(origin: Origin, by_intent: dict[str, dict[str, Votes]], sides: li
     counts = [[found.get(side.votes.value, Votes()) for side in sides] for found in by_intent.values()]
     strata = [[(one.ok, one.total) for one in pair] for pair in counts]
     rest = []
-    for at, whole in enumerate(wholes):  # read by another statement, so it may lack the latest verdicts
+    for at, whole in enumerate(wholes):  # an earlier statement read `whole`, so it may lack the latest verdicts
         total = max(0, whole.votes - sum(pair[at].total for pair in counts))
         rest.append((min(total, max(0, whole.ok - sum(pair[at].ok for pair in counts))), total))
     return [

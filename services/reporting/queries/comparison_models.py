@@ -28,14 +28,14 @@ class ComparedShare(ResponseModel):
     effective_size: Annotated[
         float,
         Field(
-            description="Effective sample size: the number of independent verdicts that are as informative, "
+            description="Effective sample size: the number of independent verdicts with the same information. It is "
             "estimated from at most the 10,000 newest verdicts."
         ),
     ]
 
 
 class AnsweredTurns(ResponseModel):
-    """Number of the window's answered turns, and the number of those that have feedback so far."""
+    """Number of answered turns in the window, and of answered turns that have feedback so far."""
 
     turns: Annotated[int, Field(description="Number of answered turns, at most the 5,000 newest.")]
     complete: Annotated[bool, Field(description="True if `turns` includes all answered turns of the window.")]
@@ -79,8 +79,7 @@ class SatisfactionDifference(ResponseModel):
     adjusted: Annotated[
         bool,
         Field(
-            description="True if the difference was adjusted to the same mix of questions on both sides, by "
-            "the answers' intents."
+            description="True if the difference was adjusted, by intent, to the same mix of questions on both sides."
         ),
     ]
     shared: Annotated[

@@ -16,11 +16,11 @@ from reporting.queries.votes import Votes
 from reporting.sql import SQL
 
 MOST_VALUES: Final = 200
-"""Maximum number of values of a dimension whose verdicts are counted at once."""
+"""Maximum number of values of a dimension in one query."""
 
 
 def source_of(by: Dimension, at: Project, span: TimeSpan, filters: Filters) -> CountSource:
-    """Return the source of the window's verdicts, whose rows have a value of the dimension."""
+    """Return the subselect of the window's verdict counts with the values of the dimension."""
     return votes(at, span, filters) if by.rolled else dimensions(at, span, filters)
 
 
@@ -30,9 +30,9 @@ def value_of(by: Dimension) -> str:
 
 
 def narrowed_to(by: Dimension, *, to_values: bool) -> tuple[str, dict[str, Any]]:
-    """Return the SQL condition on rows `e` of `source_of`, and its parameters by name.
+    """Return the SQL condition that selects rows `e` of the dimension from `source_of`, and its parameters by name.
 
-    If `to_values` is set, the condition has a parameter `:compared`, which the caller must add.
+    If `to_values` is set, the condition also has the parameter `:compared`, a list of values that the caller must add.
     """
     of_kind, values = ("true", {}) if by.rolled else ("e.kind = :kind::text", {"kind": by.name})
     return of_kind + (f" and {value_of(by)} = any(:compared::text[])" if to_values else ""), values
@@ -52,7 +52,7 @@ def feedback_holds(by: Dimension) -> tuple[str, dict[str, Any]]:
 def value_of_answer(by: Dimension) -> tuple[str, dict[str, Any]] | None:
     """Return the SQL expression for the dimension's value in an answer `e`, and its parameters by name.
 
-    None if answers do not have this dimension.
+    Return None if answers do not have this dimension.
     """
     if by.is_attribute:
         return "e.attributes ->> :attribute::text", {"attribute": by.name[len(ATTRIBUTES) :]}
@@ -84,7 +84,10 @@ async def value_votes(
     by: Dimension,
     values: Sequence[str] | None = None,
 ) -> list[ValueVotes]:
-    """Return the verdict counts by value, most verdicts first, for `values` or else for at most MOST_VALUES values."""
+    """Return the verdict counts by value of the dimension, most verdicts first.
+
+    If `values` is None, return at most MOST_VALUES values.
+    """
     source = source_of(by, at, span, filters)
     narrowed, named = narrowed_to(by, to_values=values is not None)
     if values is not None:
@@ -109,7 +112,7 @@ async def filter_choices(
 ) -> list[tuple[Dimension, list[str]]]:
     """Return the dimensions of the window's verdicts, each with at most 100 of its values, sorted.
 
-    The days at the window's edges may be included as a whole.
+    Days that the window covers only partly may be included as a whole.
     """
     filters, found = Filters(agent_id=agent_id), dict[str, list[str]]()
     given = {} if agent_id is None else {"agent_id": agent_id}
@@ -132,7 +135,7 @@ def choices_slots(agent_id: str | None) -> dict[str, str]:
 
 
 async def first_verdicts(pool: asyncpg.Pool, at: Project, agent_id: str) -> dict[str, int]:
-    """Return the hour of the first verdict on each version of an agent, in microseconds, by version."""
+    """Return the start of the hour of the first verdict on each version of an agent, in microseconds, by version."""
     source = votes(at, ALWAYS, Filters(agent_id=agent_id), by_days=False)
     rows = await pool.fetch(*SQL.first_verdicts.filled(source=source.sql)(**source.values))
     return {row["agent_version"]: row["first_at"] for row in rows}

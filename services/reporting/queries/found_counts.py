@@ -15,11 +15,11 @@ from reporting.queries.selection import Filters, Project, TimeSpan, copies_of, w
 from reporting.sql import SQL
 
 COUNTED: Final = 1_000
-"""Maximum number of records that are counted without roll-ups."""
+"""Maximum number of records to count if roll-ups do not cover the filters."""
 
 
 class FoundCount(NamedTuple):
-    """Number of matching records; `complete` is False if there are more."""
+    """Number of counted matches; `complete` is False if counting stopped at COUNTED."""
 
     records: int
     complete: bool
@@ -45,7 +45,8 @@ async def found_and_counted(
 ) -> FoundPage:
     """Return one page as `found` does, and the number of all matches as `count_found` does.
 
-    Words are looked up once, and a first page without a next one is its own count. Raises BadCursor as `found`.
+    Search words are looked up once for both. If the first page is also the last one, its rows are counted instead.
+    Raises BadCursor if the cursor belongs to another query.
     """
     resolved = await looked_up(pool, at, filters)
     rows, following = await found(pool, at, span, filters, limit, cursor, oldest_first=oldest_first, resolved=resolved)

@@ -1,4 +1,4 @@
-"""Ranking of agents, worst first, by either people's or the machine's verdicts. The two are never added up."""
+"""Ranking of agents, worst first, by people's verdicts or by the machine's verdicts, never by their sum."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class AgentEvidence:
     def judged_by(self, least: int = ENOUGH_VOTES) -> JudgedBy | None:
         """Return the side that ranks the agent, or None if neither side has at least `least` verdicts.
 
-        If both sides have enough verdicts, it is the side with the lower upper confidence bound of satisfaction.
+        If both sides have enough verdicts, return the side with the lower upper confidence bound of satisfaction.
         """
         enough: list[JudgedBy] = [side for side in _SIDES if self.of(side).total >= least]
         if not enough:
@@ -45,7 +45,7 @@ class AgentEvidence:
         return side
 
     def shown(self, least: int = ENOUGH_VOTES) -> JudgedBy:
-        """Return the side that ranks the agent; if there is none, the side with the lower upper confidence bound."""
+        """Return the side that ranks the agent, or the side with the lower upper confidence bound if none does."""
         side = self.judged_by(least)
         lower: JudgedBy = min(_SIDES, key=self._upper)
         return lower if side is None else side
@@ -89,8 +89,8 @@ class RankedAgent(Counts):
     judged_by: Annotated[
         JudgedBy | None,
         Field(
-            description="The side that ranks the agent: of the sides with at least `min_votes` verdicts, the one with "
-            "the lower upper bound; null if neither side has enough verdicts."
+            description="The side that ranks the agent: a side with at least `min_votes` verdicts. If both have "
+            "enough, the side with the lower upper bound; null if neither has."
         ),
     ]
     satisfaction: Annotated[
@@ -132,9 +132,9 @@ async def ranking(
 ) -> Ranking:
     """Return one page of agents, ranked by the upper confidence bound of their satisfaction, lowest first.
 
-    The upper bound keeps an agent with few verdicts from being ranked worst. An `order` by a column of
-    `VOTES_COLUMNS` comes before the rank. `given` are the query's parameters, to which the cursor is bound. The first
-    page's window applies to all pages.
+    The upper bound keeps an agent with few verdicts from being ranked worst. If `order` is given, agents are sorted by
+    this column of `VOTES_COLUMNS` first, then by rank. The cursor is bound to `given`, the query's parameters. The
+    first page's window applies to all pages.
     Raises BadCursor if the cursor belongs to another query.
     """
     asked = question("agents", *at, *given)
@@ -161,7 +161,7 @@ async def ranking(
 
 
 def _sort_key(one: AgentEvidence, order: SortOrder | None) -> tuple[bool, float]:
-    """Return the agent's key in an order; agents without a value come last, and without an order all keys are equal."""
+    """Return the agent's sort key for `order`: agents without a value come last. All keys are equal if it is None."""
     value = 0.0 if order is None else VOTES_COLUMNS[order.column](one, order.descending)
     if value is None:
         return True, 0.0

@@ -24,7 +24,7 @@ class ScaleFigures(ResponseModel):
 
 
 async def ratings(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[ScaleFigures]:
-    """Return the number and mean of a window's ratings for at most 100 scales, ratings of the answer first."""
+    """Return the number and mean of the ratings in a time window, for at most 100 scales; ratings of answers first."""
     views = [
         *([filters.view] if filters.has_verdicts else ()),
         *(["live_replies"] if filters.has_non_verdicts else ()),

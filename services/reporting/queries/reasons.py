@@ -56,8 +56,8 @@ async def reasons(
 ) -> Reasons:
     """Return one page of the reasons in a time window, with their counts.
 
-    Without `rules`, only people's tags and the machine's correction types are counted. `given` are the query's
-    parameters, to which the cursor is bound. The first page's window applies to all pages.
+    Without `rules`, only people's tags and the machine's correction types are counted. The cursor is bound to `given`,
+    the query's parameters. The first page's window applies to all pages.
     Raises BadCursor if the cursor belongs to another query.
     """
     asked = question("reasons", *at, *given)

@@ -1,7 +1,7 @@
-"""Shares of answered turns with feedback, and of impressions that led to feedback: the denominators of feedback.
+"""Feedback share (answered turns with feedback) and response rate (impressions that led to feedback).
 
-An impression is a person and a turn whose controls for judging became visible to that person. Both shares come from
-the newest rows of the window, and their intervals account for clustering: turns by conversation, impressions by person.
+An impression is recorded when the feedback controls of a turn become visible to a person. Both shares are computed from
+the newest rows of the window. Their intervals account for clustering: turns by conversation, impressions by person.
 """
 
 from __future__ import annotations
@@ -19,34 +19,55 @@ from reporting.queries.selection import Filters, Project, TimeSpan
 from reporting.sql import SQL
 
 SCANNED: Final = 20_000
-"""Maximum number of a window's answers, and of its impressions, newest first, that are read."""
+"""Maximum number of newest answers, and of newest impressions, that the API reads from a time window."""
 SCANNED_BY_PAGES: Final = 5_000
-"""The same for pages, which are rendered again whenever feedback arrives."""
+"""Maximum number of newest answers, and of newest impressions, that a page reads: it reloads when feedback arrives."""
 LISTED_BY_PAGES: Final = 13
-"""Maximum number of entries of each list for pages, which show 12 and whether there are more."""
+"""Maximum number of entries in each list of a page, which shows 12 and whether there are more."""
 _OF_ANSWER: Final = ("agent_id", "agent_version", "model")
 """Filters that apply to answers and impressions."""
 _MOST_GROUPS: Final = 1_000
 
 
 class ResponseFigures(ResponseModel):
-    """Answered turns and impressions, and how many of them have feedback by now. Intervals are 95 % intervals."""
+    """Numbers of answered turns and impressions, and of those with feedback so far, with 95 % confidence intervals."""
 
-    turns: Annotated[int, Field(description="Answered turns. A turn counts for the agent of its last answer.")]
-    turns_with_feedback: Annotated[int, Field(description="Those on which a person's verdict counts.")]
-    feedback_share: Annotated[float | None, Field(description="turns_with_feedback / turns; null without turns.")]
-    feedback_share_low: Annotated[float, Field(description="Lower bound of its interval, clustered by conversation.")]
-    feedback_share_high: Annotated[float, Field(description="Upper bound of its interval, clustered by conversation.")]
-    impressions: Annotated[
-        int, Field(description="People and turns whose controls for judging became visible; each pair counts once.")
+    turns: Annotated[
+        int, Field(description="Number of answered turns. A turn is attributed to the agent of its last answer.")
     ]
-    viewers: Annotated[int, Field(description="People with impressions.")]
+    turns_with_feedback: Annotated[
+        int, Field(description="Number of answered turns with a person's effective verdict.")
+    ]
+    feedback_share: Annotated[float | None, Field(description="turns_with_feedback / turns; null without turns.")]
+    feedback_share_low: Annotated[
+        float,
+        Field(description="Lower bound of the interval of `feedback_share`, adjusted for clustering by conversation."),
+    ]
+    feedback_share_high: Annotated[
+        float,
+        Field(description="Upper bound of the interval of `feedback_share`, adjusted for clustering by conversation."),
+    ]
+    impressions: Annotated[
+        int,
+        Field(
+            description="Number of impressions: pairs of a person and a turn with feedback controls that became "
+            "visible to the person."
+        ),
+    ]
+    viewers: Annotated[int, Field(description="Number of people with impressions.")]
     responses: Annotated[
-        int, Field(description="Impressions whose person has a verdict or a rating on the turn that counts.")
+        int,
+        Field(
+            description="Number of impressions with an effective verdict or a rating by the same person on the turn."
+        ),
     ]
     response_rate: Annotated[float | None, Field(description="responses / impressions; null without impressions.")]
-    response_rate_low: Annotated[float, Field(description="Lower bound of its interval, clustered by person.")]
-    response_rate_high: Annotated[float, Field(description="Upper bound of its interval, clustered by person.")]
+    response_rate_low: Annotated[
+        float, Field(description="Lower bound of the interval of `response_rate`, adjusted for clustering by person.")
+    ]
+    response_rate_high: Annotated[
+        float, Field(description="Upper bound of the interval of `response_rate`, adjusted for clustering by person.")
+    ]
 
 
 class AgentResponse(ResponseFigures):
@@ -58,31 +79,32 @@ class VersionResponse(AgentResponse):
 
 
 class ResponseRates(ResponseModel):
-    """Response of people to answers in a time window. Each list has at most 1,000 entries, most turns first."""
+    """Feedback shares and response rates in a time window. Each list has at most 1,000 entries, most turns first."""
 
-    tenant: Annotated[str, Field(description="As in the path.")]
-    project: Annotated[str, Field(description="As in the path.")]
+    tenant: Annotated[str, Field(description="The tenant in the path.")]
+    project: Annotated[str, Field(description="The project in the path.")]
     window: Annotated[
         Window,
-        Field(description="Times of the answers, and of the first impressions: `start` inclusive, `end` exclusive."),
+        Field(description="Time window of the answers and of the impressions: `start` inclusive, `end` exclusive."),
     ]
     turns_complete: Annotated[
         bool,
-        Field(description="True if all answers of the window were read; false if only its newest 20,000."),
+        Field(description="True if all answers in the window were read, false if only the newest 20,000 were."),
     ]
     impressions_complete: Annotated[
         bool,
-        Field(description="True if all impressions of the window were read; false if only its newest 20,000."),
+        Field(description="True if all impressions in the window were read, false if only the newest 20,000 were."),
     ]
-    totals: Annotated[ResponseFigures, Field(description="Of the whole window.")]
-    by_agent: Annotated[list[AgentResponse], Field(description="By agent.")]
-    by_agent_version: Annotated[list[VersionResponse], Field(description="By agent and version.")]
+    totals: Annotated[ResponseFigures, Field(description="Figures of the whole window.")]
+    by_agent: Annotated[list[AgentResponse], Field(description="Figures by agent.")]
+    by_agent_version: Annotated[list[VersionResponse], Field(description="Figures by agent and version.")]
 
 
 class Sides(NamedTuple):
-    """Number of conversations with the same turns, and of people with the same impressions, of one group.
+    """Turns and impressions of one group (a version, an agent or all agents).
 
-    The keys of both are the responses among the turns or impressions, and their number.
+    `turns` maps (turns with feedback, turns) of one conversation to the number of conversations with these numbers.
+    `shown` maps (responses, impressions) of one person to the number of people with these numbers.
     """
 
     turns: dict[PersonVotes, int]
@@ -90,19 +112,19 @@ class Sides(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Return the numbers of turns and of impressions."""
+        """Return the total numbers of turns and of impressions."""
         turns, shown = (sum(one.verdicts * number for one, number in side.items()) for side in self)
         return turns, shown
 
 
 Group = tuple[str | None, ...]
 _NAMES: Final[dict[int, tuple[str, ...]]] = {3: (), 1: ("agent_id",), 0: ("agent_id", "agent_version")}
-"""Names of a group's columns, by the `level` of its rows."""
+"""Column names that identify a group, by `level`, the result of SQL's grouping()."""
 
 
 def answered_slots(narrowed: str) -> dict[str, str]:
-    """Return the slots of `count_answered_by_conversation` for the condition `narrowed`, which may be empty."""
-    # All turns of a conversation are one lookup; of few of them, each is looked up.
+    """Return the SQL fragments for the slots of `count_answered_by_conversation`; the condition may be empty."""
+    # Without a condition, one lookup finds all turns of a conversation. With a condition, each turn is looked up.
     looked_up, of_turn = (
         ("conversation_id, turn_id", " and e.turn_id = c.turn_id") if narrowed else ("conversation_id", "")
     )
@@ -118,10 +140,11 @@ async def response_rates(
     scanned: int = SCANNED,
     most: int = _MOST_GROUPS,
 ) -> ResponseRates:
-    """Return the shares of a window's turns and impressions that have feedback by now.
+    """Return the shares of turns and impressions in a time window that have feedback so far.
 
-    Only the filters agent, version and model apply, to the last answers of turns and to impressions. At most the
-    `scanned` newest answers and impressions of all agents are read. Each list has at most `most` entries.
+    Only the filters agent, version and model apply. They select turns by the last answer, and impressions. At most the
+    `scanned` newest answers and the `scanned` newest impressions are read, before the filters apply. Each list has at
+    most `most` entries.
     """
     values: dict[str, Any] = {**at._asdict(), **span._asdict()}
     narrowed = ""
@@ -157,7 +180,7 @@ async def rates_for_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, filter
 
 
 def _groups(found: Sequence[Sequence[asyncpg.Record]]) -> dict[int, dict[Group, Sides]]:
-    """Return the groups of each level from the rows of turns and of impressions."""
+    """Return the groups by level. `found` has the rows of turns, then the rows of impressions."""
     groups: dict[int, dict[Group, Sides]] = {level: {} for level in _NAMES}
     for side, rows in enumerate(found):
         for row in rows:
@@ -169,7 +192,7 @@ def _groups(found: Sequence[Sequence[asyncpg.Record]]) -> dict[int, dict[Group, 
 
 
 def _figures(groups: dict[Group, Sides], most: int) -> list[tuple[Any, dict[str, Any]]]:
-    """Return the figures of the groups with most turns, most turns first."""
+    """Return the figures of at most `most` groups, most turns first."""
 
     def order(group: Group) -> Any:
         turns, shown = groups[group].rank
@@ -197,7 +220,7 @@ def figures_of(sides: Sides) -> dict[str, Any]:
 
 
 def _clustered(counts: dict[PersonVotes, int]) -> ClusteredShare:
-    """Return the share of responses, clustered."""
+    """Return the share of responses with its effective sample size."""
     responses = sum(one.ok * number for one, number in counts.items())
     total = sum(one.verdicts * number for one, number in counts.items())
     return ClusteredShare(responses, total, effective_size_of(counts))

@@ -1,7 +1,8 @@
 """Counts of verdicts in a time window, from roll-ups if they are valid, otherwise from the feedback rows.
 
-Both sources give the same numbers. Whole days and hours come from `rollups`. The view supplies the window's edges, the
-hours in which a time step begins, and stale hours. A single statement reads everything, in one snapshot.
+Both sources give the same numbers. The table `rollups` has the counts of whole hours and days. Rows are counted for
+partly covered hours, for hours in which a time step begins, and for stale hours (changed since they were rolled up).
+A single statement reads everything, in one snapshot.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from reporting.sql import SQL
 
 _ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origins")
 _LONG: Final = 14 * DAY
-"""Minimum length of a window that is counted by days, in microseconds; its sparklines have daily steps."""
+"""Minimum length of a time window that is counted by days, in microseconds. Its sparklines have daily steps."""
 _HAS_REASON: Final = " and (e.correction_type is not null or e.origin <> 'machine' and e.tags <> '{}')"
 """Condition of the index `feedbacks_reasons`: verdicts with a tag of a person or a correction type."""
 _Kind = Literal["votes", "reasons", "judgements", "dimensions"]
 """Name of the SQL fragment that selects feedback rows."""
 _VIEWS: Final = {"judgements": "effective_or_overruled"}
-"""Views by kind, for kinds that do not read the filters' view."""
+"""Name of the view by kind. Other kinds read the view of the filters."""
 
 
 class _Grains(NamedTuple):
@@ -51,34 +52,34 @@ def votes(at: Project, span: TimeSpan, filters: Filters, *, by_days: bool = True
 
 
 def steps(at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]) -> CountSource:
-    """Return the source of the window's verdicts by hours; hours that contain one of `starts` are given row by row.
+    """Return a subselect of the window's verdict counts per hour, with single rows for hours that contain a step start.
 
-    If the steps are whole UTC days, whole days are read instead. The agent columns are null unless the filters select
-    an agent, a version, a model or a dimension.
+    The agent columns are null unless the filters select an agent, a version, a model or a dimension. With such a
+    filter, the counts are per day if all steps begin at midnight UTC.
     """
     if not (filters.agent_id or filters.agent_version or filters.model or filters.of_dimension):
-        grains = _Grains("total", None)  # two counts per hour, fewer than of a day's agents
+        grains = _Grains("total", None)  # at most three counts per hour, fewer than a day's counts by agent
     else:
         grains = _Grains("hour", None if any(start % DAY for start in starts if start > span.start) else "day")
     return _source(at, span, filters, "votes", grains, starts)
 
 
 def reasons_given(at: Project, span: TimeSpan, filters: Filters, *, rules: bool = True) -> CountSource:
-    """Return the source of the window's reasons: people's tags, the machine's rules and correction types.
+    """Return a subselect of the window's counts by reason: people's tags, the machine's rules and correction types.
 
-    Without `rules`, verdicts that have no other reason are not read; the source may still have rules of the others.
+    If not `rules`, verdicts without a tag or correction type are not read. The counts of rules are then incomplete.
     """
     grains = _Grains("reason hour", "reason day")
     return _source(at, span, filters, "reasons", grains, of_rows="" if rules else _HAS_REASON)
 
 
 def dimensions(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
-    """Return the source of the window's verdicts by dimension (`kind`) and value (`reason`) of the answer."""
+    """Return a subselect of the window's verdict counts by dimension (column `kind`) and value (column `reason`)."""
     return _source(at, span, filters, "dimensions", _Grains("dimension hour", "dimension day"))
 
 
 def judgements(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
-    """Return the source of machine verdicts in the window by confidence bin, with people's verdicts on the same turns.
+    """Return a subselect of the window's machine verdicts by confidence bin, with people's verdicts on the same turns.
 
     Rows of machine verdicts, including overruled ones, have the `kind` "verdict". Rows of people's verdicts have the
     machine's verdict as `kind` and the machine's `confidence`. `reason` is the bin number.

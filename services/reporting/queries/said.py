@@ -12,11 +12,11 @@ from reporting.queries.words import patterns
 from reporting.sql import SQL
 
 MOST: Final = 3_000
-"""Maximum number of texts that a search collects from an index. If more texts match, each page scans records."""
+"""Maximum number of matching texts to collect from the index. If more texts match, each page scans records instead."""
 
 
 async def looked_up(pool: asyncpg.Pool, at: Project, filters: Filters) -> Filters:
-    """Return `filters` with `words` replaced by `among`, the ids of the records that contain them.
+    """Return `filters` with `words` replaced by `among`, the ids of the records that contain the words.
 
     Return `filters` unchanged if at least MOST texts contain the words.
     """

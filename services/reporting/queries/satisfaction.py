@@ -48,20 +48,20 @@ class Summary(ResponseModel):
     bucket: Annotated[Bucket, Field(description="Width of the buckets.")]
     totals: Annotated[Figures, Field(description="Counts of the whole window.")]
     replies: Annotated[
-        int, Field(description="Number of replies to answers. They are not verdicts, and no other number counts them.")
+        int, Field(description="Number of replies to answers. Replies are not verdicts: no other number includes them.")
     ]
     suspects: Annotated[
         int,
         Field(
             description="Number of suspect verdicts (docs/suspects.md), which are probably spam. No other "
-            "number counts them."
+            "number includes them."
         ),
     ]
     ratings: Annotated[
         list[ScaleFigures],
         Field(
             description="Ratings by scale. Ratings of the answer (`scale` is null) are verdicts, so the other "
-            "numbers count them, too."
+            "numbers include them."
         ),
     ]
     buckets: Annotated[list[BucketFigures], Field(description="Counts by time; empty buckets are left out.")]

@@ -51,12 +51,12 @@ class FoundFeedback(ResponseModel):
         FeedbackType,
         Field(
             description="`reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a "
-            "reply. `rating`: a rating on an own scale. Replies and such ratings are not verdicts, so no share counts "
-            "them."
+            "reply. `rating`: a rating on a custom scale of the project. `implicit` and `rating` are not verdicts: "
+            "no share includes them."
         ),
     ]
     reaction: Annotated[
-        Reaction | None, Field(description="The verdict; null for a reply or a rating on an own scale.")
+        Reaction | None, Field(description="The verdict; null for a reply or a rating on a custom scale.")
     ]
     value: Annotated[float | None, Field(description="The reward, -1 to 1.")]
     confidence: Annotated[float, Field(description="Confidence of the verdict, 0 to 1; 1 for a person's own verdict.")]
@@ -72,7 +72,7 @@ class FoundFeedback(ResponseModel):
     source: Annotated[
         str,
         Field(
-            description="`chat`, `post` (comments on, and reactions to, an agent's posts and comments), `api`,"
+            description="Source: `chat`, `post` (comments on and reactions to an agent's posts and comments), `api`,"
             " `inference`, `review` or `rating`."
         ),
     ]
@@ -166,9 +166,9 @@ async def found(
 
 
 async def narrowed(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> TimeSpan:
-    """Return the part of the span that may have matches of the filter `judged`, by the roll-ups of judgements.
+    """Return the part of the time span in which the filter `judged` may match, according to the roll-ups.
 
-    A list without it reads the turn of each machine verdict in the span if few are judged.
+    If few machine verdicts are judged, a query of the whole span would read the turn of nearly every machine verdict.
     """
     if filters.judged is None or filters.suspect:
         return span
@@ -212,8 +212,8 @@ async def following(
 ) -> asyncpg.Record | None:
     """Return the first record after `place` in the list that is not about `turn`, or None at the end of the list.
 
-    The list runs from new to old, or from old to new if `newer` is set. Without a `place`, the search begins at the
-    newest record. `turn` is a conversation id and a turn id.
+    The list is sorted newest first, or oldest first if `newer` is set. If `place` is None, return the first such record
+    of the list. `turn` is a conversation id and a turn id.
     """
     filters = await looked_up(pool, at, filters)
     span = await narrowed(pool, at, span, filters)

@@ -53,15 +53,19 @@ GivenBy = Literal["person", "agent"]
 class Filters:
     """Filters of a query; None matches everything.
 
-    `reason` is a tag, or a machine verdict's correction type. `text` is part of a text or correction; case is ignored.
-    `given_by` "agent" selects feedback from AI critics: agents that judge other agents. `overruled` adds the machine
-    verdicts that reviews have overruled, with the machine's reaction. `strategy`, `thread` and `attributes` are
-    properties of the answer; all attributes must match. `judged` selects machine verdicts, including overruled ones,
-    on turns with this verdict of a person or reviewer. `issue` selects the verdicts on an issue's turns.
-    `unreviewed` selects the verdicts on turns without a review. `suspect` selects the suspect verdicts, which no
-    figure counts, instead of the other verdicts. `source` is the record's source (`contracts/sources.py`).
-    The record's text and correction, its question or its answer must contain all `words` (`queries/said.py`). If
-    `among` is given, only records with these ids match.
+    - `reason`: a tag, or the correction type of a machine verdict.
+    - `text`: a substring of the text or the correction, ignoring case.
+    - `given_by`: "agent" selects feedback from AI critics (agents that judge other agents).
+    - `overruled`: also include machine verdicts that reviews have overruled, with the machine's reaction.
+    - `strategy`, `thread`, `attributes`: properties of the answer; all attributes must match.
+    - `judged`: machine verdicts, including overruled ones, on turns with this verdict of a person or reviewer.
+    - `issue`: verdicts on the turns of an issue.
+    - `unreviewed`: verdicts on turns without a review.
+    - `suspect`: only suspect verdicts, which no figure includes.
+    - `source`: the source of the record (`contracts/sources.py`).
+    - `words`: search words that the text and correction, the question or the answer must all contain
+      (`queries/said.py`).
+    - `among`: ids of feedback records; only these match.
     """
 
     agent_id: str | None = None
@@ -122,9 +126,9 @@ class Filters:
 
     @property
     def has_non_verdicts(self) -> bool:
-        """Return True if replies, or ratings on the project's own scales, may match.
+        """Return True if replies, or ratings on custom scales of the project, may match the filters.
 
-        These records have no verdict, reason or detector.
+        Such records have no verdict, reason or detector.
         """
         of_verdicts = (
             *(self.reaction, self.reason, self.detector, self.decided_by, self.overruled, self.issue, self.unreviewed),
@@ -155,7 +159,10 @@ _ANSWER: Final = """e.answer_attributes is null and exists (
                      m.occurred_at desc, m.sequence desc, m.message_id
             limit 1
         ) a where {condition})"""
-"""SQL condition on the answer of a row without a copy; the answer is chosen as in `answer_of_row` (sql/rollups.sql)."""
+"""SQL condition on the answer of a row that has no copy of the answer's properties.
+
+The subselect chooses the answer in the same way as the fragment `answer_of_row` (sql/rollups.sql).
+"""
 SAID: Final = """((coalesce(e.text, '') || ' ' || coalesce(e.correction, '')) ~* all(:words::text[]) or exists (
         select from messages m
         where m.conversation_id = e.conversation_id and m.tenant = e.tenant and m.project = e.project
@@ -202,12 +209,12 @@ _CLAUSES: Final = {
     "user_type": "e.user_type = :user_type",
 }
 _OF_COPY: Final = {
-    # Partial indexes have the rows that are not empty.
+    # The second condition permits a partial index, which excludes empty values.
     "strategy": "e.answer_strategy = :strategy and e.answer_strategy <> ''",
     "thread": "e.answer_thread = :thread and e.answer_thread <> ''",
     "attributes": "e.answer_attributes @> :attributes::jsonb",
 }
-"""SQL conditions on the columns that are copied from the row's answer, by filter field."""
+"""SQL conditions on the feedback columns that are copied from the answer, by filter field."""
 _OF_ANSWER: Final = {
     "strategy": "a.strategy = :strategy",
     "thread": "a.thread = :thread",
@@ -215,7 +222,7 @@ _OF_ANSWER: Final = {
 }
 """SQL conditions on the row's answer `a`, by filter field."""
 Copies = Literal["copied", "looked up"]
-"""Rows to select by a condition on the answer: those with a copy of its properties, or those without."""
+"""Rows to select by a property of the answer: rows with a copy of the property, or rows that need a lookup."""
 
 
 def attribute_pairs(attributes: Mapping[str, str] | None) -> tuple[tuple[str, str], ...] | None:
@@ -245,15 +252,18 @@ _CORRECTIONS: Final = frozenset(get_args(CorrectionType))
 def where(
     at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN, copies: Copies | None = None
 ) -> tuple[str, dict[str, Any]]:
-    """Return the SQL condition on effective reactions `e`, and its parameters by name; `copies` as in `conditions`."""
+    """Return the SQL condition on effective reactions `e`, and its parameters by name.
+
+    If the filters contain properties of the answer, `copies` limits the rows as in `conditions`.
+    """
     window, narrowed, values = conditions(at, span, filters, copies)
     return window + narrowed, values
 
 
 def copies_of(filters: Filters) -> tuple[Copies | None, ...]:
-    """Return the values of `copies` whose conditions together select the matching rows, each of them once.
+    """Return the values of `copies` for the queries that together select each matching row once.
 
-    Only separate conditions can use an index, because of row-level security.
+    With row-level security, PostgreSQL uses an index only if each kind of row has a query of its own.
     """
     return ("copied", "looked up") if any(getattr(filters, name) is not None for name in _OF_COPY) else (None,)
 
@@ -264,7 +274,8 @@ def conditions(
     """Return the condition of `where` in two parts, and its parameters by name.
 
     The first part has the project and the window. The second part has the filters; it is empty or starts with `and`.
-    If the filters have properties of the answer, `copies` selects only some of the matching rows.
+    If the filters contain properties of the answer, `copies` limits the result to rows with or without a copy of these
+    properties; None selects both.
     """
     values: dict[str, Any] = {**at._asdict(), **span._asdict()}
     clauses: list[str] = []
@@ -272,7 +283,7 @@ def conditions(
         value = getattr(filters, name)
         if value is not None:
             values[name] = _AS_VALUES.get(name, _same)(value)
-            # Search both columns only for names of correction types: the plan for one column is better.
+            # Search `correction_type` only for its known names: the query plan for one column is faster.
             clauses.append(_CORRECTION if name == "reason" and value in _CORRECTIONS else clause)
     asked = [name for name in _OF_COPY if getattr(filters, name) is not None]
     if asked:

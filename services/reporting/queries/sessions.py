@@ -21,11 +21,9 @@ class Ratings(ResponseModel):
     """Counts of session ratings. Skipped ratings do not affect `share`."""
 
     sessions: Annotated[int, Field(description="Number of ratings: positive + negative + skipped.")]
-    positive: Annotated[int, Field(description="Number of ratings as helpful.")]
-    negative: Annotated[int, Field(description="Number of ratings as not helpful.")]
-    skipped: Annotated[
-        int, Field(description="Number of sessions that were not rated although a rating was requested.")
-    ]
+    positive: Annotated[int, Field(description="Number of sessions rated helpful.")]
+    negative: Annotated[int, Field(description="Number of sessions rated not helpful.")]
+    skipped: Annotated[int, Field(description="Number of sessions in which the person skipped the requested rating.")]
     share: Annotated[float | None, Field(description="positive / (positive + negative); null if both are 0.")]
 
 

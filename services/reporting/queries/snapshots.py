@@ -1,7 +1,7 @@
-"""Database snapshots of reads. They let a later read return exactly the rows that an earlier read did not show.
+"""Database snapshots as watermarks: a later read returns exactly the rows that an earlier read did not see.
 
-A timestamp cannot do this, because the row with the earliest timestamp may be committed last. A PostgreSQL snapshot
-identifies the transactions whose writes are visible, and each row of `feedbacks` has its transaction's id.
+A timestamp cannot do this, because a row with an earlier timestamp may be committed later. A PostgreSQL snapshot
+contains the ids of the visible transactions, and each row of `feedbacks` stores the id of its transaction.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ async def snapshot_of(connection: Connection) -> Snapshot:
 async def usable_watermark(connection: Connection, text: str, now: Snapshot) -> str | None:
     """Return the PostgreSQL snapshot in `text`, the text representation of an earlier Snapshot.
 
-    None if the text is not from this server, because the database was moved or restored or the text is forged.
+    Return None if the text is not a snapshot of this server: the database was moved or restored, or the text is forged.
     """
     server, _, seen = text.partition("/")
     if server != now.server:

@@ -1,4 +1,4 @@
-"""Sort orders of lists. In URLs and queries an order is a column's name, with `-` before it if descending. Pure."""
+"""Sort orders of lists. URLs and queries name the column; a leading `-` means descending. Pure."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ Column = Callable[[Row, bool], Any]
 
 
 class UnknownColumn(ValueError):
-    """Error for a sort order by a column that the list does not have."""
+    """Error for a sort order with an unknown column."""
 
 
 class SortOrder(NamedTuple):
-    """Column that sorts a list, and the direction."""
+    """Sort column and direction of a list."""
 
     column: str
     descending: bool
 
     @classmethod
     def parse(cls, text: str, columns: Iterable[str]) -> SortOrder:
-        """Return the order that `text` names, such as `-turns`. Raises UnknownColumn if it is not one of `columns`."""
+        """Parse an order such as `-turns`. Raises UnknownColumn if the column is not one of `columns`."""
         order = cls(text.removeprefix("-"), text.startswith("-"))
         if order.column not in columns:
             raise UnknownColumn
@@ -36,7 +36,7 @@ class SortOrder(NamedTuple):
 
 
 def in_order(rows: Iterable[Row], order: SortOrder | None, columns: Mapping[str, Column[Row]]) -> list[Row]:
-    """Return the rows sorted by a column; None keeps their order, and so do rows with equal values.
+    """Return the rows sorted by a column, or in the given order if `order` is None. The sort is stable.
 
     Rows without a value come last in both directions.
     """
@@ -47,10 +47,10 @@ def in_order(rows: Iterable[Row], order: SortOrder | None, columns: Mapping[str,
     return [row for _, row in known] + [row for key, row in keyed if key is None]
 
 
-def certain_share(votes: Votes, descending: bool) -> float | None:  # it is used in a Column
-    """Return the bound of the satisfaction's interval that sorts a share; None without votes.
+def certain_share(votes: Votes, descending: bool) -> float | None:  # positional, as in a Column
+    """Return the sort key for satisfaction: its lower confidence bound if descending, otherwise its upper bound.
 
-    Ascending it is the upper bound and descending the lower bound, so few votes make nothing the worst or the best.
+    These bounds keep a row with few votes from being sorted first. Return None without votes.
     """
     if not votes.total:
         return None
@@ -58,7 +58,7 @@ def certain_share(votes: Votes, descending: bool) -> float | None:  # it is used
 
 
 class VotesRow(Protocol):
-    """Row with verdicts by people, and by the machine (with the reviews that replace them)."""
+    """Row with people's verdicts, and the machine's verdicts including the reviews that replace them."""
 
     @property
     def people(self) -> Votes: ...
@@ -72,4 +72,4 @@ VOTES_COLUMNS: Final[Mapping[str, Column[VotesRow]]] = {
     "rejected": lambda one, _: one.people.not_ok + one.machine.not_ok,
     "total": lambda one, _: one.people.total + one.machine.total,
 }
-"""Columns that agents, versions and other values of a dimension have in common."""
+"""Sort columns for rows of verdict counts, for example agents or versions, by name."""

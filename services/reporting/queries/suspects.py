@@ -1,4 +1,4 @@
-"""Count of suspect verdicts. All other figures leave these verdicts out."""
+"""Count of suspect verdicts. All other figures exclude them."""
 
 from __future__ import annotations
 

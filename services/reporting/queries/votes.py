@@ -33,7 +33,7 @@ class Votes:
         return wilson(self.ok, self.total)
 
     def since(self, before: Votes) -> SatisfactionChange | None:
-        """Return the change compared with `before`; None if either has no votes."""
+        """Return the change compared with `before`; None if either period has no votes."""
         if not self.total or not before.total:
             return None
         share, was = self.ok / self.total, before.ok / before.total

@@ -9,7 +9,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _RUN: Final = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
 )
-"""Letters of scripts that do not separate words by spaces, as in the database function `search_pairs`."""
+"""Letters of scripts without spaces between words. The database function `search_pairs` has the same list."""
 _MOST: Final = 10
 
 

@@ -9,7 +9,7 @@ select name, tenant, projects, role, created_at, created_by, password_at, disabl
 select issuer is null from accounts where name = :name
 
 -- name: list_accounts
--- Accounts within one tenant and, unless they are null, within these projects.
+-- List accounts of one tenant, and of these projects unless :projects is null.
 select name, tenant, projects, role, created_at, created_by, password_at, disabled_at, issuer from accounts
 where (:tenant::text is null or tenant = :tenant) and (:projects::text[] is null or projects <@ :projects)
 order by name limit :limit
@@ -88,7 +88,7 @@ select name, tenant, projects, role, disabled_at from accounts
 where issuer = :issuer and subject = :subject for update
 
 -- name: add_provider_account
--- Returns nothing if another account has the name.
+-- Return nothing if another account has the name.
 insert into accounts (name, tenant, projects, role, created_at, created_by, issuer, subject)
 values (:name, :tenant, :projects, :role, :now, :by, :issuer, :subject) on conflict do nothing
 returning name

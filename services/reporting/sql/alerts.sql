@@ -1,5 +1,5 @@
 -- name: lock_alerts
--- Concurrent processes evaluate one after the other, so that the second process sees the alerts of the first.
+-- Processes evaluate alerts one at a time, so that each sees the alerts that the previous one opened.
 select pg_advisory_xact_lock(hashtext('agent-feedback alerts'))
 
 -- name: list_alert_rules

@@ -6,7 +6,7 @@ values (:id, :name, :key_hash, :tenant, :projects, :scopes, :now, :by, :expires_
 select count(*) from api_keys where tenant = :tenant
 
 -- name: list_api_keys
--- Keys within one tenant and, unless they are null, within these projects.
+-- List keys of one tenant, and of these projects unless :projects is null.
 select id, name, tenant, projects, scopes, created_at, created_by, expires_at, used_at from api_keys
 where (:tenant::text is null or tenant = :tenant) and (:projects::text[] is null or projects <@ :projects)
 order by name, created_at limit :limit

@@ -10,8 +10,8 @@
 )
 
 -- fragment: population
--- Answers that may be drawn for review, with the machine's verdict, or '' if a message after the answer got no verdict.
--- Sets are joined, because one look-up per answer takes five times as long.
+-- Answers that may be drawn for review, with the machine's verdict; '' if the message after the answer got no verdict.
+-- Sets are joined, because one lookup per answer takes five times as long.
 with answers as materialized (
     -- At most the newest 50,000 answers of the window.
     select conversation_id, turn_id, min(coalesce(agent_id, sender_id)) as agent_id, min(occurred_at) as occurred_at
@@ -24,7 +24,7 @@ with answers as materialized (
     where turn_id is not null
     group by conversation_id, turn_id
 ), judged as materialized (
-    -- A turn has several verdicts if several messages were judged: the newest one counts.
+    -- A turn has several verdicts if several messages were judged: the newest verdict counts.
     select distinct on (a.conversation_id, a.turn_id) a.*, coalesce(f.reaction, f.overruled_reaction) as machine
     from answers a join feedbacks f on f.conversation_id = a.conversation_id and f.turn_id = a.turn_id
     where f.tenant = :tenant and f.project = :project and {is_verdict(f)}
@@ -84,7 +84,7 @@ left join lateral {review_of(d)} review on true
 group by p.agent_id, p.machine
 
 -- name: count_reviewed_kinds
--- At most the newest 1,000 draws, because older reviews are about older detectors, and a page waits for this query.
+-- Read at most the newest 1,000 draws: older reviews concern older detectors, and a page waits for this query.
 select machine.reaction, machine.decided_by, count(*)::int as checked,
        (count(*) filter (where review.reaction = machine.reaction))::int as right
 from (

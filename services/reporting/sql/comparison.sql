@@ -8,7 +8,7 @@ select value, origin, ok, neutral, not_ok, first_at, last_at from (
 where value <> '' order by total desc, value limit 400
 
 -- name: list_versions_and_models(source)
--- At most 100 of each by name, of the 200 with most verdicts.
+-- Of the 200 names with most verdicts, return the first 100 in alphabetical order.
 select kind, value from (
     select kind, value, row_number() over (partition by kind order by value collate "C") as n from (
         select case grouping(e.agent_version) when 0 then 'version' else 'model' end as kind,
@@ -39,8 +39,9 @@ select count(*) from ({rows}) found
 r.tenant = :tenant and r.project = :project and r.grain = 'dimension day'
 
 -- name: list_choices(stale, of_agent)
--- Values of each dimension in the window, from the roll-ups by day, at most 100 by name. Each next value takes one
--- index lookup, because a month has tens of thousands of counts. Values of stale hours are not in the roll-ups yet.
+-- Values of each dimension in the window, at most the first 100 in alphabetical order, from the daily roll-ups. Each
+-- step finds the next value by one index lookup, because a month has tens of thousands of counts. Values of stale hours
+-- are read from the rows, because the roll-ups may not contain them yet.
 with recursive known as (
     (select r.kind, r.reason, 1 as n from rollups r where {of_dimension_days} order by r.kind, r.reason limit 1)
     union all
@@ -70,7 +71,7 @@ select {value} as value, {side} as origin, e.reason as intent, sum(e.ok) as ok, 
 from {source} e where {narrowed} and e.kind = 'intent' group by 1, 2, 3
 
 -- name: count_by_person(view, where, holds, counts)
--- The newest verdicts with a value, counted by person. At most :scanned verdicts are read.
+-- Count the newest verdicts with a value by person. At most :scanned verdicts are read.
 with looked as materialized (
     select e.*, {holds} as holds from (
         select * from feedbacks e where {where} and e.reaction is not null
@@ -89,7 +90,7 @@ where {counts} or exists (
 group by 1, 2
 
 -- name: count_answered_turns(value, narrowed)
--- By value: numbers of the newest answered turns, and of those with feedback. At most :scanned answers are read.
+-- Count by value the newest answered turns, and those with feedback. At most :scanned answers are read.
 with looked as materialized (
     select e.conversation_id, e.turn_id, e.occurred_at, case when true{narrowed} then {value} end as value from (
         select * from messages e

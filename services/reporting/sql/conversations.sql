@@ -1,13 +1,14 @@
 -- fragment: is_after_in_list(row, last)
--- Newest first, then by conversation; nothing precedes the first page.
+-- True if `row` follows `last` in the list, newest first, then by conversation. `last` has no conversation before the
+-- first page.
 {row}.occurred_at <= {last}.occurred_at and ({last}.conversation_id is null or {row}.occurred_at < {last}.occurred_at
     or {row}.conversation_id > {last}.conversation_id)
 
 -- name: list_active_conversations
--- Walk the reactions newest first, from each conversation's newest to the next conversation's, and stop at the limit, so
--- that a page costs what it shows and not what the window or the earlier pages contain. On later pages, a reaction
--- represents its conversation only if the window has no later reaction of it. Conversations written to since the first
--- page's snapshot are skipped, because they may have moved in the order and would be listed twice.
+-- List conversations by their newest reaction, newest first. Each step finds the next conversation by index, so the
+-- cost of a page does not depend on the window's size or on earlier pages. After the first page, a reaction is skipped
+-- if its conversation has a later one in the window. Conversations changed since the first page's snapshot are skipped,
+-- because they may have moved in the order and would be listed twice.
 with recursive listed as (
     select :after_id::text as conversation_id, coalesce(:after::bigint, :end::bigint - 1) as occurred_at,
            array[]::text[] as conversations
@@ -66,14 +67,13 @@ where used <= {item_bytes}
 order by occurred_at, feedback_id
 
 -- fragment: best_first
--- The order of `TurnReaction.rank` in `contracts/effective.py`: candidates first, and the newest candidate before all
--- others.
+-- Same order as `TurnReaction.rank` in `contracts/effective.py`: candidates first, newest first.
 (reaction is not null or origin = 'user' and feedback_type = 'explicit') desc, occurred_at desc, feedback_id desc
 
 -- fragment: latest_of_slots(slots)
 with standing as (
-    -- The current record of each slot, even if it is cleared. It is listed after a change of any record of its slot,
-    -- because removing an emoji makes the previous emoji effective again.
+    -- The current record of each slot, even if it is cleared. Any change of a record in the slot lists it again,
+    -- because removing an emoji makes the previous emoji effective.
     select distinct on (slot) turn_id, feedback_id, user_id, occurred_at, case when suspect is null then reaction end
                as reaction, case when suspect is null then text end as text, confidence, origin, rn,
            max(recorded_at) over (partition by slot) as changed_at

@@ -10,7 +10,7 @@ delete from {table} where feedback_id in (
     where tenant = :tenant and user_id = :user_id and {is_live} and occurred_at <= :until limit :limit)
 
 -- name: delete_deliveries_of_person
--- A notice of a resolution is always later than the rejections that it is about.
+-- Delete notices of resolutions at any time: a notice is always later than its rejections.
 delete from deliveries where (endpoint, subject) in (
     select endpoint, subject from deliveries
     where tenant = :tenant and user_id = :user_id and (occurred_at <= :until or topic = 'feedback.resolved')
@@ -22,7 +22,7 @@ delete from impressions where (slot, tenant) in (
     where tenant = :tenant and user_id = :user_id and occurred_at <= :until limit :limit)
 
 -- name: delete_issue_turns_of_person
--- Also clear the data of issues that is derived from the texts. It is recomputed from the remaining turns.
+-- Also clear the columns of issues that were derived from the texts. They are recomputed from the remaining turns.
 with gone as materialized (
     select conversation_id, turn_id, tenant, project, issue_id from issue_turns
     where tenant = :tenant and (user_id = :user_id and occurred_at <= :until or asker_id = :user_id and asked_at <= :until)
@@ -38,12 +38,12 @@ delete from issue_turns t using gone g
 where t.conversation_id = g.conversation_id and t.turn_id = g.turn_id and t.tenant = g.tenant and t.project = g.project
 
 -- name: delete_reason_counts
--- A roll-up may contain a tag that the person wrote. The deletion of their feedback has marked the hour stale, so this
--- roll-up is no longer read.
+-- A roll-up may contain a tag that the person wrote. The deletion of the person's feedback has marked the hour stale,
+-- so queries no longer read this roll-up.
 delete from rollups r using stale_hours s
 where s.tenant = :tenant and r.tenant = s.tenant and r.project = s.project
   and (r.grain = 'reason hour' and r.start = s.hour or r.grain = 'reason day' and r.start = s.hour / {day} * {day})
 
 -- fragment: sender
--- The sender; null for an erased person.
+-- Id of the sender; null for an erased person.
 nullif(sender_id, '') as sender_id

@@ -1,5 +1,5 @@
 -- fragment: text_until(message, until)
--- The message's text; null if it was erased, deleted or edited since.
+-- Text of the message; null if the message was later erased, deleted or edited.
 case when {message}.content not in ('', {deleted}) and {message}.said_at <= greatest({message}.occurred_at, {until})
     then left({message}.content, 20000) end
 
@@ -28,13 +28,13 @@ m.thread = {row}.thread and hashtextextended(m.thread, 0) = hashtextextended({ro
 order by m.occurred_at desc, m.sequence desc, m.sender_type limit 1
 
 -- fragment: request_of_answer
--- The request of the answer `a`: the message found by the first successful of four look-ups, unless an agent wrote it.
+-- Request of the answer `a`: the result of the first of four lookups that finds a message, unless an agent wrote it.
 cross join lateral (
     select * from (
         -- 1. The last message of the same turn.
         (select *, 1 as way from messages m where {is_before_answer} and m.turn_id = a.turn_id {last_first})
         union all
-        -- 2. The message that `a` replies to, or a later reply to that.
+        -- 2. The message that `a` replies to, or a later reply to that message.
         (select *, 2 from messages m
          where {is_before_answer} and (m.message_id = a.reply_to or m.reply_to = a.reply_to)
            and (m.thread = a.thread or m.message_id = a.thread) {last_first})
@@ -48,8 +48,7 @@ cross join lateral (
     ) found order by way limit 1
 ) r
 where r.sender_type = 'human'
-  -- The last two look-ups find a message only by its position, so the message must have no turn and be earlier than
-  -- `a`.
+  -- The last two lookups use only the position of the message, so it must have no turn and be earlier than `a`.
   and (r.way <= 2 or r.turn_id is null and (r.occurred_at, r.sequence) < (a.occurred_at, a.sequence))
 
 -- name: requests_of_answers
@@ -65,7 +64,7 @@ m.tenant = :tenant and m.project = :project and m.conversation_id = n.conversati
       and (m.occurred_at, m.sequence) < (n.occurred_at, n.sequence)
 
 -- name: messages_before_requests
--- Messages of the answer's thread and the thread's root, or messages of the channel outside of threads.
+-- Return messages of the answer's thread and the thread's root, or messages of the channel outside of threads.
 select n.n, p.sender_type, left(p.content, 20000) as content
 from unnest(:n::int[], :conversation_id::text[], :thread::text[], :occurred_at::bigint[], :sequence::bigint[])
     as n (n, conversation_id, thread, occurred_at, sequence)

@@ -1,5 +1,5 @@
 -- fragment: counts
--- For a select from effective reactions `e`: total = user + machine + reviewer = ok + not_ok + neutral.
+-- Columns of a select from effective reactions `e`: total = user + machine + reviewer = ok + not_ok + neutral.
 count(*) as total,
 count(*) filter (where e.origin = 'user') as "user",
 count(*) filter (where e.origin = 'machine') as machine,
@@ -9,7 +9,7 @@ count(*) filter (where e.reaction = 'not_ok') as not_ok,
 count(*) filter (where e.reaction = 'neutral') as neutral
 
 -- fragment: summed_counts
--- The same columns for a select from a source of counts as `e` (queries/rollup_counts.py).
+-- Same columns as `counts`, for a select from a CountSource (queries/rollup_counts.py) as `e`.
 coalesce(sum(e.ok), 0) as ok, coalesce(sum(e.neutral), 0) as neutral, coalesce(sum(e.not_ok), 0) as not_ok,
 coalesce(sum(e.ok + e.neutral + e.not_ok) filter (where e.origin = 'user'), 0) as "user",
 coalesce(sum(e.ok + e.neutral + e.not_ok) filter (where e.origin = 'machine'), 0) as machine,
@@ -97,7 +97,7 @@ group by grouping sets ((), (start), (length))
 order by start, length
 
 -- name: worst_conversations(view, where)
--- Each conversation has its first question, for the list.
+-- Also return the first question of each conversation.
 select found.*, (
     select left(m.content, 200) from messages m
     where m.conversation_id = found.conversation_id and m.tenant = :tenant and m.project = :project
@@ -115,7 +115,7 @@ limit :limit
 ) found
 
 -- name: questions_of_verdicts(view, where)
--- Questions of the newest 400 rejected turns and of the newest 400 other turns.
+-- Return the questions of the newest 400 rejections and of the newest 400 other verdicts.
 select j.rejected, (
     select left(m.content, 1000) from messages m
     where m.conversation_id = j.conversation_id and m.tenant = :tenant and m.project = :project

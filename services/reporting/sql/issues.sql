@@ -5,7 +5,7 @@ select pg_try_advisory_lock(hashtext('agent-feedback issues'))
 select pg_advisory_unlock(hashtext('agent-feedback issues'))
 
 -- name: changed_rejections
--- Select changes of one project only, the one that has waited longest.
+-- Return changes of one project only: the project of the oldest change.
 select id, tenant, project, conversation_id, turn_id from rejection_changes
 where (tenant, project) = (select tenant, project from rejection_changes order by id limit 1)
 order by id limit :limit
@@ -28,7 +28,7 @@ delete from rejection_changes
 delete from rejection_changes where id = any(:ids::bigint[])
 
 -- name: rejections_of_turns
--- Verdicts of people and reviewers override the machine's. Among verdicts of equal rank, a rejection counts.
+-- Verdicts of people and reviewers override machine verdicts. Among verdicts of equal rank, a rejection counts.
 select * from (
     select distinct on (n.n) n.n, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.agent_message_id,
         e.user_id, e.origin <> 'machine' as by_person, e.occurred_at, e.text, e.reaction
@@ -91,8 +91,8 @@ where tenant = :tenant and project = :project and agent_id = :agent_id and encod
 order by id
 
 -- fragment: turns_given
--- Look up each turn separately. A grouping changes which columns are null, so a plan by older statistics may compare
--- all turns with all others.
+-- Look up each turn separately. A grouping changes which columns are null. With outdated statistics, PostgreSQL might
+-- plan to compare all turns with all others.
 unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id)
 cross join lateral (
     select * from issue_turns t
@@ -171,8 +171,8 @@ sentence = null, sentence_words = '{}', sentence_conversations = '{}', sentence_
 update issues set {no_sentence} where id = any(:ids::bigint[]) and tenant = :tenant and project = :project
 
 -- name: drop_sentences_of_other_people
--- Drop the sentence of each issue with a turn whose people change, because an erasure finds a sentence by the people of
--- the turns. Claims are dropped as well.
+-- Drop the sentence and the claim of each issue with a turn that gets another user or asker: an erasure finds a
+-- sentence by the people of its turns.
 update issues i set {no_sentence}
 where i.tenant = :tenant and i.project = :project and i.id in (
     select t.issue_id
@@ -195,7 +195,7 @@ exists (
 update issues i set {no_sentence} where i.sentence is not null and {is_unfounded}
 
 -- name: drop_unfounded_sentences_among
--- Also drop claims, because a question to the model may contain a text of the lost turn.
+-- Also drop claims, because a pending request to the language model may contain a text of the lost turn.
 update issues i set {no_sentence}
 where i.id = any(:ids::bigint[]) and i.tenant = :tenant and i.project = :project
   and (i.sentence is null or {is_unfounded})
@@ -223,7 +223,7 @@ update issues set sentence = :sentence, sentence_words = :words::text[], sentenc
 where id = :id and tenant = :tenant and project = :project and sentence_due = :due returning id
 
 -- name: issues_without_centre
--- Issues lose their centre if a person is erased or if somebody moves turns of the issue.
+-- An issue loses its centre if a person is erased or if somebody moves turns of the issue.
 select distinct i.id, i.tenant, i.project, i.agent_id from issues i
 where i.centre is null and exists (select from issue_turns t where t.issue_id = i.id and t.encoder = :encoder)
 limit :limit
@@ -292,7 +292,7 @@ from (
 {request_of_answer} and r.content not in ('', {deleted})
 
 -- name: accepted_among
--- Turns with verdicts, all of which are ok.
+-- Return turns that have verdicts, all of them ok.
 select n.conversation_id, n.turn_id
 from unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id)
 join effective e on e.conversation_id = n.conversation_id and e.turn_id = n.turn_id
@@ -300,7 +300,7 @@ join effective e on e.conversation_id = n.conversation_id and e.turn_id = n.turn
 group by n.conversation_id, n.turn_id having bool_and(e.reaction = 'ok')
 
 -- name: note_well_received
--- Replace the accepted turns of all issues of the agent. Issues that are not given have none.
+-- Replace the accepted turns of all issues of the agent. Issues that are missing in the input lose theirs.
 update issues i set well_received_conversations = coalesce(g.conversations, '{}'), well_received_turns = coalesce(g.turns, '{}')
 from issues held
 left join (
@@ -362,13 +362,13 @@ left join lateral (
 )
 
 -- fragment: topic_bound(sign)
--- A bound of the Wilson interval of the rejected share (`contracts/intervals.py`); null without answers.
+-- Bound of the Wilson interval of the rejected share (`contracts/intervals.py`); null without answers.
 (c.topic_rejected + {z} * {z} / 2 {sign} {z} * sqrt(
     c.topic_rejected * (c.topic_turns - c.topic_rejected)::float8 / nullif(c.topic_turns, 0) + {z} * {z} / 4
 )) / nullif(c.topic_turns + {z} * {z}, {z} * {z})
 
 -- name: list_issues(order, ordered_by)
--- The counts and the question are read for the listed issues only, unless the order needs the counts of all.
+-- Read counts and questions of the listed issues only, unless the sort order needs the counts of all issues.
 select {issue_columns}, {question_of(newest)} as newest_question
 from (
     select i.*, row_number() over (order by {order}, i.turns desc, i.id) as place from issues i {ordered_by}
@@ -387,8 +387,8 @@ select {issue_columns}, null as newest_question from issues i {counts_of_issue}
 where i.tenant = :tenant and i.project = :project and i.id = :id
 
 -- name: count_affected_people
--- By issue: the people with the agent's newest verdicts, and those of them who rejected a turn of the issue with one of
--- these verdicts. A review replaces only the machine's verdict, which counts here nevertheless.
+-- Count, for each issue, the people who gave the agent's newest verdicts, and those among them who rejected a turn of
+-- the issue. A machine verdict counts even if a review has replaced it.
 with verdicts as materialized (
     select a.agent_id, newest.*
     from unnest(:agents::text[]) as a (agent_id)
@@ -474,7 +474,7 @@ update issue_turns set issue_id = :into, nearness = null
 where issue_id = :id and tenant = :tenant and project = :project
 
 -- name: mark_merged
--- The centre stays, so that rejections near it join the other issue.
+-- Keep the centre, so that rejections near it join the other issue.
 update issues set merged_into = :into, words = '{}', {no_sentence}
 where (id = :id or merged_into = :id) and tenant = :tenant and project = :project
 

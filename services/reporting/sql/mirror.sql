@@ -96,7 +96,7 @@ insert into artifact_store (url, turn_logs, marked_to) values (:url, :turn_logs,
 select turn_logs, marked_to from artifact_store where marked_to is not null for update
 
 -- name: read_by_index
--- PostgreSQL estimates that very few rows follow a position, so it would read and sort all of them for every range.
+-- PostgreSQL underestimates the rows after a position, so it would read and sort all of them for every range.
 set local enable_sort = off; set local enable_incremental_sort = off; set local enable_seqscan = off
 
 -- fragment: is_after
@@ -107,7 +107,7 @@ set local enable_sort = off; set local enable_incremental_sort = off; set local 
  order by tenant, project, conversation_id offset 5000 limit 1)
 
 -- name: end_of_range
--- At most about 5,000 rows per table are marked at once. A conversation is never divided.
+-- Mark at most about 5,000 rows per table at once. A range ends at a conversation boundary.
 select tenant, project, conversation_id from (
     {end_in(feedbacks, reaction is not null)} union all
     {end_in(hosted_artifacts, true)} union all

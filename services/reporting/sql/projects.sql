@@ -1,6 +1,6 @@
 -- fragment: each_project_once(found, rows)
--- Each step jumps to the next pair in the index, so the cost is two probes per project instead of one per row. A
--- comparison of pairs would not jump under row level security: the scan begins at the tenant of the policy.
+-- Each step jumps to the next (tenant, project) in the index, so the cost is two probes per project, not one per row.
+-- Under row-level security a comparison of pairs would not jump: the index scan would begin at the policy's tenant.
 (select tenant, project from {rows} order by tenant, project limit 1)
     union all
     select next.* from {found} last cross join lateral (

@@ -1,6 +1,7 @@
 -- fragment: clusters_counted
--- The number of clusters with the same numbers of rows and responses, by agent and version, by agent, and of all. `level`
--- is 0, 1 and 3 for them, and null in the only row of a window without any. `read` is the number of rows that were read.
+-- Count the clusters (conversations or people) that have the same number of rows and of responses. `level` is 0 for
+-- counts by agent and version, 1 by agent, 3 over all agents. A window without rows gives one row with `level` null.
+-- `read` is the number of rows read.
 select c.level, c.agent_id, c.agent_version, c.total, c.responses, count(*) as clusters, l.read
 from (select count(*) as read from looked) l left join (
     select grouping(m.agent_id, m.agent_version) as level, m.agent_id, m.agent_version, count(*) as total,
@@ -11,8 +12,8 @@ from (select count(*) as read from looked) l left join (
 group by c.level, c.agent_id, c.agent_version, c.total, c.responses, l.read
 
 -- name: count_answered_by_conversation(narrowed, looked_up, of_turn)
--- The newest answers of the window, at most :scanned, as turns: each with the agent of its last answer. The filters apply
--- to these turns, so a rare agent costs no more than the project.
+-- Read at most the :scanned newest answers of the window, and attribute each turn to the agent of its last answer. The
+-- filters apply to these turns, so a query for a rare agent does not read more rows.
 with looked as materialized (
     select e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.model, e.occurred_at, e.sequence from messages e
     where e.tenant = :tenant and e.project = :project and e.sender_type = 'agent' and e.agent_id is not null
@@ -42,8 +43,8 @@ with looked as materialized (
 {clusters_counted}
 
 -- name: count_impressions_by_person(narrowed)
--- The newest impressions of the window, at most :scanned, by person, and the filters on them. A response is a verdict that
--- counts, or a rating on a scale of the project's own.
+-- Read at most the :scanned newest impressions of the window, then apply the filters and count by person. A response is
+-- an effective verdict, or a rating on a custom scale of the project.
 with looked as materialized (
     select e.slot, e.conversation_id, e.turn_id, e.user_id, e.agent_id, e.agent_version, e.model from impressions e
     where e.tenant = :tenant and e.project = :project and e.occurred_at >= :start and e.occurred_at < :end

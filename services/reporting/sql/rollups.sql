@@ -2,7 +2,7 @@
 select pg_try_advisory_xact_lock(hashtext('agent-feedback rollups'))
 
 -- name: wait_for_count
--- Waits for a running count and blocks other counts until the end of the transaction.
+-- Wait for a running count, and block other counts until the end of the transaction.
 select pg_advisory_xact_lock(hashtext('agent-feedback rollups'))
 
 -- name: writers_of_stale_hours
@@ -32,7 +32,7 @@ where r.tenant = due.tenant and r.project = due.project and r.start = due.hour
   and r.grain in ('hour', 'total', 'reason hour', 'judgement hour', 'dimension hour')
 
 -- fragment: reasons_of_row
--- The reasons of a feedback row `e`, each with the row's reaction.
+-- Reasons of a feedback row `e`, each with the row's reaction.
 (
     select case e.origin when 'machine' then 'rule' else 'tag' end as kind, tag as reason, e.reaction
     from unnest(e.tags) as t (tag)
@@ -41,12 +41,12 @@ where r.tenant = due.tenant and r.project = due.project and r.start = due.hour
 )
 
 -- fragment: bin
--- Round first: a computed confidence may be below the start of its bin by the last bits.
+-- Round first: floating-point error may put a computed confidence slightly below the start of its bin.
 least(floor(round(e.confidence * {bins}e6) / 1e6)::int, {bins} - 1)::text
 
 -- fragment: judgements_of_row
--- A machine verdict `e` of `effective_or_overruled` in its confidence bin: once alone, and once for each person's verdict
--- and for the review on the same turn.
+-- One row for the machine verdict `e` of `effective_or_overruled`, and one for each verdict of a person or reviewer on
+-- the same turn, all with the confidence bin of `e`.
 (
     select 'verdict' as kind, {bin} as reason, e.reaction where e.origin = 'machine'
     union all
@@ -56,7 +56,7 @@ least(floor(round(e.confidence * {bins}e6) / 1e6)::int, {bins} - 1)::text
 )
 
 -- name: copy_only
--- In this transaction, updates of feedback only copy properties of answers: triggers note nothing.
+-- Tell the triggers that this transaction only copies properties of answers, so that they record no change.
 select set_config('agent_feedback.copying', 'on', true)
 
 -- fragment: copy_of_answer
@@ -66,8 +66,8 @@ select set_config('agent_feedback.copying', 'on', true)
 )
 
 -- name: copy_answers(table, is_live)
--- Corrects at most :most copies in the given hours: of answers that were not known, or were changed at the same time.
--- Returns the number of copies found to differ, which also counts records deleted meanwhile.
+-- Correct at most :most copies in the given hours. A copy differs if the answer arrived after the feedback or changed
+-- concurrently. Return the number of differing copies, including those of records deleted in between.
 with differing as materialized (
     select e.feedback_id
     from {hours_given}
@@ -89,7 +89,8 @@ with differing as materialized (
 select count(*) from differing
 
 -- name: mark_hours_without_copies(table, is_live)
--- Hours of the newest :limit records of each kind that have no copy, unless the hours are marked; they count as quiet.
+-- Mark the hours of at most :limit records that have no copy, unless they are already marked. The date of the mark
+-- makes the hour due at once.
 insert into stale_hours (tenant, project, hour, marked_at)
 select distinct tenant, project, hour, now() - make_interval(secs => :quiet) from (
     select tenant, project, occurred_at / {hour} * {hour} as hour
@@ -101,8 +102,8 @@ where not exists (
     where s.tenant = uncopied.tenant and s.project = uncopied.project and s.hour = uncopied.hour)
 
 -- fragment: answer_of_row
--- The answer that a feedback row `e` is about: the message that it names, otherwise the turn's last one, of its agent
--- if possible.
+-- Answer that the feedback row `e` is about: the message named by `e`, otherwise the last message of its agent in the
+-- turn, otherwise the turn's last agent message.
 (
     select m.strategy, m.attributes, m.thread from messages m
     where m.conversation_id = e.conversation_id and m.turn_id = e.turn_id and m.sender_type = 'agent'
@@ -113,7 +114,7 @@ where not exists (
 )
 
 -- fragment: answer_or_copy
--- The copied properties of the answer of a feedback row `e`; without a copy they are looked up.
+-- Properties of the answer that the feedback row `e` is about: the copy in `e`, or a lookup if `e` has no copy.
 (
     select e.answer_strategy as strategy, e.answer_attributes as attributes where e.answer_attributes is not null
     union all
@@ -121,7 +122,7 @@ where not exists (
 )
 
 -- fragment: dimensions_of_row
--- The dimensions of a feedback row `e` and their values, each with the row's reaction.
+-- Dimensions of a feedback row `e` and their values, each with the row's reaction.
 (
     select d.kind, d.reason, e.reaction
     from (values ('bundle', e.bundle_id), ('track', e.track_id), ('intent', e.intent), ('user_type', e.user_type))
@@ -158,7 +159,7 @@ count(*) filter (where {row}.reaction = 'ok'), count(*) filter (where {row}.reac
     ) e
 
 -- name: count_hours
--- Reactions that count, their reasons and dimensions, and the machine's verdicts with people's reactions on the same turn.
+-- Count effective reactions, by reason and by dimension too, and machine verdicts with people's verdicts on the turn.
 with counted as materialized ({rows_of_hours(effective)}),
 verdicts as materialized ({rows_of_hours(effective_or_overruled)} where e.origin = 'machine')
 insert into rollups ({rollup_columns})
@@ -200,6 +201,6 @@ cross join unnest(array['hour', 'reason hour', 'judgement hour', 'dimension hour
 cross join lateral (
     select * from rollups
     where tenant = d.tenant and project = d.project and grain = of.grain and start >= d.day and start < d.day + {day}
-    offset 0 -- as above
+    offset 0 -- one index lookup per day and grain
 ) r
 group by d.tenant, d.project, r.grain, d.day, r.origin, r.agent_id, r.agent_version, r.model, r.kind, r.reason

@@ -32,7 +32,7 @@ where e.tenant = :tenant and e.project = :project
 with looked as materialized (
     {scanned}
 ), hits as materialized (
-    -- Check only records that contain the text against the view.
+    -- Read the view only for records that contain the text.
     select e.feedback_id, e.occurred_at, false as ended_here
     from looked e
     where e.holds and (e.is_reply or exists (
@@ -44,7 +44,7 @@ with looked as materialized (
 ), listed as (
     select * from hits
     union all (
-        -- If there are too few hits and the scan reached its limit, add the row at which it ended.
+        -- If the scan reached its limit before it found enough hits, add the last scanned row.
         select e.feedback_id, e.occurred_at, true
         from looked e
         where (select count(*) from hits) < :limit
@@ -56,7 +56,7 @@ with looked as materialized (
 order by ended_here, {order}
 
 -- name: count_turns(view, where)
--- Count the turns of the newest verdicts, without the turn reviewed last.
+-- Count the turns of the newest :limit verdicts, excluding the turn that was reviewed last.
 select count(distinct (conversation_id, turn_id))::int from (
     select e.conversation_id, e.turn_id from {view} e
     where {where} and (e.conversation_id, e.turn_id) is distinct from (:last::text, :last_turn::text)
@@ -68,8 +68,8 @@ select occurred_at from feedbacks
 where feedback_id = :feedback_id::uuid and tenant = :tenant and project = :project
 
 -- name: times_of_judged
--- The first and the end of the last day or hour in which a person may have judged a turn with a machine verdict: days
--- with such counts, and hours that are not counted yet.
+-- Start and end of the times at which people may have judged turns with machine verdicts: days with such counts in the
+-- roll-ups, and stale hours, which may have some.
 select min(first) as first, max(last) as last from (
     select min(start) as first, max(start) + {day} as last from rollups
     where tenant = :tenant and project = :project and grain = 'judgement day' and kind <> 'verdict'

@@ -1,6 +1,7 @@
 -- name: current_server
--- A replica's snapshot does not name the transactions that were uncommitted on the primary, so it ends before the first
--- of them. After a failover, the control file may contain an earlier timeline, which invalidates the watermark.
+-- On a replica, the snapshot does not list the transactions that were uncommitted on the primary, so return a snapshot
+-- that ends before the first of them. After a failover, the control file may contain an earlier timeline, which
+-- invalidates the watermark.
 select (select system_identifier from pg_control_system()) || '.' || case when pg_is_in_recovery()
         then (select upper(lpad(to_hex(timeline_id), 8, '0')) from pg_control_checkpoint())
         else left(pg_walfile_name(pg_current_wal_lsn()), 8) end as server,
@@ -11,7 +12,7 @@ select (select system_identifier from pg_control_system()) || '.' || case when p
 select pg_snapshot_xmax(:seen::text::pg_snapshot) <= pg_snapshot_xmax(pg_current_snapshot())
 
 -- fragment: is_unseen(row)
--- True if the given snapshot does not show the current `row`. The first half uses an index.
+-- True if `row` is not visible in the snapshot :seen. The first condition uses an index.
 ({row}.written_by >= pg_snapshot_xmin(:seen::text::pg_snapshot)
     and not pg_visible_in_snapshot({row}.written_by, :seen::text::pg_snapshot))
 

@@ -41,8 +41,8 @@ return query
     < (held.occurred_at, held.agent_id, coalesce(held.agent_version, ''), coalesce(held.model, ''))
 
 -- function: apply_batch returns table (message_key text[], rated uuid, shown uuid, {feedback_typed})
--- Returns the messages added or changed, the ratings of sessions added, the slots of impressions added or changed, and
--- the feedback records stored before.
+-- Return the keys of added or changed messages, the added session ratings, the slots of added or changed impressions,
+-- and the feedback records as they were before.
 begin
     {nobody_erased};
     if cardinality(:tenant::text[]) > 0 then

@@ -9,15 +9,15 @@ select to_jsonb(r) as held from feedbacks r where r.tenant = :tenant and r.user_
 select to_jsonb(r) as held from replies r where r.tenant = :tenant and r.user_id = :user_id
 
 -- name: held_rollups
--- Counts of reasons that the person wrote.
+-- Roll-up counts of the tags that the person wrote.
 select to_jsonb(r) as held from rollups r
 where r.tenant = :tenant and r.grain in ('reason hour', 'reason day') and r.kind = 'tag' and exists (
     select from feedbacks f where f.tenant = r.tenant and f.project = r.project and f.user_id = :user_id
         and r.reason = any(f.tags))
 
 -- name: held_issue_turns
--- Vectors are left out, because they are computed from the texts. Words are those of the question by `asker_id` or of
--- the rejection by `user_id`.
+-- Omit vectors, because they are computed from the texts. Words come from the question of `asker_id` or the rejection
+-- of `user_id`.
 select to_jsonb(r) - '{vector,question}'::text[] as held from issue_turns r
 where r.tenant = :tenant and :user_id in (r.user_id, r.asker_id)
 
@@ -40,7 +40,7 @@ from held_receipts r cross join lateral (select convert_from(r.value, 'UTF8')::j
 where r.tenant = :tenant and e.event ->> 'userId' = :user_id
 
 -- name: held_hosted_artifacts
--- The person's own objects, and logs of turns on which the person gave feedback.
+-- Return the person's own objects, and the logs of turns on which the person gave feedback.
 select to_jsonb(r) - '{digest}'::text[] || jsonb_build_object('is_own', o.is_own) as held
 from hosted_artifacts r
 cross join lateral (
@@ -57,7 +57,7 @@ where r.tenant = :tenant and r.state in ('writing', 'current') and (
 select to_jsonb(r) as held from erasures r where r.tenant = :tenant and r.user_id = :user_id
 
 -- name: count_of_person
--- Numbers of a person's messages and feedback records in a tenant, and of the projects with either.
+-- Count a person's messages and feedback records in a tenant, and the projects that contain any of them.
 with said as (
     select project from messages
     where sender_id = :user_id and tenant = :tenant and sender_type = 'human'

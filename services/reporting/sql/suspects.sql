@@ -30,7 +30,8 @@ delete from suspect_changes where id = any(:ids::bigint[])
 ) f
 
 -- name: minutes_worth_a_look
--- Minutes with a marked verdict nearby, or with enough verdicts for a burst. A window may begin in the minute before.
+-- Return minutes near a marked verdict, or with enough verdicts for a burst. The adjacent minutes count as well,
+-- because a burst may begin in the previous minute.
 select g.tenant, g.project, g.user_id, g.minute
 from unnest(:tenant::text[], :project::text[], :user_id::text[], :minute::bigint[]) as g (tenant, project, user_id, minute)
 cross join lateral (select g.minute - :around::int as first, g.minute + 1 + :around::int as last, g.minute - 1 as before,
@@ -56,7 +57,7 @@ from (
 group by 1
 
 -- name: mark_suspects
--- In each minute, the verdicts with the earliest times count. A reviewer's decision overrides the rules.
+-- In each minute, reactions after the first :limit are suspect. A reviewer's decision overrides the rules.
 with judged as (
     select f.feedback_id, f.suspect, case
         when d.feedback_id is not null then case when d.suspect then 'reviewer' end

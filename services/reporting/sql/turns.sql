@@ -2,7 +2,7 @@
 tenant = :tenant and project = :project and conversation_id = :conversation_id
 
 -- name: list_turns
--- A turn's time is that of its first message, or of its first reaction if no message is known.
+-- The time of a turn is the time of its first message, or of its first reaction if no message is known.
 with judged as (
     select turn_id, min(occurred_at) as occurred_at,
            sum(2 * coalesce(octet_length(text), 0) + {overhead}) as size

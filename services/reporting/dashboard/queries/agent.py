@@ -20,7 +20,8 @@ from reporting.sql import SQL
 class BadConversation:
     """Conversation with rejected answers.
 
-    `people` is the number of rejections by people who used the agent, and `machine` that of the machine and reviewers.
+    `people` is the number of rejections by people who used the agent. `machine` is the number of rejections by the
+    machine and by reviewers.
     `turn_id` is the turn of the newest rejection, and `last_at` is that rejection's time in microseconds.
     """
 

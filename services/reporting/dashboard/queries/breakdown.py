@@ -46,8 +46,8 @@ async def breakdown(
 ) -> Breakdown:
     """Return the counts of the window's effective reactions.
 
-    `starts` are the starts of the time steps, in microseconds, ascending; if empty, steps are not counted. Sparklines
-    have steps of whole UTC days in a window of 14 days or more.
+    `starts` are the start times of the chart's steps, in microseconds, ascending; if empty, steps are not counted. If
+    the window is at least 14 days long, the steps of sparklines are whole UTC days.
     """
     found = Breakdown()
     source = votes(at, span, filters)

@@ -10,13 +10,13 @@ from reporting.sql import SQL
 
 
 async def stamp(pool: asyncpg.Pool) -> str:
-    """Return a stamp of the writes that every later read will show. Take the stamp before reading."""
+    """Return a stamp of the writes that are visible now. Take the stamp before reading the data to show."""
     async with pool.acquire() as connection:
         return str(await snapshot_of(connection))
 
 
 async def changed_since(pool: asyncpg.Pool, at: Project, earlier: str) -> bool:
-    """Return True if a read right after the stamp `earlier` may have missed writes to the project.
+    """Return True if the project has writes that were not visible when the stamp `earlier` was taken.
 
     Also return True if the stamp comes from another database.
     """

@@ -1,4 +1,4 @@
-"""Saved views of a project: pages with filters under a name."""
+"""Saved views of a project: named pages with filters."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from servicekit import Caller, Clock, RequestRefused
 MOST_VIEWS: Final = 50
 """Maximum number of views of a project."""
 LONGEST_NAME: Final = 80
-_NOT_THE_AUTHOR: Final = "Only its author, or an operator, may change a view."
+_NOT_THE_AUTHOR: Final = "Only the author of a view, or an operator, may change it."
 
 
 @dataclass(frozen=True, slots=True)
 class SavedView:
-    """View of a project. `url` is its page with filters; `created_at` is in microseconds."""
+    """Saved view. `url` is the URL of its page with filters; `created_at` is in microseconds."""
 
     id: int
     name: str
@@ -36,7 +36,7 @@ class SavedView:
 
     @property
     def author(self) -> str:
-        """Return the author's name: of an account, or the subject of a token or key."""
+        """Return the author: the name of an account, or the subject of a token or key."""
         return self.created_by.removeprefix(SUBJECT)
 
     def may_be_changed_by(self, caller: Caller) -> bool:
@@ -45,7 +45,7 @@ class SavedView:
 
 
 async def saved_views(reads: asyncpg.Pool | Connection, at: Project) -> list[SavedView]:
-    """Return the views of a project by name."""
+    """Return the views of a project, sorted by name."""
     rows = await reads.fetch(*SQL.list_views(**at._asdict(), limit=MOST_VIEWS))
     return [
         SavedView(
@@ -60,7 +60,7 @@ async def saved_views(reads: asyncpg.Pool | Connection, at: Project) -> list[Sav
 
 
 class ViewChanges:
-    """Changes of saved views, each noted in the access log. They raise RequestRefused."""
+    """Changes of saved views, each recorded in the access log. Methods raise RequestRefused for invalid changes."""
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, log: AccessLog) -> None:
         self._pool = pool
@@ -68,7 +68,7 @@ class ViewChanges:
         self._log = log
 
     async def save(self, at: Project, name: str, url: str, caller: Caller) -> str:
-        """Save a page of ours with its filters under a name, and return its URL."""
+        """Save a dashboard page with its filters under a name, and return its URL."""
         name = _name_of(name)
         try:
             page = savable_page(url, at)
@@ -79,18 +79,20 @@ class ViewChanges:
         async with self._changing(at) as connection:
             done = await connection.execute(*SQL.save_view(page=page.path, query=page.query, **values))
             if done.endswith(" 0"):
-                raise RequestRefused(409, f"A view has this name, or the project has {MOST_VIEWS} views already.")
+                raise RequestRefused(
+                    409, f"A view with this name exists, or the project already has {MOST_VIEWS} views."
+                )
             await self._note(connection, at, caller, f"saved: {name}")
         return url_of(page, at)
 
     async def rename(self, at: Project, view: str, name: str, caller: Caller) -> str:
-        """Give a view another name, and return the earlier one."""
+        """Rename a view, and return its previous name."""
         name = _name_of(name)
         async with self._changing(at) as connection:
             found = await _find(connection, at, view, caller)
             done = await connection.execute(*SQL.rename_view(**at._asdict(), id=found.id, name=name))
             if done.endswith(" 0"):
-                raise RequestRefused(409, "A view has this name: choose another one.")
+                raise RequestRefused(409, "A view with this name exists: choose another name.")
             await self._note(connection, at, caller, f"renamed: {found.name} to {name}")
         return found.name
 
@@ -104,7 +106,7 @@ class ViewChanges:
 
     @asynccontextmanager
     async def _changing(self, at: Project) -> AsyncIterator[Connection]:
-        """Yield a connection in a transaction; changes of a project's views follow one another."""
+        """Yield a connection in a transaction that holds the lock on the project's views."""
         async with self._pool.acquire() as connection, connection.transaction():
             await connection.execute(*SQL.lock_views(**at._asdict()))
             yield connection

@@ -19,7 +19,7 @@ class TranscriptMessage:
     """Message of a transcript; times are in microseconds. `sender_id` is None for an erased person.
 
     A turn's last agent message has `ends_turn` set, and has the turn's reactions and replies in `reactions`.
-    `thread` is the message's thread, empty for the channel.
+    `thread` is the id of the thread; it is empty for a message of the channel.
     """
 
     message_id: str
@@ -38,7 +38,7 @@ class TranscriptMessage:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """Messages of a conversation; `cut` is True if some are left out.
+    """Messages of a conversation; `cut` is True if some are omitted.
 
     `stray` contains the reactions on turns without an agent message; it is empty if `cut` is True.
     """
