@@ -187,7 +187,7 @@ async def test_a_project_sends_ten_tests_a_minute(site: Site, there: Receiver) -
         said = [await http.post(f"{ALERTS}/tests", json={"channel": "team"}) for _ in range(11)]
         assert [one.status_code for one in said] == [200] * 10 + [429]
         assert 0 < int(said[-1].headers["Retry-After"]) <= 61 and len(there.at("/team-secret")) == 10
-        assert "at most 10 tests a minute" in (await http.post(PAGE, data={"test": "team"})).text
+        assert "may send 10 test messages a minute" in (await http.post(PAGE, data={"test": "team"})).text
         other = await http.post("/conversations/acme/sales/alerts/tests", json={"channel": "team"})
         assert other.status_code == 200
 
@@ -220,9 +220,9 @@ async def test_an_alert_about_an_issue_leads_to_it(site: Site, read_models: Data
     [
         (FORM | {"below": "120"}, "below: Input should be less than 1"),
         (FORM | {"below": "high"}, "The form could not be read."),
-        (FORM | {"name": "fixed"}, "The file has a rule of this name"),
+        (FORM | {"name": "fixed"}, "The file already has a rule with this name"),
         (FORM | {"channels": "others"}, "channels: must be names of channels of this project."),
-        ({"remove": "nothing"}, "There is no rule of that name"),
+        ({"remove": "nothing"}, "There is no rule with this name"),
         ({"kind": "<script>"}, "rule: Input tag"),
     ],
 )
@@ -246,7 +246,7 @@ async def test_another_tenants_channel_in_the_file_takes_no_name(site: Site, rea
         ("team", "file"),
         ("others", "here"),
     ]
-    with pytest.raises(RequestRefused, match="The file has a channel of this name"):
+    with pytest.raises(RequestRefused, match="The file already has a channel with this name"):
         await save("team")
 
 

@@ -81,7 +81,7 @@ async def test_an_url_is_checked_and_never_shown(stack: RunningStack) -> None:
         noted = await stack.rows("select action, about from reporting.access_log where about like 'channel%'")
         assert [tuple(one.values()) for one in noted] == [("changed rule", "channel team")]
         assert "was removed" in (await acme.post(PAGE, data={"remove_channel": "team"})).text
-        assert "no channel of that name" in (await acme.post(PAGE, data={"remove_channel": "team"})).text
+        assert "no channel with this name" in (await acme.post(PAGE, data={"remove_channel": "team"})).text
 
 
 async def test_keys_are_rotated_and_a_lost_one_hides_the_channel(stack: RunningStack) -> None:

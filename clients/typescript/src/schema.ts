@@ -26,7 +26,7 @@ export interface AcceptedImpressions {
 
 /** Precision and recall of one machine verdict on the random sample. */
 export interface Accuracy {
-  /** Number of answers with this verdict of the machine. */
+  /** Number of answers with this machine verdict. */
   announced: number;
   /** Number of these answers that were drawn at random and reviewed. */
   reviewed: number;
@@ -34,7 +34,7 @@ export interface Accuracy {
   right: number;
   /** right / reviewed; null without reviews. */
   precision: Rate | null;
-  /** Estimated share of all answers that deserve this verdict for which the machine announces it; null without reviews. */
+  /** Estimated recall: of all answers that deserve this verdict, the share with this machine verdict; null without reviews. */
   recall: number | null;
 }
 
@@ -77,7 +77,7 @@ export interface AgentText {
   ts: string;
 }
 
-/** Alert, open or over. */
+/** Alert, either open or over. */
 export interface AlertShown {
   /** Name of the alert's rule. */
   rule: string;
@@ -85,17 +85,17 @@ export interface AlertShown {
   kind: string;
   /** The agent that the alert is about; null if it is about the project. */
   agent: string | null;
-  /** The agent's version that the alert is about; null for all versions. */
+  /** The version of the agent that the alert is about; null for all versions. */
   version: string | null;
   /** The issue that the alert is about; null if it is not about an issue. */
   issue: number | null;
-  /** The fact in a few words. */
+  /** Summary of the alert. */
   title: string;
-  /** Time at which the alert began, in UTC. */
+  /** Start of the alert, in UTC. */
   opened_at: string;
-  /** Time at which the alert was over, in UTC; null while it is open. */
+  /** End of the alert, in UTC; null while it is open. */
   over_at: string | null;
-  /** Path of the page with exactly the alert's turns. */
+  /** Path of the dashboard page with the turns of the alert. */
   path: string;
 }
 
@@ -113,7 +113,7 @@ export interface AnsweredTurns {
   response_rate: number | null;
 }
 
-/** Artifact of a turn. `hosted_uri` is the payload's address in the object store, or null while the payload is not stored there. When an artifact changes, its `hosted_uri` changes and the previous object is deleted. `user_id` is null after the person's erasure. `payload` is null unless `with_payload` was set. */
+/** Artifact of a turn. `hosted_uri` is the URL of the payload in the object store; it is null until the payload is stored there. When an artifact changes, its `hosted_uri` changes and the previous object is deleted. `user_id` is null after the person's erasure. `payload` is null unless `with_payload` was set. */
 export interface Artifact {
   /** The artifact's resource name. */
   id: string;
@@ -135,7 +135,7 @@ export interface Artifact {
   track_id: string | null;
   /** The platform's bundle that produced the answer. */
   bundle_id: string | null;
-  /** Address of the payload in the object store; null while it is not stored there. */
+  /** URL of the payload in the object store; null until it is stored there. */
   hosted_uri: string | null;
   /** The complete content; null unless requested. */
   payload: Record<string, unknown> | null;
@@ -146,11 +146,11 @@ export interface Artifacts {
   items: Artifact[];
 }
 
-/** Search for artifacts. `scope` selects which of `conversation_id` and `user_id` is required. The other id is an additional filter. Kinds and tags may have the prefix `kind:`, which older callers send. */
+/** Search for artifacts. The scope `conversation` requires `conversation_id`; `user` requires `user_id`. The other id is an optional filter. Kinds and tags may have the prefix `kind:`, which older clients send. */
 export interface ArtifactsBody {
-  /** Kinds to find; null finds all. */
+  /** Kinds to find; null for all. */
   kinds?: string[] | null;
-  /** Roles to find; null finds all. */
+  /** Roles to find; null for all. */
   roles?: string[] | null;
   /** Search in one conversation or for one person. */
   scope?: "conversation" | "user";
@@ -158,11 +158,11 @@ export interface ArtifactsBody {
   conversation_id?: string | null;
   /** The person to search for. */
   user_id?: string | null;
-  /** Tags that an artifact must all have. */
+  /** Tags; an artifact must have all of them. */
   all_tags?: string[];
   /** Length of the period up to now, in days. */
   days?: number;
-  /** Bounds on the time; all must hold. */
+  /** Conditions on the time; all must hold. */
   timestamp_filters?: MomentFilter[];
   /** `recency` is another name for `newest`. */
   sort?: "recency" | "newest" | "oldest";
@@ -182,9 +182,9 @@ export interface Audit {
   window: Window;
   /** Number of drawn answers that nobody has reviewed yet. */
   pending: number;
-  /** Precision and recall, by verdict of the machine. */
+  /** Precision and recall, by machine verdict. */
   accuracy: Record<string, Accuracy>;
-  /** Share of right verdicts by kind, as shown with each verdict; not limited to the window. */
+  /** Precision by kind of verdict, as shown with each verdict; not limited to the window. */
   kinds: VerdictKind[];
   /** Rates of all agents together. */
   whole: CorrectedRates;
@@ -279,7 +279,7 @@ export interface ChannelName {
   channel: string;
 }
 
-/** Channel that the project's rules may name. */
+/** Channel that the project's rules may use. */
 export interface ChannelShown {
   /** Name of the channel in the file or on the page. */
   name: string;
@@ -289,7 +289,7 @@ export interface ChannelShown {
   waiting: number;
   /** Number of the project's messages that are not retried. */
   dead: number;
-  /** Last failure of these messages: an HTTP status, `timeout`, `private_address` or an error's name. */
+  /** Last failure of these messages: an HTTP status, `timeout`, `private_address` or the name of an error. */
   last_answer: string | null;
 }
 
@@ -326,9 +326,9 @@ export interface ComparedSide {
 }
 
 export interface ConversationsInPeriod {
-  /** The customer that owns the data. */
+  /** The tenant in the path. */
   tenant: string;
-  /** The project within the tenant. */
+  /** The project in the path. */
   project: string;
   /** The requested window; both ends are inclusive. */
   window: Window;
@@ -338,7 +338,7 @@ export interface ConversationsInPeriod {
   next_cursor: string | null;
 }
 
-/** Rates of one agent or of all agents, both from machine verdicts alone and corrected by the reviews. */
+/** Rates of one agent or of all agents: from machine verdicts alone, and corrected by the reviews. */
 export interface CorrectedRates {
   /** The agent; null for all agents. */
   agent_id: string | null;
@@ -346,7 +346,7 @@ export interface CorrectedRates {
   answers: number;
   /** Number of these answers that were drawn at random and reviewed. */
   reviewed: number;
-  /** Share of answers that the machine calls rejected. */
+  /** Share of answers with a rejection by the machine. */
   rejected: number | null;
   /** Estimated share of answers that people rejected; null without enough reviews. */
   rejected_corrected: Rate | null;
@@ -701,7 +701,7 @@ export interface IssueId {
   id: number;
 }
 
-/** An agent's rejected turns on one topic. */
+/** Issue: rejected turns of an agent on one topic. */
 export interface IssueItem {
   /** Id of the issue, which does not change while the issue grows. */
   id: number;
@@ -709,7 +709,7 @@ export interface IssueItem {
   agent_id: string;
   /** Distinctive words of the issue's questions, most distinctive first. */
   words: string[];
-  /** Title by a language model; null if there is none. */
+  /** Title written by a language model; null if there is none. */
   sentence: string | null;
   /** State of the issue: open, resolved, muted or regressed. */
   state: "open" | "resolved" | "muted" | "regressed";
@@ -721,19 +721,19 @@ export interface IssueItem {
   assignee: string | null;
   /** A note on the issue. */
   note: string | null;
-  /** The issue into which this one was merged; null if it was not merged. */
+  /** The issue into which this issue was merged; null if it was not merged. */
   merged_into: number | null;
   /** Number of rejected turns. */
   turns: number;
   /** Number of people who rejected an answer. */
   people: number;
-  /** Share of the people with a recent verdict whom the issue affects. */
+  /** Share of affected people among the people with recent verdicts. */
   affected: PeopleShare;
   /** Time of the first rejection; null without turns. */
   first_at: string | null;
   /** Time of the last rejection. */
   last_at: string | null;
-  /** The agent's versions that gave the answers. */
+  /** Versions of the agent that gave the rejected answers. */
   versions: string[];
   /** Rejection rate of the topic at the last daily count. */
   topic: TopicShare;
@@ -746,11 +746,11 @@ export interface IssueList {
   available: boolean;
   /** Number of rejected turns that belong to no issue yet. */
   waiting: number;
-  /** Issues in the order of `sort`, by default those with most turns first. */
+  /** Issues in the order of `sort`; by default, most turns first. */
   items: IssueItem[];
 }
 
-/** Rejected turn of an issue, with the beginning of each of its texts (null if unknown). */
+/** Rejected turn of an issue, with truncated texts; a text is null if unknown. */
 export interface IssueTurnItem {
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -758,7 +758,7 @@ export interface IssueTurnItem {
   turn_id: string;
   /** The person. */
   user_id: string;
-  /** False if only the machine, and no person, rejected the answer. */
+  /** True if a person rejected the answer, false if only the machine did. */
   by_person: boolean;
   /** Time of the rejection. */
   ts: string;
@@ -850,21 +850,21 @@ export interface Latest {
   items: LatestItem[];
   /** Cursor of the next page; null on the last page. */
   next_cursor: string | null;
-  /** Send the watermark with the next query to get every change that these pages do not show. A change may be shown twice. Null except on the last page. */
+  /** Send it with the next query to get all changes that these pages do not contain. A change may occur twice. Null except on the last page. */
   watermark: string | null;
 }
 
-/** Query for changes. Omit `since` and `watermark` in the first query; then send the last response's `watermark`. */
+/** Query for changes. In the first query, omit `since` and `watermark`; later, send the last `watermark`. */
 export interface LatestBody {
   /** Maximum number of items in the response. */
   limit?: number;
   /** The previous page's `next_cursor`; a cursor of another query gives 400. */
   cursor?: string | null;
-  /** Ids of the turns; null: all turns. */
+  /** Ids of the turns; null for all turns. */
   turn_ids?: string[] | null;
-  /** Only changes recorded after this time. It may miss changes, because records may become visible in another order than their times; `watermark` misses none. */
+  /** Only changes recorded after this time. Some changes may be missed, because a record with an earlier time may become visible later. Use `watermark` to get all changes. */
   since?: string | null;
-  /** An earlier response's `watermark`: only changes that were not visible then. */
+  /** The `watermark` of an earlier response: only changes that were not visible then. */
   watermark?: string | null;
 }
 
@@ -874,7 +874,7 @@ export interface LatestItem {
   turn_id: string;
   /** Time of the turn's last message. */
   turn_ts: string | null;
-  /** The feedback record's id; the same facts give the same id. */
+  /** Id of the feedback record; it is derived from the recorded facts. */
   feedback_id: string;
   /** The person. */
   user_id: string;
@@ -931,17 +931,17 @@ export interface NamedFigures {
   name: string | null;
 }
 
-/** An open issue with a recent first rejection affects many people. The alert is over once the issue is not open. */
+/** Rule for an open issue that affects many people and began recently. It ends when the issue is no longer open. */
 export interface NewIssue {
   /** Name of the rule, unique in its project. */
   name: string;
-  /** Names of the channels that get its alerts. */
+  /** Names of the channels that get the rule's alerts. */
   channels?: string[];
-  /** The only agent whose issues are tested; null for all agents. */
+  /** The only agent with tested issues; null for all agents. */
   agent?: string | null;
   /** Kind of the rule. */
   kind: "new_issue";
-  /** Minimum number of people affected. */
+  /** Minimum number of affected people. */
   people?: number;
   /** Maximum age of the issue's first rejection, in days. */
   days?: number;
@@ -957,7 +957,7 @@ export interface OfDetector {
   verdicts: number;
 }
 
-/** A person's effective reaction on a turn; without one, `reaction` and the fields up to `best_rating` are null. */
+/** A person's effective reaction to a turn, and the person's ratings. Without a reaction, the fields from `reaction` to `best_rating` are null or empty. */
 export interface OwnFeedback {
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -985,11 +985,11 @@ export interface OwnFeedback {
   worst_rating?: number | null;
   /** For a rating: the best one of its scale, above or below the worst. */
   best_rating?: number | null;
-  /** The person's ratings on the project's own scales, which are separate from the reaction. */
+  /** The person's ratings on custom scales of the project, which are not part of the reaction. */
   ratings?: OwnRating[];
 }
 
-/** A person's rating of an answer on one of the project's own scales. */
+/** A person's rating of an answer on a custom scale of the project. */
 export interface OwnRating {
   /** Name of the scale. */
   scale: string;
@@ -1005,9 +1005,9 @@ export interface OwnRating {
   ts: string;
 }
 
-/** A drawn answer without a review. Review it like any turn, with `POST .../turns/{turn_id}/reviews`. */
+/** Drawn answer without a review. Review it like any turn, with `POST .../turns/{turn_id}/reviews`. */
 export interface PendingItem {
-  /** Position in the queue; to continue after it, send it as `after`. */
+  /** Position in the queue; send it as `after` to continue after this answer. */
   position: number;
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -1026,9 +1026,9 @@ export interface PendingItems {
 
 /** Share of people affected by an issue, with its 95 % confidence interval (Wilson). */
 export interface PeopleShare {
-  /** People with the agent's 2,000 newest verdicts, by people and the machine. */
+  /** Number of people in the agent's 2,000 newest verdicts (of people or the machine). */
   people: number;
-  /** Those of them who rejected a turn of the issue with one of these verdicts. */
+  /** Number of these people with a rejection of a turn of the issue among these verdicts. */
   affected: number;
   /** affected / people, 0 to 1; null without people. */
   share: number | null;
@@ -1052,7 +1052,7 @@ export interface PeriodBody {
   include_turns?: boolean;
 }
 
-/** Conversation with a reaction in the window. Counts and turns cover only the window's reactions. */
+/** Conversation with a reaction in the window. Its counts and turns cover only reactions in the window. */
 export interface PeriodItem {
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -1064,7 +1064,7 @@ export interface PeriodItem {
   feedback_counts: Counts;
   /** Turns with their reactions; empty unless `include_turns` is set. */
   turns: PeriodTurn[];
-  /** True if `turns` has only the newest reactions, because all of them together exceed 1 MiB. */
+  /** True if `turns` has only the newest reactions, because all reactions exceed 1 MiB. */
   turns_cut?: boolean;
 }
 
@@ -1086,9 +1086,9 @@ export interface ProjectAlertsState {
   project: string;
   /** Open alerts, then the others, newest first; at most 100. */
   alerts: AlertShown[];
-  /** Rules; those of the file come first. */
+  /** Rules; rules of the file come first. */
   rules: RuleShown[];
-  /** Channels in the file's order. */
+  /** Channels, in the order of the file. */
   channels: ChannelShown[];
 }
 
@@ -1310,13 +1310,13 @@ export interface RefusedEvent {
   detail: string;
 }
 
-/** A resolved issue has regressed. The alert is over once it is resolved again, muted or reopened. */
+/** Rule for a regressed issue. The alert ends when the issue is resolved again, muted or reopened. */
 export interface RegressedIssue {
   /** Name of the rule, unique in its project. */
   name: string;
-  /** Names of the channels that get its alerts. */
+  /** Names of the channels that get the rule's alerts. */
   channels?: string[];
-  /** The only agent whose issues are tested; null for all agents. */
+  /** The only agent with tested issues; null for all agents. */
   agent?: string | null;
   /** Kind of the rule. */
   kind: "regressed_issue";
@@ -1324,21 +1324,21 @@ export interface RegressedIssue {
 
 /** Number of deliveries that a replay made due. */
 export interface Replayed {
-  /** Number of events that will be sent now: all dead and waiting ones. */
+  /** Number of dead and waiting events, which will all be sent now. */
   due: number;
 }
 
 /** Rejection rates before and after the resolution. */
 export interface ResolutionFigures {
-  /** Share of rejected turns, for turns of earlier versions. */
+  /** Rejection rate of turns with earlier versions. */
   before: TopicShare;
-  /** Share of rejected turns, for turns of the resolving version and later ones. */
+  /** Rejection rate of turns with the resolving version or a later version. */
   after: TopicShare;
   /** Lower bound of after minus before, -1 to 1 (Newcombe, 95 %). */
   low: number;
   /** Upper bound of after minus before. */
   high: number;
-  /** True if the share is significantly lower after the resolution. */
+  /** True if the rate is significantly lower after the resolution. */
   proved: boolean;
 }
 
@@ -1394,7 +1394,7 @@ export interface RuleName {
   name: string;
 }
 
-/** Rule of a project, and where it was set. */
+/** Rule of a project, with its origin. */
 export interface RuleShown {
   /** `file`: set in the operator's file. `here`: set on the page or with this API. */
   source: "file" | "here";
@@ -1402,11 +1402,11 @@ export interface RuleShown {
   rule: unknown;
 }
 
-/** Satisfaction is below a level, and so is its upper always-valid confidence bound. */
+/** Rule for satisfaction below a level. The always-valid upper confidence bound must also be below the level. */
 export interface SatisfactionBelow {
   /** Name of the rule, unique in its project. */
   name: string;
-  /** Names of the channels that get its alerts. */
+  /** Names of the channels that get the rule's alerts. */
   channels?: string[];
   /** The only agent to test; null for every agent. */
   agent?: string | null;
@@ -1414,7 +1414,7 @@ export interface SatisfactionBelow {
   per?: "agent" | "version";
   /** Verdicts that count: people's or the machine's. */
   verdicts?: "people" | "machine";
-  /** Number of days to test: one test covers the verdicts since each of the last days (UTC). */
+  /** Number of tests: for each of the last days (UTC), one test of the verdicts since that day. */
   days?: number;
   /** Kind of the rule. */
   kind: "satisfaction_below";
@@ -1440,11 +1440,11 @@ export interface SatisfactionDifference {
   shared?: number | null;
 }
 
-/** Satisfaction is significantly lower than in the 28 days before. A version is compared with its whole agent. */
+/** Rule for satisfaction that is significantly lower than in the 28 days before. A version is compared to all versions of its agent. */
 export interface SatisfactionDropped {
   /** Name of the rule, unique in its project. */
   name: string;
-  /** Names of the channels that get its alerts. */
+  /** Names of the channels that get the rule's alerts. */
   channels?: string[];
   /** The only agent to test; null for every agent. */
   agent?: string | null;
@@ -1452,7 +1452,7 @@ export interface SatisfactionDropped {
   per?: "agent" | "version";
   /** Verdicts that count: people's or the machine's. */
   verdicts?: "people" | "machine";
-  /** Number of days to test: one test covers the verdicts since each of the last days (UTC). */
+  /** Number of tests: for each of the last days (UTC), one test of the verdicts since that day. */
   days?: number;
   /** Kind of the rule. */
   kind: "satisfaction_dropped";
@@ -1472,7 +1472,7 @@ export interface ScaleFigures {
   mean: number;
 }
 
-/** Search with filters, all of which must match. Without filters, all effective feedback and all replies match. */
+/** Search filters; a record must match all of them. Without filters, all effective feedback and replies match. */
 export interface SearchBody {
   /** Maximum number of items in the response. */
   limit?: number;
@@ -1488,15 +1488,15 @@ export interface SearchBody {
   reaction?: "ok" | "not_ok" | "neutral" | null;
   /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
   origin?: "user" | "machine" | "reviewer" | null;
-  /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on own scales, or `verdict` for all except these two. */
+  /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on custom scales, or `verdict` for all types except `implicit` and `rating`. */
   feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
   /** A reason: a tag, or a machine verdict's correction type. */
   tag?: string | null;
-  /** Minimum confidence, 0 to 1. The learned layer's rejections after long answers have at most 0.83. */
+  /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
   min_confidence?: number | null;
-  /** Part of the text or of the correction; case is ignored. */
+  /** Substring of the text or of the correction, ignoring case. */
   text?: string | null;
-  /** Words, at most 10, that are all in the question, in the answer, or in the feedback's text and correction; case is ignored. A word matches at the beginning of a longer one. */
+  /** At most 10 words. All of them must be in the question, or all in the answer, or all in the text and correction. Case is ignored. A word also matches the beginning of a longer word. */
   words?: string | null;
   /** The person who gave the verdict, or whose message the machine judged. */
   user_id?: string | null;
@@ -1508,7 +1508,7 @@ export interface SearchBody {
   decided_by?: "rules" | "learned" | "llm" | null;
   /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
   given_by?: "person" | "agent" | null;
-  /** `chat`, `post` for comments on, and reactions to, an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on own scales. */
+  /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on custom scales. */
   source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
   /** Only verdicts on the turns of this issue. */
   issue?: number | null;
@@ -1524,13 +1524,13 @@ export interface SearchBody {
   user_type?: string | null;
   /** The thread of the answer. */
   thread?: string | null;
-  /** Attributes of the answer, such as `language`; those of REPORTING_ATTRIBUTES only. */
+  /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them. */
   attributes?: Record<string, unknown> | null;
   /** Earliest time of the reaction, inclusive. */
   start?: string | null;
   /** Latest time of the reaction, inclusive. */
   end?: string | null;
-  /** True for suspect verdicts, which count nowhere; false for all others. */
+  /** True for suspect verdicts, which no figure includes; false for all others. */
   suspect?: boolean;
   /** Order by the time of the feedback. */
   sort?: "newest" | "oldest";
@@ -1561,17 +1561,17 @@ export interface SessionsBody {
   bucket?: "hour" | "day" | "week";
 }
 
-/** There is no feedback, although there was some at the same time a week before. */
+/** Rule for missing feedback: there are no verdicts, but there were some in the same hours a week before. */
 export interface Silence {
   /** Name of the rule, unique in its project. */
   name: string;
-  /** Names of the channels that get its alerts. */
+  /** Names of the channels that get the rule's alerts. */
   channels?: string[];
   /** Kind of the rule. */
   kind: "silence";
   /** The only agent to test; null for the whole project. */
   agent?: string | null;
-  /** Length of the time without any verdict, in hours. */
+  /** Length of the time without verdicts, in hours. */
   hours?: number;
   /** Minimum number of verdicts in the same hours of the week before. */
   least?: number;
@@ -1615,7 +1615,7 @@ export interface Summary {
 export interface TestedChannel {
   /** True if the channel accepted the test message. */
   delivered: boolean;
-  /** Outcome: an HTTP status, `delivered`, `timeout`, `private_address` or an error's name. */
+  /** Outcome: an HTTP status, `delivered`, `timeout`, `private_address` or the name of an error. */
   answer: string;
 }
 
@@ -1633,11 +1633,11 @@ export interface Threshold {
   agreement: number | null;
 }
 
-/** Rejection rate of a topic's answered turns, with its 95 % confidence interval (Wilson). */
+/** Rejection rate of the answered turns on a topic, with its 95 % confidence interval (Wilson). */
 export interface TopicShare {
-  /** Number of answered turns on the topic, among the newest answers that were compared. */
+  /** Number of answered turns on the topic, among the agent's newest answers. */
   turns: number;
-  /** Number of rejected turns of the issue among them. */
+  /** Number of these turns that are rejected turns of the issue. */
   rejected: number;
   /** rejected / turns, 0 to 1; null without turns. */
   share: number | null;
@@ -1647,7 +1647,7 @@ export interface TopicShare {
   high: number;
 }
 
-/** Metadata of a turn's answer, as far as the platform provided it. */
+/** Metadata of a turn's answer; a field is null if the platform did not provide it. */
 export interface TurnLog {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -1734,7 +1734,7 @@ export interface TurnWithFeedbacks {
   reactions: ReactionItem[];
   /** Summary of the answer's metadata. */
   turn_log: TurnLog | null;
-  /** True if the item has only the first 1 MiB of texts, or only the newest 1 MiB of reactions. */
+  /** True if only the first 1 MiB of texts, or the newest 1 MiB of reactions, is included. */
   cut?: boolean;
 }
 
@@ -1744,15 +1744,15 @@ export interface TurnsBody {
   limit?: number;
   /** The previous page's `next_cursor`; a cursor of another query gives 400. */
   cursor?: string | null;
-  /** Ids of the turns; null: every turn with feedback. */
+  /** Ids of the turns; null for all turns with feedback. */
   turn_ids?: string[] | null;
   /** Length of the period up to now, in days. */
   days?: number;
 }
 
-/** One page of a conversation's turns with their reactions. `user_id` is the first person who sent a message; it is null if there is no such message or the person was erased. */
+/** One page of a conversation's turns with their reactions. `user_id` is the first person who sent a message; it is null if no person did, or if the person was erased. */
 export interface TurnsWithFeedbacks {
-  /** The person who sent the first message of a person. */
+  /** The first person who sent a message in the conversation. */
   user_id: string | null;
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -1814,13 +1814,13 @@ export interface ValueComparison {
   machine_adjusted: SatisfactionDifference | null;
 }
 
-/** Precision of one kind of verdict: the proportion that is right, with its 95 % confidence interval. */
+/** Precision of one kind of verdict: the share of right verdicts, with its 95 % confidence interval. */
 export interface VerdictKind {
   /** The machine's verdict. */
   reaction: "ok" | "not_ok" | "neutral";
   /** The part of the detector that decided; null for all parts together. */
   decided_by: "rules" | "learned" | "llm" | null;
-  /** `reviews`: measured on this project's answers drawn at random. `published`: measured on labelled conversations. */
+  /** `reviews`: measured on a random sample of this project's answers. `published`: measured on labelled conversations. */
   source: "reviews" | "published";
   /** Number of checked verdicts that were right. */
   right: number;
@@ -1871,7 +1871,7 @@ export interface WebhookStatus {
   dead: number;
   /** Arrival time of the oldest undelivered event, in UTC; null if there is none. */
   oldest: string | null;
-  /** Result of the last failed attempt: an HTTP status, `timeout`, `private_address` or an error's name. */
+  /** Result of the last failed attempt: an HTTP status, `timeout`, `private_address` or the name of an error. */
   last_answer: string | null;
 }
 
@@ -1881,7 +1881,7 @@ export interface WebhookStatuses {
   endpoints: WebhookStatus[];
 }
 
-/** Accepted turn on the topic of an issue, with the beginning of each of its texts. */
+/** Accepted turn on the topic of an issue, with truncated texts. */
 export interface WellReceivedItem {
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -2087,7 +2087,7 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on, and reactions to, an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on own scales. */
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on custom scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
@@ -2123,7 +2123,7 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on, and reactions to, an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on own scales. */
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on custom scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
@@ -2143,9 +2143,9 @@ export interface Operations {
       limit?: number;
       /** The previous page's `next_cursor`; a cursor of another query gives 400. */
       cursor?: string | null;
-      /** Minimum verdicts of one side, people or the machine. */
+      /** Minimum number of verdicts of one side (people or the machine). */
       min_votes?: number;
-      /** The order, `-` for descending, instead of worst first: satisfaction of people or of the machine (by the upper bound of its interval, or by the lower bound if descending), number of rejections, or of verdicts. Agents without a value come last. */
+      /** Sort order instead of worst first; a leading `-` means descending. By satisfaction of people or of the machine (its upper bound, or its lower bound if descending), by number of rejections, or by number of verdicts. Agents without a value come last. */
       sort?: "people" | "-people" | "machine" | "-machine" | "rejected" | "-rejected" | "total" | "-total" | null;
     };
     body: undefined;
@@ -2165,7 +2165,7 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on, and reactions to, an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on own scales. */
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on custom scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
@@ -2185,7 +2185,7 @@ export interface Operations {
       by?: string;
       /** The first value, such as the older version. */
       a: string;
-      /** The second value, which is compared with the first. */
+      /** The second value, such as the newer version. */
       b: string;
     };
     body: undefined;
@@ -2205,7 +2205,7 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on, and reactions to, an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on own scales. */
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on custom scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
@@ -2221,9 +2221,9 @@ export interface Operations {
       thread?: string | null;
       /** An attribute of the answer as `NAME=VALUE`, such as `language=de`. */
       attribute?: string | null;
-      /** Verdicts of this version of the detector alone. */
+      /** Only verdicts of this detector version. */
       detector?: string | null;
-      /** Verdicts that this part of the detector decided. */
+      /** Only verdicts that this part of the detector decided. */
       decided_by?: "rules" | "learned" | "llm" | null;
     };
     body: undefined;
@@ -2243,7 +2243,7 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on, and reactions to, an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on own scales. */
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on custom scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
@@ -2300,15 +2300,15 @@ export interface Operations {
       reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on own scales, or `verdict` for all except these two. */
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on custom scales, or `verdict` for all types except `implicit` and `rating`. */
       feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
       /** A reason: a tag, or a machine verdict's correction type. */
       tag?: string | null;
-      /** Minimum confidence, 0 to 1. The learned layer's rejections after long answers have at most 0.83. */
+      /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
       min_confidence?: number | null;
-      /** Part of the text or of the correction; case is ignored. */
+      /** Substring of the text or of the correction, ignoring case. */
       text?: string | null;
-      /** Words, at most 10, that are all in the question, in the answer, or in the feedback's text and correction; case is ignored. A word matches at the beginning of a longer one. */
+      /** At most 10 words. All of them must be in the question, or all in the answer, or all in the text and correction. Case is ignored. A word also matches the beginning of a longer word. */
       words?: string | null;
       /** The person who gave the verdict, or whose message the machine judged. */
       user_id?: string | null;
@@ -2320,7 +2320,7 @@ export interface Operations {
       decided_by?: "rules" | "learned" | "llm" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on, and reactions to, an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on own scales. */
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on custom scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** Only verdicts on the turns of this issue. */
       issue?: number | null;
@@ -2336,13 +2336,13 @@ export interface Operations {
       user_type?: string | null;
       /** The thread of the answer. */
       thread?: string | null;
-      /** Attributes of the answer, such as `language`; those of REPORTING_ATTRIBUTES only. */
+      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them. */
       attributes?: Record<string, unknown> | null;
       /** Earliest time of the reaction, inclusive. */
       start?: string | null;
       /** Latest time of the reaction, inclusive. */
       end?: string | null;
-      /** Also export machine verdicts. The default, unless `origin` is given, is people's and reviewers'. */
+      /** Also export machine verdicts. By default, if `origin` is not given, only verdicts of people and reviewers are exported. */
       everyone?: boolean;
       /** `jsonl`, or `parquet` if the server has pyarrow. */
       file?: "jsonl" | "parquet";
@@ -2377,7 +2377,7 @@ export interface Operations {
       start?: string | null;
       /** End of the window, exclusive; by default now. */
       end?: string | null;
-      /** Number of answers to draw; fewer are drawn if the window has fewer. */
+      /** Number of answers to draw; fewer if the window has fewer. */
       count?: number;
     };
     answer: Drawn;
@@ -2390,7 +2390,7 @@ export interface Operations {
       state?: "open" | "resolved" | "muted" | "regressed" | null;
       /** Maximum number of issues in the response. */
       limit?: number;
-      /** The order, `-` for descending: number of rejected turns or of people, share of rejected answers on the topic (by the lower bound of its interval if descending, otherwise by the upper bound), or time of the last rejection. Issues without a value come last. */
+      /** Sort order; a leading `-` means descending. By number of rejected turns or of people, by share of rejected answers on the topic (its lower bound if descending, otherwise its upper bound), or by time of the last rejection. Issues without a value come last. */
       sort?: "turns" | "-turns" | "people" | "-people" | "topic" | "-topic" | "last" | "-last";
     };
     body: undefined;
@@ -2404,9 +2404,9 @@ export interface Operations {
   "POST /conversations/{tenant}/{project}/issues/{issue}/change": {
     query: Record<string, unknown>;
     body: {
-      /** `resolved` becomes `regressed` when rejections return. */
+      /** The state. `resolved` becomes `regressed` when people reject answers of the issue again. */
       state: "open" | "resolved" | "muted";
-      /** The agent's version that resolves the issue; null if it is resolved from now on. */
+      /** The version of the agent that resolves the issue; null if all versions do from now on. */
       resolved_in?: string | null;
       /** The person who works on the issue. */
       assignee?: string | null;
@@ -2471,7 +2471,7 @@ export interface Operations {
     body: {
       /** True if the verdict is spam and must not count; false if it counts. */
       suspect: boolean;
-      /** With `suspect` false: apply the decision to all marked verdicts of the person in this project. */
+      /** If `suspect` is false: also apply the decision to all suspect verdicts of the person here. */
       whole_person?: boolean;
     };
     answer: Decided;

@@ -1,4 +1,4 @@
-"""Accounts of operators, and their administration within a caller's projects."""
+"""Operator accounts, and their administration within the projects of the caller."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from servicekit import Clock, RequestRefused
 LINK_DAYS: Final = 2
 MOST_ACCOUNTS: Final = 1_000
 COMMAND: Final = "command line"
-"""Prefix of the author of changes by the command line, followed by the operating system's user name."""
-_OF_PROVIDER: Final = "This account has its role, and signs in, by the identity provider: change its groups there."
+"""Prefix of the recorded author of changes by the command line; the operating system's user name follows."""
+_OF_PROVIDER: Final = "The identity provider manages this account and its role: change the person's groups there."
 _UNKNOWN: Final = "There is no such account, or it is not within your projects."
 
 
@@ -45,7 +45,7 @@ class OperatorAccount:
 
 
 class Accounts:
-    """Administration of accounts. `within` limits each operation to accounts whose projects it covers.
+    """Administration of accounts. Each operation is limited to accounts with all projects in `within`.
 
     Operations raise RequestRefused; the error is the same for an unknown account and for an account of another tenant.
     """
@@ -56,18 +56,20 @@ class Accounts:
         self._attempts = SignInAttempts(pool)
 
     async def add(self, name: str, role: str, places: Sequence[str], within: ProjectSet, by: str) -> str:
-        """Add an account. Return the secret of the link on which its owner sets a password."""
+        """Add an account. Return the secret of the link with which the owner sets a password."""
         name, access, kind = account_name(name), ProjectSet.parse(places), role_of(role)
         if not within.covers(access):
             raise RequestRefused(403, "You may add accounts for your own projects only.")
         values = {"tenant": access.tenant, "projects": list(access.projects), "role": kind}
         added = await self._pool.execute(*SQL.add_account(name=name, **values, now=self._clock.now(), by=by))
         if added.endswith(" 0"):
-            raise RequestRefused(409, "An account of this name exists: choose another name, or change that one.")
+            raise RequestRefused(
+                409, "An account with this name already exists. Choose another name, or change the existing account."
+            )
         return await self._new_link(name)
 
     async def change(self, name: str, role: str, places: Sequence[str], within: ProjectSet) -> None:
-        """Replace an account's role and projects; its sessions continue with the new ones."""
+        """Replace an account's role and projects; its sessions continue with the new role and projects."""
         account, access, kind = await self.find(name, within), ProjectSet.parse(places), role_of(role)
         if account.issuer is not None:
             raise RequestRefused(409, _OF_PROVIDER)
@@ -105,21 +107,21 @@ class Accounts:
         await self._pool.execute(*SQL.remove_account(name=account.name))
 
     async def list(self, within: ProjectSet) -> Sequence[OperatorAccount]:
-        """Return at most 1,000 accounts whose projects `within` covers, by name."""
+        """Return at most 1,000 accounts that have all their projects in `within`, sorted by name."""
         tenant = None if within.tenant == ALL else within.tenant
         names = None if within.projects == (ALL,) else [*within.projects]
         rows = await self._pool.fetch(*SQL.list_accounts(tenant=tenant, projects=names, limit=MOST_ACCOUNTS))
         return [account_of(row) for row in rows]
 
     async def find(self, name: str, within: ProjectSet) -> OperatorAccount:
-        """Return an account. Raises RequestRefused if it is unknown, or `within` does not cover it."""
+        """Return an account. Raises RequestRefused if it is unknown, or if a project of it is not in `within`."""
         row = await self._pool.fetchrow(*SQL.find_account(name=account_name(name)))
         if row is None or not within.covers(account_of(row).access):
             raise RequestRefused(404, _UNKNOWN)
         return account_of(row)
 
     async def has_password(self, name: str) -> bool:
-        """Return True if an account may sign in with a password, False for one of the identity provider."""
+        """Return True if an account signs in with a password, False if it signs in with the identity provider."""
         return bool(await self._pool.fetchval(*SQL.account_has_password(name=name)))
 
     async def _new_link(self, name: str) -> str:
@@ -129,7 +131,7 @@ class Accounts:
 
 
 def account_of(row: asyncpg.Record) -> OperatorAccount:
-    """Return the account in a database row."""
+    """Return the account from a database row."""
     access = ProjectSet(row["tenant"], tuple(row["projects"]))
     times = (row["created_at"], row["created_by"], row["password_at"], row["disabled_at"], row["issuer"])
     return OperatorAccount(row["name"], row["role"], access, *times)

@@ -1,4 +1,4 @@
-"""Sign-in with an identity provider: its claims create and change accounts, or end their sessions."""
+"""Sign-in with an identity provider: its claims create an account, change it, or end its sessions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from reporting.sql import SQL
 from servicekit import Clock, RequestRefused
 
 BY: Final = "identity provider"
-"""Author recorded for accounts that a sign-in creates."""
+"""Recorded author of accounts that a sign-in creates."""
 _TAKEN: Final = (
     "An account with your name exists, but it belongs to another sign-in. An administrator has to remove it first."
 )
@@ -32,7 +32,7 @@ _DISABLED: Final = "Your account is disabled. Ask an administrator."
 
 
 class Admission:
-    """Sign-in of people with verified claims. Their account has the role and projects that the claims give."""
+    """Sign-in with verified claims of the identity provider, which determine the account's role and projects."""
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, provider: IdentityProvider, log: AccessLog) -> None:
         self._pool = pool
@@ -41,7 +41,10 @@ class Admission:
         self._log = log
 
     async def admit(self, claims: Mapping[str, Any]) -> str:
-        """Return the secret of a new session. Raises RequestRefused: claims that give no access end all sessions."""
+        """Return the secret of a new session.
+
+        Raises RequestRefused if the claims give no access, and then ends all of the person's sessions.
+        """
         file = self.provider.file
         known = {"issuer": file.issuer, "subject": subject_of(claims)}
         try:

@@ -1,4 +1,4 @@
-"""The file of the identity provider: its registration, and the access that its claims give. Mapping them is pure."""
+"""Identity provider file: client registration, and the mapping of claims to roles and projects."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"
 Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\x00-\x20]+$", max_length=500)]
 EMAIL: Final = "email"
 VERIFIED: Final = "email_verified"
-"""Claim that the provider has checked an e-mail address, which a person may otherwise choose."""
+"""Claim by which the provider confirms an e-mail address. An unconfirmed address may belong to somebody else."""
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _NOT_IN_NAME: Final = re.compile(r"[^a-z0-9._@+-]")
 _LONGEST_SUBJECT: Final = 255
-NO_GROUP: Final = "The identity provider knows you, but none of your groups has access. Ask an administrator for it."
+NO_GROUP: Final = (
+    "You are signed in at the identity provider, but none of your groups has access. Ask an administrator."
+)
 NO_NAME: Final = "The identity provider did not confirm your name: it sent no {claim}, or one that is not verified."
 
 
@@ -49,10 +51,10 @@ class GroupAccess(_ProviderPart):
 
 
 class IdentityProviderFile(_ProviderPart):
-    """Content of the file. `address` is the base URL of the pages, `claim` the claim that gives access.
+    """Content of the file. `address` is the base URL of the pages.
 
-    `name_claim` names the account. `secret_from` is the environment variable of the client secret. A session ends
-    after `session_hours`.
+    `claim` is the claim with the person's groups, `name_claim` the claim with the account's name. `secret_from` is the
+    environment variable with the client secret. A session ends after `session_hours`.
     """
 
     label: Text = "your organisation"
@@ -117,14 +119,14 @@ class IdentityProvider:
 
 @dataclass(frozen=True, slots=True)
 class ProviderPerson:
-    """A person as the identity provider's claims name them: `subject` is unique with the issuer, `name` is not."""
+    """Person in the claims of the identity provider. `subject` is unique for the issuer; `name` is not."""
 
     subject: str
     name: str
 
 
 def read_identity_provider(path: Path | None) -> IdentityProvider | None:
-    """Read the file; None without one. Raises StartError without quoting secrets."""
+    """Read the file. Return None if `path` is None. Raises StartError, with no secrets in the error's message."""
     if path is None:
         return None
     found = read_toml(path, IdentityProviderFile)
@@ -143,7 +145,7 @@ def subject_of(claims: Mapping[str, Any]) -> str:
 
 
 def person_of(claims: Mapping[str, Any], file: IdentityProviderFile) -> ProviderPerson:
-    """Return the person of verified claims. Raises RequestRefused if they name nobody."""
+    """Return the person in verified claims. Raises RequestRefused if the claims contain no valid name."""
     subject, given = subject_of(claims), claims.get(file.name_claim)
     name = _NOT_IN_NAME.sub("-", given.strip().lower()) if isinstance(given, str) else ""
     if not is_account_name(name) or not _is_verified(file.name_claim, claims):
@@ -152,10 +154,10 @@ def person_of(claims: Mapping[str, Any], file: IdentityProviderFile) -> Provider
 
 
 def access_of(claims: Mapping[str, Any], file: IdentityProviderFile) -> tuple[Role, ProjectSet] | None:
-    """Return the role and projects of verified claims; the first matching group in the file counts.
+    """Return the role and projects of the first group in the file that matches verified claims; None if none matches.
 
-    None if no group matches. Roles and projects of several groups are never combined: otherwise a reader in one project
-    and administrator in another one would be an administrator of both.
+    Roles and projects of several groups are never combined. Otherwise a reader of one project who administers another
+    one would be an administrator of both.
     """
     said = claims.get(file.claim)
     values = said if isinstance(said, list) else [said]

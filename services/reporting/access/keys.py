@@ -1,4 +1,4 @@
-"""Keys of programs: their administration within a caller's projects, and their authentication."""
+"""API keys of programs: administration within the projects of the caller, and authentication."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reporting.sql import SQL
 from servicekit import Caller, Clock, RequestRefused
 
 SUBJECT: Final = "key:"
-"""Prefix of a key's id as the subject of a caller."""
+"""Prefix of the caller's subject if the caller uses a key; the key's id follows."""
 DEFAULT_DAYS: Final = 365
 MOST_DAYS: Final = 3_650
 MOST_KEYS: Final = 500
@@ -30,7 +30,7 @@ _LONGEST_NAME: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """Key of a program, without its secret. Times are in microseconds."""
+    """API key of a program, without its secret. Times are in microseconds."""
 
     id: UUID
     name: str
@@ -43,14 +43,14 @@ class ApiKey:
 
 
 class RevokedKey(NamedTuple):
-    """Key that was revoked."""
+    """Name and tenant of a revoked key."""
 
     name: str
     tenant: str
 
 
 class ApiKeys:
-    """Administration of keys, and their authenticator."""
+    """Administration and authentication of API keys."""
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock) -> None:
         self._pool = pool
@@ -58,7 +58,7 @@ class ApiKeys:
         self._remembered: dict[bytes, tuple[float, int, Caller]] = {}
 
     async def authenticate(self, token: str) -> Caller | None:
-        """Return the holder of a key, which a process caches for two seconds."""
+        """Return the caller with this key; None if it is unknown or expired. Results are cached for two seconds."""
         if not is_secret(token, KEY):
             return None
         hashed, monotonic, now = digest(token), self._clock.monotonic(), self._clock.now()
@@ -80,7 +80,7 @@ class ApiKeys:
     async def add(
         self, name: str, scopes: Sequence[str], places: Sequence[str], days: str, within: ProjectSet, by: str
     ) -> str:
-        """Create a key and return it; it cannot be shown again. Raises RequestRefused."""
+        """Create a key and return its secret, which is not stored. Raises RequestRefused for invalid arguments."""
         name, access = name.strip(), ProjectSet.parse(places)
         if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
             raise RequestRefused(422, f"A key needs a name of at most {_LONGEST_NAME} characters, for example: crm.")
@@ -101,7 +101,7 @@ class ApiKeys:
         return secret
 
     async def list(self, within: ProjectSet) -> Sequence[ApiKey]:
-        """Return the keys whose projects `within` covers, by name."""
+        """Return the keys that have all their projects in `within`, sorted by name."""
         rows = await self._pool.fetch(*SQL.list_api_keys(**_limits(within), limit=MOST_KEYS))
         return [
             ApiKey(
@@ -118,7 +118,7 @@ class ApiKeys:
         ]
 
     async def revoke(self, id_: str, within: ProjectSet) -> RevokedKey:
-        """Revoke a key; other processes accept it for two more seconds. Raises RequestRefused."""
+        """Revoke a key; other processes accept it for up to two seconds. Raises RequestRefused if it is unknown."""
         try:
             key = UUID(id_)
         except ValueError:

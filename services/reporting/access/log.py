@@ -1,4 +1,4 @@
-"""Access log: records reads of transcripts, exports, erasures, and changes of alert rules, views, accounts and keys."""
+"""Access log of transcript reads, exports and erasures, and of changes to alert rules, views, accounts and keys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_ENTRIES: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class AccessEntry:
-    """Entry of the log; `at` is in microseconds. `project` is None for the whole tenant."""
+    """Entry of the log; `at` is in microseconds. `project` is None if the entry concerns the whole tenant."""
 
     at: int
     tenant: str
@@ -32,7 +32,7 @@ class AccessEntry:
 
 
 class AccessLog:
-    """Log in the reporting database. An entry is committed before the response, so no access is missing."""
+    """Access log in the database. An entry is committed before the response is sent, so no access is missing."""
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock) -> None:
         self._pool = pool
@@ -55,13 +55,13 @@ class AccessLog:
         await (connection or self._pool).execute(*SQL.note_access(**values, now=self._clock.now()))
 
     async def note_erasure(self, request: FeedbackErasureRequested) -> None:
-        """Add an erasure request without naming the person. A repeated request is added once."""
+        """Add an erasure request, without the person's id. A repeated request is added only once."""
         actor, about = request.requested_by or "unknown", request.request_id
         values = {"actor": actor, "tenant": request.tenant, "project": None, "action": "erased", "about": about}
         await self._pool.execute(*SQL.note_access(**values, now=request.occurred_at))
 
     async def newest(self, within: ProjectSet, limit: int = MOST_ENTRIES) -> Sequence[AccessEntry]:
-        """Return the newest entries about the projects of `within`."""
+        """Return the newest entries about projects in `within`, at most `limit`."""
         tenant = None if within.tenant == ALL else within.tenant
         projects = None if within.projects == (ALL,) else [*within.projects]
         rows = await self._pool.fetch(*SQL.newest_access(tenant=tenant, projects=projects, limit=limit))

@@ -1,4 +1,4 @@
-"""Argon2 hashes of passwords, computed outside of the event loop."""
+"""Argon2 password hashes, computed in threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from servicekit import RequestRefused
 
 SHORTEST: Final = 8
 LONGEST: Final = 1024
-"""Limits of a password's length: the minimum in characters, the maximum in bytes of UTF-8."""
+"""Length limits of a password: SHORTEST in characters, LONGEST in bytes of UTF-8."""
 _AT_ONCE: Final = 2
 """Maximum number of concurrent hashes: each needs 64 MiB of memory."""
 
@@ -35,7 +35,7 @@ class Passwords:
             return await asyncio.to_thread(self._hasher.hash, password)
 
     async def matches(self, stored: str | None, password: str) -> bool:
-        """Return True if `stored` is the hash of the password. Without a stored hash it takes the same time."""
+        """Return True if `stored` is the hash of the password. The check takes as long if `stored` is None."""
         if not _is_bounded(password):
             password, stored = "", None
         async with self._turns:

@@ -1,4 +1,4 @@
-"""Roles of accounts, their scopes, and the projects that an account may use."""
+"""Roles of accounts, the scopes of each role, and the projects that an account may use."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ MEANINGS: Final[dict[Role, str]] = {
     "operator": "read, review, export, and change alert rules",
     "admin": "everything, including erasure and accounts",
 }
-"""Rights of each role in words."""
+"""Description of each role's rights."""
 _ACCOUNT: Final = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,99}")
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectSet:
-    """Projects that an account or a key may use: `projects` of `tenant`. Either may be `*`, which means all."""
+    """Projects that an account or a key may use: `projects` of `tenant`. `*` means all projects or all tenants."""
 
     tenant: str
     projects: tuple[str, ...]
 
     @classmethod
     def parse(cls, places: Sequence[str]) -> Self:
-        """Parse texts of the form `tenant/project`. Raises RequestRefused."""
+        """Parse texts of the form `tenant/project`. Raises RequestRefused if they are invalid or name two tenants."""
         if not 0 < len(places) <= MOST_PROJECTS:
-            raise RequestRefused(422, f"Name 1 to {MOST_PROJECTS} projects as tenant/project.")
+            raise RequestRefused(422, f"Enter 1 to {MOST_PROJECTS} projects as tenant/project.")
         pairs = []
         for place in places:
             tenant, slash, project = place.strip().partition("/")
@@ -53,15 +53,15 @@ class ProjectSet:
                 )
             pairs.append((tenant, project))
         if len({tenant for tenant, _ in pairs}) > 1:
-            raise RequestRefused(422, "One account has one tenant: add another account for the other tenant.")
+            raise RequestRefused(422, "An account belongs to one tenant: add another account for the other tenant.")
         tenant, names = pairs[0][0], tuple(sorted({project for _, project in pairs}))
         if tenant == ALL and names != (ALL,):
-            raise RequestRefused(422, "All tenants are written */*, without names of projects.")
+            raise RequestRefused(422, "Write */* for all tenants, without project names.")
         return cls(tenant, (ALL,) if ALL in names else names)
 
     @classmethod
     def of(cls, caller: Caller) -> Self:
-        """Return the projects of a caller."""
+        """Return the projects that a caller may use."""
         if caller.tenant is None:
             return cls(ALL, (ALL,))
         if caller.project is None:
@@ -75,7 +75,7 @@ class ProjectSet:
         return self.projects == (ALL,) or set(other.projects) <= set(self.projects)
 
     def caller(self, subject: str, scopes: frozenset[str]) -> Caller:
-        """Return the caller with these projects."""
+        """Return a caller with this subject and these scopes, limited to the projects of this set."""
         first = None if self.projects == (ALL,) else self.projects[0]
         more = frozenset(self.projects[1:])
         tenant = None if self.tenant == ALL else self.tenant
@@ -87,24 +87,24 @@ class ProjectSet:
 
 
 def may_give_access(caller: Caller) -> bool:
-    """Return True if the caller has all scopes of an administrator: nobody may grant access that they lack."""
+    """Return True if the caller has all scopes of an administrator, because nobody may grant scopes that they lack."""
     return SCOPES["admin"] <= caller.scopes
 
 
 def managed_by(caller: Caller) -> ProjectSet:
-    """Return the projects whose accounts and keys the caller manages. Raises RequestRefused."""
+    """Return the projects in which the caller manages accounts and keys. Raises RequestRefused if there are none."""
     if not may_give_access(caller):
-        raise RequestRefused(403, f"Access is managed with all of the scopes {', '.join(sorted(SCOPES['admin']))}.")
+        raise RequestRefused(403, f"To manage access you need all of the scopes {', '.join(sorted(SCOPES['admin']))}.")
     return ProjectSet.of(caller)
 
 
 def is_account_name(name: str) -> bool:
-    """Return True if an account may have this name."""
+    """Return True if `name` is a valid account name."""
     return _ACCOUNT.fullmatch(name) is not None
 
 
 def account_name(text: str) -> str:
-    """Return the name of an account in lower case. Raises RequestRefused if it is not valid."""
+    """Return the account name `text` in lower case. Raises RequestRefused if it is not valid."""
     name = text.strip().lower()
     if not is_account_name(name):
         raise RequestRefused(
@@ -114,7 +114,7 @@ def account_name(text: str) -> str:
 
 
 def role_of(text: str) -> Role:
-    """Return a role by its name. Raises RequestRefused if there is none."""
+    """Return the role with this name. Raises RequestRefused if there is none."""
     for role in ROLES:
         if role == text:
             return role

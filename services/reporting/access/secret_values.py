@@ -14,7 +14,7 @@ _SECRET: Final = re.compile(r"af[a-z]_[A-Za-z0-9_-]{43}")
 
 
 def new_secret(prefix: str) -> str:
-    """Return a secret of 256 random bits."""
+    """Return a secret of 256 random bits as text after `prefix`."""
     return prefix + secrets.token_urlsafe(32)
 
 
@@ -24,5 +24,5 @@ def is_secret(text: str, prefix: str) -> bool:
 
 
 def digest(text: str) -> bytes:
-    """Return the SHA-256 of a text. A secret of 256 bits needs no slow hash."""
+    """Return the SHA-256 digest of a text. Secrets of 256 random bits need no slow password hash."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

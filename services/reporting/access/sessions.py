@@ -1,4 +1,4 @@
-"""Sign-in with a password, sessions, and the authentication of their cookies."""
+"""Sign-in with a password, and sessions authenticated by cookies."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from reporting.sql import SQL
 from servicekit import Caller, Clock, RequestRefused
 
 SUBJECT: Final = "account:"
-"""Prefix of an account's name as the subject of a caller: an account is never the same as a chat's person of that
-name."""
+"""Prefix of the caller's subject if the caller has an account; the account's name follows.
+
+It distinguishes the account from a person in a chat with the same name.
+"""
 REMEMBERED_SECONDS: Final = 2.0
 """Time for which a process caches a looked-up session, in seconds."""
 _MOST_REMEMBERED: Final = 5_000
@@ -28,7 +30,7 @@ _NO_LINK: Final = "This link has expired or was used. Ask for a new one: `agent-
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """Outcome of a sign-in: the session's secret, or None and the seconds to wait after too many attempts."""
+    """Outcome of a sign-in: the session's secret, or None if it failed, and the seconds to wait (0 if allowed)."""
 
     session: str | None
     wait: int = 0
@@ -39,7 +41,7 @@ class SignedIn:
 
 
 class AdmissionPort(Protocol):
-    """Sign-in with the claims of an identity provider (`admission.py`)."""
+    """Port for sign-in with the claims of an identity provider; implemented in `admission.py`."""
 
     @property
     def provider(self) -> IdentityProvider: ...
@@ -48,9 +50,10 @@ class AdmissionPort(Protocol):
 
 
 class AccountSessions:
-    """Sessions of accounts. A session ends after `days`, or when its account is disabled or its password changed.
+    """Sessions of accounts. A session ends after `days`, or when its account is disabled or the password changes.
 
-    A session that began with the identity provider ends at its own time. `admission` is None without a provider.
+    A session with the identity provider ends after the time that the provider's file sets. `admission` is None without
+    a provider.
     """
 
     password_length = (SHORTEST, LONGEST)
@@ -72,7 +75,7 @@ class AccountSessions:
         self._remembered: dict[bytes, tuple[float, Caller]] = {}
 
     async def authenticate(self, token: str) -> Caller | None:
-        """Return the account of a session's secret, which a process caches for two seconds."""
+        """Return the caller with this session secret; None if it is invalid. Results are cached for two seconds."""
         if not is_secret(token, SESSION):
             return None
         session, now = digest(token), self._clock.monotonic()
@@ -93,7 +96,7 @@ class AccountSessions:
         return caller
 
     async def sign_in(self, name: str, password: str, address: str) -> SignedIn:
-        """Check a name and a password sent from `address`. Takes as long for an unknown name as for a known one."""
+        """Check a name and a password sent from `address`. The check takes as long for an unknown name."""
         name = name.strip().lower()
         known = name if is_account_name(name) else ""
         if wait := await self._attempts.wait(name, address, self._clock.now()):
@@ -107,7 +110,7 @@ class AccountSessions:
         return SignedIn(session)
 
     async def account_of_link(self, link: str) -> str | None:
-        """Return the name of the account that may set a password with this link; None if the link does not work."""
+        """Return the name of the account that this link lets set a password; None if the link is invalid."""
         if not is_secret(link, LINK):
             return None
         now = self._clock.now()
@@ -115,7 +118,10 @@ class AccountSessions:
         return name
 
     async def use_link(self, link: str, password: str) -> str:
-        """Set a password with a link, which works once. All sessions end; return a new one. Raises RequestRefused."""
+        """Set a password with a single-use link, end all sessions of the account, and return a new session's secret.
+
+        Raises RequestRefused if the link or the password is invalid.
+        """
         if await self.account_of_link(link) is None:
             raise RequestRefused(410, _NO_LINK)
         stored, now = await self._passwords.hashed(password), self._clock.now()
@@ -134,7 +140,10 @@ class AccountSessions:
         return session
 
     async def change_password(self, session: str, name: str, before: str, password: str, address: str) -> None:
-        """Replace an account's password and end its other sessions. Raises RequestRefused."""
+        """Replace an account's password and end its other sessions.
+
+        Raises RequestRefused if the password `before` is wrong, if `password` is invalid, or after too many attempts.
+        """
         if wait := await self._attempts.wait(name, address, self._clock.now()):
             raise RequestRefused(429, f"There were too many attempts: wait {minutes(wait)}.", retry_after=wait)
         stored = await self._pool.fetchval(*SQL.find_password(name=name))
@@ -162,11 +171,11 @@ class AccountSessions:
         return None if self._admission is None else self._admission.provider
 
     async def may_ask_provider(self, address: str) -> SignedIn:
-        """Count an attempt from `address` to sign in with the identity provider. Return the time to wait, or 0."""
+        """Count an attempt to sign in with the identity provider. The result has the seconds to wait; 0 if allowed."""
         return SignedIn(None, await self._attempts.wait_for_provider(address, self._clock.now()))
 
     async def admit(self, claims: Mapping[str, Any], address: str) -> str:
-        """Return the secret of a new session for verified claims of the identity provider. Raises RequestRefused."""
+        """Return the secret of a new session for verified claims. Raises RequestRefused if they give no access."""
         assert self._admission is not None, "no identity provider"
         session = await self._admission.admit(claims)
         await self._attempts.provider_succeeded(address)
@@ -174,7 +183,7 @@ class AccountSessions:
         return session
 
     def forget(self) -> None:
-        """Forget the remembered sessions, because an account has changed."""
+        """Clear the session cache, because an account has changed."""
         self._remembered.clear()
 
     async def _begin(self, connection: Any, name: str, stored: str) -> str | None:
@@ -185,6 +194,6 @@ class AccountSessions:
 
 
 def minutes(seconds: int) -> str:
-    """Return a number of seconds as minutes, in words."""
+    """Return a duration in seconds as text, in whole minutes rounded up."""
     count = -(-seconds // 60)
     return "a minute" if count == 1 else f"{count} minutes"

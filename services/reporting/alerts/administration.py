@@ -34,14 +34,14 @@ from reporting.queries.selection import Project
 from servicekit import Caller, Clock, RequestRefused
 
 MOST_TESTS: Final = 10
-"""Maximum number of test messages of a project per minute."""
+"""Maximum number of test messages per project and minute."""
 Source = Literal["file", "here"]
-"""Origin of a rule: the operator's file, or the database (`here`: set on the page or over HTTP)."""
+"""Origin of a rule: the operator's file (`file`), or the page or HTTP API (`here`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelState:
-    """Channel that a project may use, without address and secret, and the counts of its messages."""
+    """Channel that a project may use, without its address and secret, with the counts of its messages."""
 
     name: str
     type: str
@@ -98,12 +98,12 @@ class AlertAdministration:
         return AlertOverview(await alert_rows(self._reads, at), rules, channels)
 
     async def set_rule(self, at: Project, rule: ProjectRule, by: str) -> None:
-        """Store a rule in the name of `by`.
+        """Store a rule; the access log records `by` as its author.
 
-        Raises RequestRefused if the file has a rule of this name, or if a channel is unknown.
+        Raises RequestRefused if the file has a rule with this name, a channel is unknown, or there are too many rules.
         """
         if any(one.name == rule.name for one in self._settings.rules.get(at, ())):
-            raise RequestRefused(409, "The file has a rule of this name: change it there, or choose another name.")
+            raise RequestRefused(409, "The file already has a rule with this name: change it there, or choose another.")
         known = {one.settings.name for one in await self._channels(at)}
         if not known.issuperset(rule.channels):
             raise RequestRefused(422, "channels: must be names of channels of this project.")
@@ -114,7 +114,7 @@ class AlertAdministration:
     async def remove_rule(self, at: Project, name: str, by: str) -> None:
         """Delete a stored rule; its alerts end at the next evaluation. Raises RequestRefused if there is none."""
         if not await delete_rule(self._writes, at, name):
-            raise RequestRefused(404, "There is no rule of that name, or it is in the file.")
+            raise RequestRefused(404, "There is no rule with this name, or the rule is in the file.")
         await self._log.note(by, *at, "changed rule", name)
 
     @property
@@ -122,9 +122,9 @@ class AlertAdministration:
         return self._page_channels.may_be_set
 
     async def set_channel(self, at: Project, name: str, url: str, address: str, caller: Caller) -> None:
-        """Store an incoming webhook of Slack. `address` is the pages' base URL for links. Raises RequestRefused."""
+        """Store a Slack incoming webhook. `address` is the base URL of links in its messages. Raises RequestRefused."""
         if any(one.settings.name == name for one in self._settings.channels_of(at)):
-            raise RequestRefused(409, "The file has a channel of this name: choose another name.")
+            raise RequestRefused(409, "The file already has a channel with this name: choose another name.")
         everywhere = caller.tenant is None and ADMIN in caller.scopes
         await self._page_channels.set(at, name, url, address, caller.subject, everywhere=everywhere)
         await self._log.note(caller.subject, *at, "changed rule", f"channel {name}")
@@ -132,14 +132,11 @@ class AlertAdministration:
     async def remove_channel(self, at: Project, name: str, by: str) -> None:
         """Delete a channel that was set on the page. Raises RequestRefused if there is none."""
         if not await self._page_channels.remove(at, name):
-            raise RequestRefused(404, "There is no channel of that name, or it is in the file.")
+            raise RequestRefused(404, "There is no channel with this name, or the channel is in the file.")
         await self._log.note(by, *at, "changed rule", f"channel {name}")
 
     async def _channels(self, at: Project | None) -> list[OpenChannel]:
-        """Return the channels that rules of a project may name.
-
-        Those of the file that serve the project hide others of the same name.
-        """
+        """Return the channels that rules of a project may name; a channel of the file hides one of the same name."""
         fixed = list(self._settings.channels_of(at))
         if at is None:
             return fixed
@@ -147,14 +144,14 @@ class AlertAdministration:
         return [*fixed, *(one for one in await self._page_channels.of(at) if one.settings.name not in names)]
 
     async def test(self, at: Project, channel: str) -> AttemptResult:
-        """Send a test message. Raises RequestRefused if there is no such channel, or after too many tests."""
+        """Send a test message. Raises RequestRefused if the channel is unknown, or after too many tests."""
         found = next((one for one in await self._channels(at) if one.settings.name == channel), None)
         if found is None:
-            raise RequestRefused(404, "There is no channel of that name.")
+            raise RequestRefused(404, "There is no channel with this name.")
         now, id_ = self._clock.now(), str(uuid4())
         counted = digest(f"alert tests of {at.tenant}/{at.project}")
         if wait := await seconds_to_wait(self._writes, counted, MOST_TESTS, MINUTE, now):
-            raise RequestRefused(429, f"A project sends at most {MOST_TESTS} tests a minute.", retry_after=wait)
+            raise RequestRefused(429, f"A project may send {MOST_TESTS} test messages a minute.", retry_after=wait)
         link = f"{self._settings.address}/dashboard/alerts?at={at.tenant}/{at.project}"
         title = f"{at.tenant} / {at.project} can reach this channel"
         text = "Somebody sent this message with the test button of the alerts page."

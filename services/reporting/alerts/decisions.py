@@ -1,7 +1,7 @@
 """Decisions of alert rules: evidence in, findings out. Pure.
 
-A rule about satisfaction tests the verdicts since each of the last days, so that older verdicts do not dilute a change.
-The tests remain valid however often they are repeated (decision 132).
+A rule about satisfaction makes one test for each of the last days, of the verdicts since that day, so that older
+verdicts do not hide a recent change. The tests remain valid however often they are repeated (decision 132).
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from reporting.alerts.sequential import ShareTest, below_before, below_level
 from reporting.queries.votes import Votes
 
 BEFORE_DAYS: Final = 28
-"""Length in days of the period with which a drop is compared: whole weeks, so that each weekday is equally frequent."""
+"""Length in days of the reference period of a drop: whole weeks, so that each weekday occurs equally often."""
 LEAST_VOTES: Final = 20
-"""Minimum number of verdicts that a test of a share needs."""
+"""Minimum number of verdicts for a test."""
 _WEEK: Final = 7
 _NO_VOTES: Final = Votes()
 
 
 class Subject(NamedTuple):
-    """Agent, version or issue that an alert is about; all None for a project or the platform."""
+    """Agent, version or issue that an alert is about. All fields are None if it is about a project or the platform."""
 
     agent: str | None = None
     version: str | None = None
@@ -44,7 +44,7 @@ class Subject(NamedTuple):
 
 
 class IssueFacts(NamedTuple):
-    """Issue that is open or regressed, since `state_at`. Times are in microseconds."""
+    """Open or regressed issue. It has been in this state since `state_at`; times are in microseconds."""
 
     id: int
     agent_id: str
@@ -65,9 +65,9 @@ Counts = Mapping[tuple[JudgedBy, Subject], Daily]
 class AlertEvidence:
     """Evidence for the rules of a project or of the platform. `now` is in microseconds.
 
-    `silent` maps the name of a silence rule to the numbers of verdicts in its hours, and in the same hours a week
-    before. `lag` is the number of waiting records. `lagging_since` maps the name of a lag rule to the time since which
-    its limit is exceeded.
+    `silent` maps the name of a silence rule to two numbers of verdicts: in the rule's last hours, and in the same hours
+    a week before. `lag` is the number of waiting records. `lagging_since` maps the name of a lag rule to the time when
+    its limit was first exceeded.
     """
 
     now: int
@@ -83,9 +83,9 @@ class AlertEvidence:
 class AlertFinding:
     """Fact that an alert reports, about the verdicts from `since` to `until` (microseconds).
 
-    `share` is satisfaction, `reference` the value that it is compared with, both 0 to 1. `bound` is the upper
-    always-valid confidence bound of `share`. `number` counts verdicts; for an issue it counts people, for the platform
-    dead letters or records. `rejected` counts rejecting verdicts, or an issue's turns.
+    `share` is the satisfaction, and `reference` is the value to which it is compared, both 0 to 1. `bound` is the upper
+    always-valid confidence bound of `share`. `number` counts verdicts (for an issue: people; for the platform: dead
+    letters or records). `rejected` counts rejections (for an issue: turns).
     """
 
     subject: Subject
@@ -99,12 +99,12 @@ class AlertFinding:
 
     @property
     def difference(self) -> float:
-        """Return share minus reference, or 0 for findings without a share."""
+        """Return `share` minus `reference`, or 0 for a finding without a share."""
         return 0.0 if self.share is None or self.reference is None else self.share - self.reference
 
 
 class AlertState(NamedTuple):
-    """State of a rule's alerts about a subject: the open alert's finding, if any, and the last alert's end (or 0)."""
+    """State of a rule for a subject: the open alert's finding, if any, and the end of the last alert (0 if none)."""
 
     open: AlertFinding | None = None
     ended_at: int = 0
@@ -128,15 +128,15 @@ def find_low_shares(rule: ShareRule, evidence: AlertEvidence, states: AlertState
 def _low(
     rule: ShareRule, subject: Subject, daily: Daily, evidence: AlertEvidence, state: AlertState
 ) -> AlertFinding | None:
-    """Return the strongest finding of a subject, or the finding of its open alert if the alert continues; else None."""
+    """Return the strongest finding of a subject, or the current finding if its open alert continues; otherwise None."""
     today = evidence.now // DAY
     before = evidence.daily.get((rule.verdicts, Subject(subject.agent)), {})
-    # A test that begins before the end of the last alert would report the same drop again.
+    # A test of verdicts from before the end of the last alert would report the same drop again.
     first = max(today - rule.days + 1, -(-state.ended_at // DAY))
     open_ = state.open
     if open_ is not None:
         first = max(first, open_.since // DAY)
-    # From the newest day back: each test has the verdicts of the previous test, and one more day's.
+    # From the newest day back: each test adds one day's verdicts to those of the previous test.
     tested = list(_tests(rule, daily, before, range(today, first - 1, -1)))
     if open_ is None:
         found = [one for one in tested if one.votes.total >= LEAST_VOTES and one.test.is_below]
@@ -184,7 +184,7 @@ def _tests(rule: ShareRule, daily: Daily, before: Daily, days: Sequence[int]) ->
 
 
 def _by_weekday(daily: Daily, end: int) -> dict[int, Votes]:
-    """Return the verdicts of the period before the day `end`, by weekday."""
+    """Return the verdicts of the BEFORE_DAYS days before the day `end`, by weekday."""
     found: dict[int, Votes] = {}
     for day in range(end - BEFORE_DAYS, end):
         if day in daily:
@@ -193,7 +193,7 @@ def _by_weekday(daily: Daily, end: int) -> dict[int, Votes]:
 
 
 def find_silence(rule: Silence, evidence: AlertEvidence, states: AlertStates) -> Iterator[AlertFinding]:
-    """Yield a finding if there is no verdict in the rule's hours."""
+    """Yield a finding if the last hours have no verdicts, but the same hours a week before have enough."""
     subject = Subject(rule.agent)
     now, week_before = evidence.silent.get(rule.name, (1, 0))
     is_open = states.get(subject, _NEVER).open is not None
@@ -202,7 +202,7 @@ def find_silence(rule: Silence, evidence: AlertEvidence, states: AlertStates) ->
 
 
 def find_issues(rule: IssueRule, evidence: AlertEvidence, states: AlertStates) -> Iterator[AlertFinding]:
-    """Yield a finding for each issue that the rule is about: once for a new issue, and again at each regression."""
+    """Yield a finding for each matching issue: once for a new issue, and again at each regression."""
     for one in evidence.issues:
         subject = Subject(one.agent_id, issue=one.id)
         state = states.get(subject, _NEVER)
@@ -227,7 +227,7 @@ def find_dead_letters(rule: DeadLetters, evidence: AlertEvidence, _: AlertStates
 
 
 def find_lag(rule: Lag, evidence: AlertEvidence, _: AlertStates) -> Iterator[AlertFinding]:
-    """Yield a finding if more records than the rule allows have been waiting for long enough."""
+    """Yield a finding if the rule's limit of waiting records has been exceeded for the rule's number of minutes."""
     since = evidence.lagging_since.get(rule.name)
     if since is not None and evidence.now - since >= rule.minutes * MINUTE:
         yield AlertFinding(Subject(), since, evidence.now, evidence.lag)
@@ -242,9 +242,9 @@ DECISIONS: Final[Mapping[type[AlertRule], Any]] = {
     DeadLetters: find_dead_letters,
     Lag: find_lag,
 }
-"""Function that yields the findings of a kind of rule."""
+"""Functions that yield findings, by kind of rule."""
 
 
 def findings(rule: AlertRule, evidence: AlertEvidence, states: AlertStates) -> list[AlertFinding]:
-    """Return the findings of a rule. If a subject has no finding, its open alert is over."""
+    """Return the findings of a rule. The caller ends the open alert of a subject without a finding."""
     return list(DECISIONS[type(rule)](rule, evidence, states))

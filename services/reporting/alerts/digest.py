@@ -1,4 +1,4 @@
-"""Digests: the three agents or versions of a project whose satisfaction changed most in a day or a week. Pure."""
+"""Digests: the three largest changes in satisfaction among a project's agents and versions, per day or week. Pure."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _ENOUGH: Final = 10
 
 
 def period_end(every: Every, now: int) -> int:
-    """Return the end of the last period with a due digest, in microseconds: 00:00 UTC, for weeks on Monday."""
+    """Return the end of the last day or week with a due digest, in microseconds: 00:00 UTC, for weeks on a Monday."""
     length, shift = DAYS[every] * DAY, SHIFTS[every]
     return (now - _READY - shift) // length * length + shift
 
 
 def digest_of(at: Project, every: Every, end: int, counts: Counts, address: str) -> Announcement | None:
-    """Return the digest of the period before `end`; None if it has no verdicts."""
+    """Return the digest of the period that ends at `end` (microseconds); None if the period has no verdicts."""
     last, days = end // DAY, DAYS[every]
     now = {key: _sum(daily, last - days, last) for key, daily in counts.items()}
     before = {key: _sum(daily, last - 2 * days, last - days) for key, daily in counts.items()}

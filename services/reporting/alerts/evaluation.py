@@ -1,4 +1,4 @@
-"""Periodic evaluation of all alert rules: opens and ends alerts, and writes their messages."""
+"""Periodic evaluation of alert rules: it opens and ends alerts, and queues their messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from reporting.sql import SQL
 from servicekit import Clock, Database
 
 BEHIND: Final = 1_000
-"""Number of records waiting in the log above which the reports are too old to evaluate rules."""
+"""Maximum number of records waiting in the log; above it, the reports are too old to evaluate rules."""
 _HEALTH_SECONDS: Final = 5.0
 _LETTER_MINUTES: Final = 60
 _NEVER: Final = AlertState()
@@ -34,8 +34,8 @@ log = structlog.get_logger(part="alerts")
 class AlertEvaluator:
     """Evaluator of all alert rules, called every minute.
 
-    `health` returns the platform's health as the dashboard shows it, None if the service runs alone. `waiting` returns
-    the number of records that reporting has not read yet. Concurrent processes evaluate one after the other.
+    `health` returns the platform's health that the dashboard shows; it is None if the service runs alone. `waiting`
+    returns the number of records that reporting has not read yet. Processes evaluate one at a time.
     """
 
     def __init__(
@@ -52,11 +52,14 @@ class AlertEvaluator:
         self._health = health
         self._waiting = waiting
         self._letters: deque[int] = deque([0], maxlen=_LETTER_MINUTES + 1)
-        """Number of dead letters since the start, noted at each evaluation of the last hour."""
+        """Total numbers of dead letters since the start, one for each evaluation in the last hour."""
         self._lagging_since: dict[str, int] = {}
 
     async def evaluate(self) -> None:
-        """Evaluate all rules. Skip those of projects while reporting is more than BEHIND records behind."""
+        """Evaluate all rules and write due digests.
+
+        Skip project rules and digests while reporting is more than BEHIND records behind.
+        """
         now = self._clock.now() // MINUTE * MINUTE
         platform = self._settings.rules.get(None, ())
         if platform and self._health is not None:
@@ -69,7 +72,7 @@ class AlertEvaluator:
             await self._digest(at, digest, now)
 
     async def _project_rules(self) -> Mapping[Project, Sequence[ProjectRule]]:
-        """Return the rules of each project with rules or open alerts. Rules of the file take precedence."""
+        """Return the rules of each project that has rules or open alerts; a rule of the file overrides a stored one."""
         found: dict[Project, dict[str, Any]] = {
             Project(row["tenant"], row["project"]): {}
             for row in await self._pool.fetch(*SQL.list_alert_places())
@@ -160,7 +163,7 @@ class AlertEvaluator:
             return await query(connection, *given)
 
     async def _channels(self, at: Project | None, named: Sequence[str]) -> list[str]:
-        """Return the named channels that the project may use. Channels may have changed since the rule was set."""
+        """Return the named channels that the project may still use; a channel may have been removed since."""
         known = {one.settings.name for one in self._settings.channels_of(at)}
         if at is not None and not known.issuperset(named):
             rows = await self._pool.fetch(*SQL.list_alert_channels(tenant=at.tenant, project=at.project))

@@ -1,7 +1,7 @@
-"""Messages of alerts and digests: what happened, the figures, and a link. Pure.
+"""Messages of alerts and digests: title, figures and link. Pure.
 
-They contain names of rules and agents, and numbers, but never the text of a person. They name an issue by its number,
-because its title has words of people's questions.
+Messages contain names of rules and agents, and numbers, but never a person's text. An issue appears as its number,
+because its title contains words of people's questions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _LIST = "/dashboard/feedback"
 class Announcement:
     """Message for a channel.
 
-    `key` is the same for the beginning and the end of an alert. `link` is an absolute URL. `at` is in microseconds.
+    The messages about the start and the end of an alert have the same `key`. `link` is an absolute URL, or a path if
+    the alerts file gives no base URL. `at` is in microseconds.
     """
 
     key: str
@@ -76,25 +77,25 @@ def text_of(rule: AlertRule, found: AlertFinding) -> str:
         case ShareRuleSettings():
             by = "People's verdicts" if rule.verdicts == "people" else "Machine verdicts"
             return (
-                f"{by} since {format_instant(found.since)[:10]}: {found.number:,}, of which {found.rejected:,} reject. "
-                f"Satisfaction is at most {found.bound or 0:.0%}, with an interval that stays valid at every look."
+                f"{by} since {format_instant(found.since)[:10]}: {found.number:,}, with {found.rejected:,} rejections. "
+                f"Satisfaction is at most {found.bound or 0:.0%} (always-valid confidence bound)."
             )
         case Silence():
-            return f"In the same hours of the week before there were {found.number:,} verdicts."
+            return f"There were {found.number:,} verdicts in the same hours of the previous week."
         case IssueRuleSettings():
             turns = f"{found.rejected:,} rejected turn{'' if found.rejected == 1 else 's'} of {_people(found.number)}"
             day = format_instant(found.since)[:10]
             if isinstance(rule, RegressedIssue):
-                return f"Answers were rejected on it again on {day}, after its resolution. It has {turns} in all."
+                return f"Answers were rejected again on {day}, after the issue was resolved. It has {turns} in total."
             return f"It has {turns}, since {day}."
         case Lag():
             return f"More than {rule.more_than:,} for at least {rule.minutes} minutes."
         case _:
-            return "Records that a service could not process; see `agent-feedback dead-letters`."
+            return "Services could not process these records: list them with `agent-feedback dlq list`."
 
 
 def path_of(rule: AlertRule, at: Project | None, found: AlertFinding) -> str:
-    """Return the path of the page with the turns of a finding; for satisfaction, with the rejected turns."""
+    """Return the path of the dashboard page with the turns of a finding (for satisfaction: the rejected turns)."""
     if at is None:
         return "/"
     query: dict[str, str] = {"at": f"{at.tenant}/{at.project}"}
@@ -110,7 +111,10 @@ def path_of(rule: AlertRule, at: Project | None, found: AlertFinding) -> str:
     if isinstance(rule, ShareRuleSettings):
         query |= {"origin": "user" if rule.verdicts == "people" else "machine", "reaction": "not_ok"}
     else:
-        since, until = since - 7 * DAY, until - 7 * DAY  # the verdicts that are missed
+        since, until = (
+            since - 7 * DAY,
+            until - 7 * DAY,
+        )  # show the verdicts of a week before, because there are none since
     query |= {"type": "verdict", "from": _minute(since), "to": _minute(until - MINUTE), "tz": "UTC"}
     return f"{_LIST}?{urlencode(query)}"
 

@@ -1,6 +1,6 @@
 """Message formats of announcements, by channel type. Pure.
 
-Agent ids are untrusted, so each body escapes text that its receiver would read as markup.
+Agent ids are untrusted input, so each format escapes the receiver's markup.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PAGERDUTY_SUMMARY: Final = 1_024
 
 
 class HttpRequest(NamedTuple):
-    """POST request of a channel."""
+    """POST request to a channel."""
 
     url: str
     body: bytes
@@ -90,7 +90,7 @@ def pagerduty(channel: OpenChannel, id_: str, one: Announcement, now: int) -> Ht
 
 
 def webhook(channel: OpenChannel, id_: str, one: Announcement, now: int) -> HttpRequest:
-    """Return the signed request of Standard Webhooks, with a type such as `alert.fired` or `alert.over`."""
+    """Return the signed request of Standard Webhooks; the event type is, for example, `alert.fired` or `alert.over`."""
     assert isinstance(channel.settings, WebhookChannel)
     data = {**asdict(one), "at": format_instant(one.at)}
     content = {"type": f"alert.{one.state}", "timestamp": format_instant(one.at), "data": data}
@@ -99,7 +99,7 @@ def webhook(channel: OpenChannel, id_: str, one: Announcement, now: int) -> Http
 
 
 def email(channel: OpenChannel, id_: str, one: Announcement, now: int) -> EmailMessage:
-    """Return the e-mail. An alert and its end have the same thread."""
+    """Return the e-mail. Messages about the start and the end of an alert are in the same thread."""
     assert isinstance(channel.settings, EmailChannel)
     message = EmailMessage()
     domain = channel.settings.sender.rpartition("@")[2]
@@ -122,8 +122,10 @@ NOTIFIERS: Final[Mapping[type[Any], Notifier]] = {
     EmailChannel: email,
     WebhookChannel: webhook,
 }
-"""Function that builds an announcement's request by channel type, from the message's id and the time in
-microseconds."""
+"""Functions that build the request or e-mail, by channel type.
+
+Their arguments are the channel, the message's id, the announcement and the time in microseconds.
+"""
 
 
 def _escaped(text: str, signs: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Channels that are set on the page: incoming webhooks of Slack, whose URLs are encrypted in the database."""
+"""Alert channels that people set on the page: Slack incoming webhooks, with URLs encrypted in the database."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from reporting.sql import SQL
 from servicekit import Clock, RequestRefused, StartError
 
 MOST_CHANNELS: Final = 50
-"""Maximum number of channels of a project that are set on the page."""
+"""Maximum number of channels per project that people may set on the page."""
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _URL: Final = re.compile(r"https?://[\x21-\x7e]{1,1990}")
 NO_KEY: Final = "Channels cannot be set here: REPORTING_SECRET_KEY is not set. Define them in the file of alerts."
 
 
 class ChannelLocked(Exception):
-    """Error for a channel that REPORTING_SECRET_KEY does not decrypt, or for a missing key."""
+    """Error for a channel that cannot be decrypted, because REPORTING_SECRET_KEY is missing or is another key."""
 
 
 class PageChannels:
     """Channels of projects in the database. `secret_key` has Fernet keys, separated by commas; the first one encrypts.
 
-    Without a key no channel can be set or used. `private` allows administrators of all tenants to set URLs with http,
-    or outside of the public Internet. Raises StartError for an invalid key.
+    Without a key no channel can be set or used. If `private` is set, administrators of all tenants may set http URLs
+    and URLs outside of the public Internet. Raises StartError for an invalid key.
     """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, secret_key: str | None, *, private: bool = False) -> None:
@@ -46,7 +46,7 @@ class PageChannels:
         return self._keys is not None
 
     async def set(self, at: Project, name: str, url: str, address: str, by: str, *, everywhere: bool) -> None:
-        """Store a channel. `everywhere` says that the caller administers all tenants. Raises RequestRefused."""
+        """Store a channel. `everywhere` is True if the caller administers all tenants. Raises RequestRefused."""
         if self._keys is None:
             raise RequestRefused(409, NO_KEY)
         if not _NAME.fullmatch(name):
@@ -68,7 +68,7 @@ class PageChannels:
         return not done.endswith(" 0")
 
     async def of(self, at: Project) -> Sequence[OpenChannel]:
-        """Return the channels of a project that can be decrypted, by name."""
+        """Return the channels of a project that can be decrypted, sorted by name."""
         rows = await self._pool.fetch(*SQL.list_alert_channels(tenant=at.tenant, project=at.project))
         channels = []
         for row in rows:
@@ -77,7 +77,7 @@ class PageChannels:
         return channels
 
     async def find(self, at: Project, name: str) -> OpenChannel | None:
-        """Return a channel, or None if there is none. Raises ChannelLocked."""
+        """Return a channel, or None if there is none. Raises ChannelLocked if it cannot be decrypted."""
         row = await self._pool.fetchrow(*SQL.find_alert_channel(tenant=at.tenant, project=at.project, name=name))
         return None if row is None else self._opened(at, row)
 
@@ -88,14 +88,14 @@ class PageChannels:
             url = self._keys.decrypt(row["url"]).decode()
         except InvalidToken:
             raise ChannelLocked from None
-        private = row["private"] and self._private  # The permission ends when the setting is switched off.
+        private = row["private"] and self._private  # Switching the setting off revokes the permission.
         settings = PageSlackChannel(
             name=row["name"], tenant=at.tenant, project=at.project, private=private, address=row["address"]
         )
         return OpenChannel(settings, url)
 
     async def _is_private(self, url: str) -> bool:
-        """Return True if a URL needs permission. Raises RequestRefused for an invalid URL or an unknown host."""
+        """Return True if a URL uses http or a private address. Raises RequestRefused if it or its host is invalid."""
         try:
             parts = urlsplit(url)
             port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -110,12 +110,12 @@ class PageChannels:
         except NotAllowed:
             return True
         except (OSError, UnicodeError):
-            raise RequestRefused(422, "The name in the URL has no address.") from None
+            raise RequestRefused(422, "The host name in the URL has no address.") from None
         return parts.scheme != "https"
 
 
 def keys_of(secret_key: str) -> MultiFernet:
-    """Return the keys in REPORTING_SECRET_KEY. Raises StartError."""
+    """Return the keys in REPORTING_SECRET_KEY. Raises StartError if one is invalid."""
     try:
         return MultiFernet([Fernet(one.strip()) for one in secret_key.split(",")])
     except ValueError:

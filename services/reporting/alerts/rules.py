@@ -9,18 +9,20 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from contracts.base import Id, Name
 
 JudgedBy = Literal["people", "machine"]
-"""Verdicts that a rule counts; `machine` includes the reviews that replace the machine's verdicts."""
+"""Author of the verdicts that a rule counts; `machine` includes the reviews that replace machine verdicts."""
 
 
 class RuleSettings(BaseModel):
-    """Settings of every rule. `channels` are names of channels in the file; without any, only the page shows alerts."""
+    """Settings common to all rules. Without `channels`, alerts are shown on the page and not sent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     name: Annotated[Name, Field(description="Name of the rule, unique in its project.", examples=["support-bot-low"])]
     channels: Annotated[
         tuple[Name, ...],
-        Field(max_length=10, description="Names of the channels that get its alerts.", examples=[["support-slack"]]),
+        Field(
+            max_length=10, description="Names of the channels that get the rule's alerts.", examples=[["support-slack"]]
+        ),
     ] = ()
 
 
@@ -37,30 +39,33 @@ class ShareRuleSettings(RuleSettings):
         Field(
             ge=1,
             le=28,
-            description="Number of days to test: one test covers the verdicts since each of the last days (UTC).",
+            description="Number of tests: for each of the last days (UTC), one test of the verdicts since that day.",
         ),
     ] = 7
 
 
 class SatisfactionBelow(ShareRuleSettings):
-    """Satisfaction is below a level, and so is its upper always-valid confidence bound."""
+    """Rule for satisfaction below a level. The always-valid upper confidence bound must also be below the level."""
 
     kind: Annotated[Literal["satisfaction_below"], Field(description="Kind of the rule.")]
     below: Annotated[float, Field(gt=0, lt=1, description="The level, between 0 and 1.", examples=[0.8])]
 
 
 class SatisfactionDropped(ShareRuleSettings):
-    """Satisfaction is significantly lower than in the 28 days before. A version is compared with its whole agent."""
+    """Rule for satisfaction that is significantly lower than in the 28 days before.
+
+    A version is compared to all versions of its agent.
+    """
 
     kind: Annotated[Literal["satisfaction_dropped"], Field(description="Kind of the rule.")]
 
 
 class Silence(RuleSettings):
-    """There is no feedback, although there was some at the same time a week before."""
+    """Rule for missing feedback: there are no verdicts, but there were some in the same hours a week before."""
 
     kind: Annotated[Literal["silence"], Field(description="Kind of the rule.")]
     agent: Annotated[Id | None, Field(description="The only agent to test; null for the whole project.")] = None
-    hours: Annotated[int, Field(ge=1, le=168, description="Length of the time without any verdict, in hours.")] = 24
+    hours: Annotated[int, Field(ge=1, le=168, description="Length of the time without verdicts, in hours.")] = 24
     least: Annotated[
         int, Field(ge=5, le=1_000_000, description="Minimum number of verdicts in the same hours of the week before.")
     ] = 10
@@ -69,43 +74,42 @@ class Silence(RuleSettings):
 class IssueRuleSettings(RuleSettings):
     """Settings of a rule about issues, tested for each issue."""
 
-    agent: Annotated[Id | None, Field(description="The only agent whose issues are tested; null for all agents.")] = (
-        None
-    )
+    agent: Annotated[Id | None, Field(description="The only agent with tested issues; null for all agents.")] = None
 
 
 class NewIssue(IssueRuleSettings):
-    """An open issue with a recent first rejection affects many people. The alert is over once the issue is not open."""
+    """Rule for an open issue that affects many people and began recently. It ends when the issue is no longer open."""
 
     kind: Annotated[Literal["new_issue"], Field(description="Kind of the rule.")]
-    people: Annotated[int, Field(ge=1, le=1_000_000, description="Minimum number of people affected.")] = 5
+    people: Annotated[int, Field(ge=1, le=1_000_000, description="Minimum number of affected people.")] = 5
     days: Annotated[int, Field(ge=1, le=90, description="Maximum age of the issue's first rejection, in days.")] = 7
 
 
 class RegressedIssue(IssueRuleSettings):
-    """A resolved issue has regressed. The alert is over once it is resolved again, muted or reopened."""
+    """Rule for a regressed issue. The alert ends when the issue is resolved again, muted or reopened."""
 
     kind: Annotated[Literal["regressed_issue"], Field(description="Kind of the rule.")]
 
 
 class DeadLetters(RuleSettings):
-    """Records became dead letters in the last hour."""
+    """Rule for records that became dead letters in the last hour."""
 
     kind: Annotated[Literal["dead_letters"], Field(description="Kind of the rule.")]
     more_than: Annotated[
-        int, Field(ge=0, description="Number of dead letters in an hour above which the rule raises an alert.")
+        int, Field(ge=0, description="Maximum number of dead letters in an hour; more raise an alert.")
     ] = 0
 
 
 class Lag(RuleSettings):
-    """Records have been waiting in the log for some time."""
+    """Rule for records that have been waiting in the log for some time."""
 
     kind: Annotated[Literal["lag"], Field(description="Kind of the rule.")]
-    more_than: Annotated[
-        int, Field(ge=0, description="Number of waiting records above which the rule raises an alert.")
-    ] = 10_000
+    more_than: Annotated[int, Field(ge=0, description="Maximum number of waiting records; more raise an alert.")] = (
+        10_000
+    )
     minutes: Annotated[
-        int, Field(ge=0, le=1_440, description="Minutes for which more records than that must have been waiting.")
+        int,
+        Field(ge=0, le=1_440, description="Minutes for which the number of waiting records must exceed the maximum."),
     ] = 5
 
 
@@ -117,5 +121,5 @@ PlatformRule = DeadLetters | Lag
 """Rule about the whole platform, which is shown only to callers with access to all tenants."""
 AlertRule = ProjectRule | PlatformRule
 KINDS: Final = {get_args(one.model_fields["kind"].annotation)[0]: one for one in get_args(AlertRule)}
-"""Class of each kind of rule. A new kind needs a class here and a row in `decisions.DECISIONS`."""
+"""Class of each kind of rule. Each kind also needs an entry in `decisions.DECISIONS`."""
 PROJECT_RULE: Final[TypeAdapter[ProjectRule]] = TypeAdapter(Annotated[ProjectRule, Field(discriminator="kind")])

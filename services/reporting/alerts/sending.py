@@ -1,4 +1,4 @@
-"""Delivery of announcements by HTTP or e-mail, to checked addresses and within a time limit."""
+"""Delivery of announcements by HTTP or e-mail, to permitted addresses only and with a time limit."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from reporting.queries.selection import Project
 from servicekit import Clock
 
 AT_ONCE: Final = 2
-"""Maximum number of concurrent attempts for a channel of a project."""
+"""Maximum number of concurrent attempts per channel of a project."""
 RECEIVERS_AT_ONCE: Final = 4
-"""Maximum number of a tenant's channels that are sent to at the same time."""
+"""Maximum number of channels per tenant with concurrent attempts."""
 NO_CHANNEL: Final = AttemptResult("no_channel", gone=True)
 """Outcome for a channel that was removed."""
 LOCKED: Final = "wrong_secret_key"
-"""Last answer of messages to a channel that REPORTING_SECRET_KEY does not decrypt."""
+"""Recorded outcome of messages to a channel that REPORTING_SECRET_KEY does not decrypt."""
 LOCKED_SECONDS: Final = 60
-"""Pause before such a message is tried again, in seconds."""
+"""Pause before a message to an undecryptable channel is retried, in seconds."""
 log = structlog.get_logger(part="alerts")
 
 
 class AlertCourier:
-    """Sender of messages that wait for their channels.
+    """Sender of queued messages.
 
-    Errors of receivers are recorded without secrets and not raised. Each channel of a project has a task of its own, so
-    a slow channel does not delay the messages of other tenants.
+    Errors of receivers are recorded without secrets and not raised. Each channel of a project has its own task, so a
+    slow channel does not delay the messages of other tenants.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class AlertCourier:
         await self._http.close()
 
     async def deliver(self) -> None:
-        """Start to send all due messages. Failed messages are retried like webhooks; a crash may send one twice.
+        """Start to send all due messages. Failed messages are retried like webhooks; a crash may send a message twice.
 
-        Raises the error that ended a task since the last call, such as that of a lost database.
+        Raises the error that ended a task since the last call, for example a lost database connection.
         """
         for receiver in await self._messages.due(self._clock.now()):
             if receiver not in self._tasks:
@@ -91,7 +91,7 @@ class AlertCourier:
             raise failure
 
     async def sent(self) -> None:
-        """Wait until all work that `deliver` started has ended."""
+        """Wait until all tasks that `deliver` started have ended."""
         if self._tasks:
             await asyncio.wait([*self._tasks.values()])
 
@@ -108,10 +108,10 @@ class AlertCourier:
             self._failure = task.exception() or self._failure
 
     async def _deliver_some(self, receiver: AlertReceiver) -> bool:
-        """Send some due messages of one receiver. Return False if there are none."""
+        """Send at most AT_ONCE due messages of one receiver. Return False if there are none."""
         now = self._clock.now()
         due = await self._messages.claim(receiver, now, now + int(2 * self._seconds * SECOND), AT_ONCE)
-        # An error with one message leaves the attempts for the others to their end, and their outcomes are stored.
+        # If one message raises an error, the other attempts still end and their outcomes are stored.
         ended = await asyncio.gather(*(self._hand_over(one) for one in due), return_exceptions=True)
         for outcome in ended:
             if outcome is not None:
@@ -122,7 +122,9 @@ class AlertCourier:
         """Make one attempt to send an announcement."""
         now = self._clock.now()
         if isinstance(channel.settings, PageSlackChannel) and one.link.startswith("/"):
-            one = replace(one, link=channel.settings.address + one.link)  # Without a file there is no other address.
+            one = replace(
+                one, link=channel.settings.address + one.link
+            )  # Without a file, only the channel has a base URL.
         made = NOTIFIERS[type(channel.settings)](channel, id_, one, now)
         if isinstance(made, EmailMessage):
             assert isinstance(channel.settings, EmailChannel)
@@ -130,7 +132,7 @@ class AlertCourier:
         return await self._http.post(made.url, made.body, made.headers, private=channel.settings.private)
 
     async def _channel(self, one: WaitingMessage) -> OpenChannel | None:
-        """Return the channel of a message, which may have changed since it was written."""
+        """Return the current channel of a message, which may have changed since the message was queued."""
         tenant, project = one.announcement.tenant, one.announcement.project
         at = None if tenant is None or project is None else Project(tenant, project)
         found = self._settings.channels.get(one.channel)
@@ -142,7 +144,7 @@ class AlertCourier:
         try:
             channel = await self._channel(one)
         except ChannelLocked:
-            # No attempt was made, so do not count one: the message waits for the key and does not become dead.
+            # Without an attempt, the message does not become dead: it waits for the right key.
             await self._messages.postponed(one, self._clock.now() + LOCKED_SECONDS * SECOND, LOCKED)
             log.error("alert_channel_locked", why="REPORTING_SECRET_KEY does not decrypt a channel set on the page")
             return
@@ -162,19 +164,19 @@ class AlertCourier:
 
 
 def metric_label(channel: OpenChannel | None) -> str:
-    """Return the channel's label in metrics: its name in the file, or one label for all that callers may set."""
+    """Return the channel's label in metrics: its name in the file, or one common label for channels set on the page."""
     if channel is None or isinstance(channel.settings, PageSlackChannel):
         return metrics.OTHER_CHANNELS
     return channel.settings.name
 
 
 async def send_mail(settings: EmailChannel, password: str, message: EmailMessage, seconds: float) -> AttemptResult:
-    """Make one attempt to send an e-mail by SMTP, to the address that was checked."""
+    """Make one attempt to send an e-mail by SMTP, to the permitted address that was resolved."""
     try:
         async with asyncio.timeout(seconds):
             address = await address_of(settings.host, settings.port, private=settings.private)
             attempt = _MailAttempt(settings, password, address, message, seconds)
-            # A thread of its own: those of the event loop also resolve the names of other receivers.
+            # Use a separate thread, because the event loop's threads also resolve host names for other receivers.
             thread = ThreadPoolExecutor(1)
             try:
                 await asyncio.get_running_loop().run_in_executor(thread, attempt.send)
@@ -193,7 +195,7 @@ async def send_mail(settings: EmailChannel, password: str, message: EmailMessage
 
 
 class _Smtp(smtplib.SMTP):
-    """SMTP client that connects to `address`, and checks the certificate of `host`."""
+    """SMTP client that connects to `address` and verifies the certificate for `host`."""
 
     def __init__(self, host: str, port: int, address: str, seconds: float) -> None:
         self._address = address
@@ -212,7 +214,7 @@ class _SmtpTls(smtplib.SMTP_SSL, _Smtp):
 class _MailAttempt:
     """One attempt to send an e-mail, which another thread may abort.
 
-    A server that has not received the whole e-mail when its connection ends does not deliver it.
+    If the connection ends before the server has received the whole e-mail, the server does not deliver it.
     """
 
     def __init__(
@@ -243,13 +245,13 @@ class _MailAttempt:
             self._client = client
             if self._settings.security == "starttls":
                 client.starttls(context=context)
-            # `abort` finds no connection before it is open, and during the handshake of STARTTLS.
+            # `abort` finds no connection before it is open or during the STARTTLS handshake.
             if self._aborted:
                 raise TimeoutError
             if self._settings.user is not None:
                 client.login(self._settings.user, self._password)
             client.send_message(self._message)
-            # The e-mail is accepted, so the server's answer to QUIT cannot make it fail.
+            # The server has accepted the e-mail, so ignore errors of QUIT.
             with suppress(OSError, smtplib.SMTPException):
                 client.putcmd("QUIT")
         finally:

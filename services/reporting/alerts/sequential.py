@@ -1,10 +1,11 @@
-"""Sequential tests of proportions, which are valid however often they are repeated while verdicts arrive. Pure.
+"""Sequential tests of proportions. They remain valid however often they are repeated while verdicts arrive. Pure.
 
 The test statistic is compared with the one-sided normal-mixture boundary of Howard, Ramdas, McAuliffe and Sekhon
 ("Time-uniform, nonparametric, nonasymptotic confidence sequences", Annals of Statistics 49(2), 2021, section 3.2).
-Without a change, a Brownian motion ever crosses it with probability ALPHA at most. The difference of two shares times
-its information is a Brownian motion in information time (Jennison and Turnbull, "Group Sequential Methods", 1999).
-Strata, here weekdays, have independent differences, so their sum is one too. A share is treated as normal.
+Without a change, the probability that a Brownian motion ever crosses this boundary is at most ALPHA. The difference of
+two shares times its information is a Brownian motion in information time (Jennison and Turnbull, "Group Sequential
+Methods", 1999). Differences in separate strata (weekdays) are independent, so their sum is also a Brownian motion.
+Shares are approximated as normally distributed.
 """
 
 from __future__ import annotations
@@ -17,22 +18,25 @@ from typing import Final
 from reporting.queries.votes import Votes
 
 ALPHA: Final = 0.02
-"""Probability that a test ever raises a false alarm. One test begins each day, so at most 0.6 false alarms a month
-are expected."""
+"""Maximum probability that a test ever raises a false alarm.
+
+One test begins each day, so at most 0.6 false alarms a month are expected.
+"""
 _TUNED: Final = 30.0
-"""Parameter of the mixture, in verdicts: the boundary is narrowest at about eight times this number."""
+"""Parameter of the mixture, in verdicts: the boundary is narrowest at about eight times this number of verdicts."""
 _PLAIN: Final = 1.959964
 """The z-score of a 95 % confidence interval for a single test."""
 _ENOUGH: Final = 4.29
-"""Difference in standard errors that a single test detects with 99 % probability."""
+"""Difference that a single test detects with 99 % probability, in standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShareTest:
     """Comparison of a share with a reference.
 
-    `difference` is the share minus the reference, -1 to 1. `bound` is its always-valid upper confidence bound, and
-    `plain` the upper bound of an ordinary 95 % confidence interval; both may exceed 1. `error` is its standard error.
+    `difference` is the share minus the reference, -1 to 1. `bound` is the always-valid upper confidence bound of
+    `difference`, and `plain` is the upper bound of an ordinary 95 % confidence interval. Both may exceed 1. `error` is
+    the standard error.
     """
 
     difference: float
@@ -51,27 +55,24 @@ class ShareTest:
 
 
 UNKNOWN: Final = ShareTest(0.0, inf, inf, inf)
-"""Comparison without verdicts."""
+"""Result of a comparison without verdicts."""
 
 
 def boundary(information: float) -> float:
-    """Return the boundary at `information` > 0.
-
-    The probability that a Brownian motion ever crosses it is at most ALPHA.
-    """
+    """Return the boundary at `information` > 0, which a Brownian motion ever crosses with probability at most ALPHA."""
     grown = information + _TUNED
     return sqrt(2 * grown * log(sqrt(grown / _TUNED) / (2 * ALPHA) + 1))
 
 
 def below_level(votes: Votes, level: float) -> ShareTest:
-    """Compare the satisfaction of `votes` with a given `level` between 0 and 1."""
+    """Test whether the satisfaction of `votes` is below a given `level` between 0 and 1."""
     if not votes.total:
         return UNKNOWN
     return _test(float(votes.total), votes.ok - level * votes.total, sqrt(level * (1 - level)))
 
 
 def below_before(now: Mapping[int, Votes], before: Mapping[int, Votes]) -> ShareTest:
-    """Compare satisfaction with that of an earlier period, by stratum. Both periods need verdicts in a stratum."""
+    """Compare satisfaction with an earlier period, by stratum. Both periods need verdicts in a stratum to use it."""
     information = gained = 0.0
     pooled = Votes()
     for stratum, votes in now.items():

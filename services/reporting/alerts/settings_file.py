@@ -1,4 +1,4 @@
-"""The file of alerts: channels, rules and digests, with secrets from the environment."""
+"""Alerts file: channels, rules and digests, with secrets from the environment."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ class _AlertsPart(BaseModel):
 
 
 class AlertChannel(_AlertsPart):
-    """Destination of alerts. Only rules of its `tenant` and `project` may name it; None allows all.
+    """Destination of alerts. Only rules of its `tenant` and `project` may use it; None allows all.
 
-    A setting that ends in `_from` names the environment variable of a secret; the variable NAME_FILE may name a file
-    with it instead. `private` allows http, and addresses outside of the public Internet.
+    A setting that ends in `_from` is the name of an environment variable with a secret. Instead of the variable NAME,
+    NAME_FILE may contain the path of a file with the secret. `private` allows http, and addresses outside of the public
+    Internet.
     """
 
     name: Name
@@ -43,21 +44,21 @@ class AlertChannel(_AlertsPart):
         return [value for name, value in self if name.endswith("_from") and value]
 
     def serves(self, at: Project | None) -> bool:
-        """Return True if rules of the project may name the channel; None means rules of the platform."""
+        """Return True if rules of the project may use the channel; None stands for the platform's rules."""
         if at is None:
             return self.tenant is None
         return self.tenant in (None, at.tenant) and self.project in (None, at.project)
 
 
 class SlackChannel(AlertChannel):
-    """Incoming webhook of Slack."""
+    """Slack incoming webhook."""
 
     type: Literal["slack"]
     url_from: Variable
 
 
 class PageSlackChannel(AlertChannel):
-    """Incoming webhook of Slack that was set on the page (`page_channels.py`); `address` is the pages' base URL."""
+    """Slack incoming webhook that was set on the page (`page_channels.py`); `address` is the base URL of links."""
 
     type: Literal["slack"] = "slack"
     address: str
@@ -71,7 +72,7 @@ class TeamsChannel(AlertChannel):
 
 
 class PagerDutyChannel(AlertChannel):
-    """Events API v2 of PagerDuty; `url` is another region's address."""
+    """PagerDuty Events API v2; set `url` for another region."""
 
     type: Literal["pagerduty"]
     key_from: Variable
@@ -100,7 +101,7 @@ class EmailChannel(AlertChannel):
 
 
 class WebhookChannel(AlertChannel):
-    """Standard Webhooks, signed with the secret."""
+    """Webhook of the Standard Webhooks specification, signed with a secret."""
 
     type: Literal["webhook"]
     url: Url
@@ -111,7 +112,7 @@ AnyChannel = SlackChannel | TeamsChannel | PagerDutyChannel | EmailChannel | Web
 
 
 class DigestSettings(_AlertsPart):
-    """Regular summary of a project: the three agents or versions whose satisfaction changed most."""
+    """Regular summary of a project: its three largest changes in satisfaction by agent or version."""
 
     every: Every
     channels: Annotated[tuple[Name, ...], Field(min_length=1, max_length=10)]
@@ -131,7 +132,7 @@ class ProjectAlerts(_AlertsPart):
 
 
 class AlertsFile(_AlertsPart):
-    """Content of the file. `address` is the dashboard's base URL for links."""
+    """Content of the file. `address` is the dashboard's base URL, for links in messages."""
 
     address: Url
     channel: list[Annotated[AnyChannel, Field(discriminator="type")]] = []
@@ -167,7 +168,7 @@ class AlertsFile(_AlertsPart):
 
     @property
     def rules(self) -> Mapping[Project | None, Sequence[AlertRule]]:
-        """Return the rules by project; the key None has the platform's rules."""
+        """Return the rules by project; the platform's rules have the key None."""
         return {None: self.platform, **{one.at: one.rule for one in self.project}}
 
 
@@ -181,7 +182,7 @@ def _check(name: str, named: Sequence[str], channels: Mapping[str, AlertChannel]
 
 @dataclass(frozen=True, slots=True)
 class OpenChannel:
-    """Alert channel with its secret (a URL, key or password), which is empty if the channel has none."""
+    """Alert channel with its secret: a URL, key or password, or an empty text if it has none."""
 
     settings: AnyChannel | PageSlackChannel
     secret: str = field(default="", repr=False)
@@ -189,7 +190,7 @@ class OpenChannel:
 
 @dataclass(frozen=True, slots=True)
 class AlertSettings:
-    """Content of the file with the secrets of its channels, by name."""
+    """Content of the file, and its channels with their secrets, by name."""
 
     address: str = ""
     channels: Mapping[str, OpenChannel] = field(default_factory=dict)
@@ -197,12 +198,12 @@ class AlertSettings:
     digests: Mapping[Project, DigestSettings] = field(default_factory=dict)
 
     def channels_of(self, at: Project | None) -> Iterator[OpenChannel]:
-        """Yield the channels that rules of a project may name."""
+        """Yield the channels that rules of the project may use; None stands for the platform's rules."""
         return (one for one in self.channels.values() if one.settings.serves(at))
 
 
 def read_alerts(path: Path | None) -> AlertSettings:
-    """Read the file, or return settings without channels and rules. Raises StartError without quoting secrets."""
+    """Read the file, or return empty settings if `path` is None. Raises StartError, with no secrets in its message."""
     if path is None:
         return AlertSettings()
     found = read_toml(path, AlertsFile)

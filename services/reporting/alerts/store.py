@@ -1,4 +1,4 @@
-"""Storage of alert rules, alerts and the messages that wait for their channels."""
+"""Storage of alert rules, alerts and queued messages."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from reporting.read_models.database import Connection
 from reporting.sql import SQL
 
 MOST_RULES: Final = 200
-"""Maximum number of rules of a project that are set over HTTP."""
+"""Maximum number of rules per project that may be set on the page or over HTTP."""
 _SHOWN: Final = 100
 
 
 class AlertRow(NamedTuple):
-    """Alert as stored. Times are in microseconds; `path` is the page with its turns."""
+    """Stored alert. Times are in microseconds; `path` is the path of the dashboard page with its turns."""
 
     id: UUID
     rule: str
@@ -39,7 +39,7 @@ class AlertRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WaitingMessage:
-    """Announcement that waits to be sent to a channel."""
+    """Announcement queued for a channel."""
 
     id: UUID
     channel: str
@@ -49,7 +49,7 @@ class WaitingMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChannelCount:
-    """Numbers of a channel's waiting and dead messages. `last_answer` is an HTTP status or an error's name."""
+    """Numbers of a channel's waiting and dead messages. `last_answer` is an HTTP status or the name of an error."""
 
     waiting: int = 0
     dead: int = 0
@@ -69,7 +69,7 @@ async def stored_rules(pool: Any, at: Project | None = None) -> Mapping[Project,
 
 
 async def set_rule(pool: asyncpg.Pool, at: Project, rule: ProjectRule, now: int) -> bool:
-    """Store a rule in place of one of the same name. Return False if the project has too many rules."""
+    """Store a rule; replace a rule of the same name. Return False if the project has too many rules."""
     known = await stored_rules(pool, at)
     if len(known.get(at, ())) >= MOST_RULES and all(one.name != rule.name for one in known[at]):
         return False
@@ -84,7 +84,7 @@ async def delete_rule(pool: asyncpg.Pool, at: Project, name: str) -> bool:
 
 
 async def alert_rows(pool: Any, at: Project | None) -> list[AlertRow]:
-    """Return at most 100 alerts of a project or the platform (None): open ones first, then the newest."""
+    """Return at most 100 alerts of a project or the platform (None): open alerts first, then the newest."""
     return [_alert(row) for row in await pool.fetch(*SQL.list_alerts(**_place(at), limit=_SHOWN))]
 
 
@@ -95,14 +95,14 @@ async def message_counts(pool: Any, at: Project | None) -> dict[str, ChannelCoun
 
 
 class AlertTransaction:
-    """Reads and writes of a project's alerts (or the platform's, without a project) in one transaction."""
+    """Reads and writes of one project's alerts, or of the platform's alerts, in one transaction."""
 
     def __init__(self, connection: Connection, at: Project | None) -> None:
         self._connection = connection
         self._place = _place(at)
 
     async def rows(self) -> list[AlertRow]:
-        """Return for each rule and subject the open alert, otherwise the last one."""
+        """Return the open alert of each rule and subject, or the last alert if none is open."""
         return [_alert(row) for row in await self._connection.fetch(*SQL.list_alert_states(**self._place))]
 
     async def open(self, id_: UUID, rule: AlertRule, found: AlertFinding, title: str, path: str, now: int) -> None:
@@ -110,7 +110,7 @@ class AlertTransaction:
             "rule": rule.name,
             "kind": rule.kind,
             "channels": list(rule.channels),
-            # The previous release reads a subject of two parts.
+            # During an upgrade, the previous release reads a subject with two fields.
             "finding": json.dumps(asdict(found) | {"subject": found.subject[:2]}),
         }
         statement = SQL.open_alert(
@@ -122,7 +122,7 @@ class AlertTransaction:
         await self._connection.execute(*SQL.end_alert(id=row.id, now=now))
 
     async def begin_digest(self, period_end: int) -> bool:
-        """Record that the period's digest is written. Return False if it was already recorded."""
+        """Record that the digest of the period is queued. Return False if it was already recorded."""
         return bool(await self._connection.fetchval(*SQL.begin_digest(**self._place, period_end=period_end)))
 
     async def announce(self, one: Announcement, channels: Sequence[str], now: int) -> None:
@@ -141,17 +141,17 @@ class AlertReceiver(NamedTuple):
 
 
 class AlertMessages:
-    """Queue of messages that wait for their channels."""
+    """Queue of messages for channels."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
     async def due(self, now: int) -> list[AlertReceiver]:
-        """Return the receivers of due messages, the longest waiting ones first."""
+        """Return the receivers of due messages, oldest message first."""
         return [AlertReceiver(*row) for row in await self._pool.fetch(*SQL.due_alert_receivers(now=now))]
 
     async def claim(self, of: AlertReceiver, now: int, until: int, limit: int) -> list[WaitingMessage]:
-        """Return up to `limit` due messages of a receiver; they are not due again before `until` (microseconds)."""
+        """Return up to `limit` due messages of a receiver, and make them due again at `until` (microseconds)."""
         limits = {"now": now, "until": until, "limit": limit}
         rows = await self._pool.fetch(*SQL.claim_alert_messages(**of._asdict(), **limits))
         return [
@@ -163,19 +163,19 @@ class AlertMessages:
         await self._pool.execute(*SQL.delete_alert_message(id=one.id))
 
     async def postponed(self, one: WaitingMessage, again_at: int, why: str) -> None:
-        """Make a message due at `again_at` (microseconds), without an attempt."""
+        """Make a message due at `again_at` (microseconds), without counting an attempt."""
         await self._pool.execute(
             *SQL.note_alert_failure(id=one.id, attempts=one.attempts, next_at=again_at, answer=why)
         )
 
     async def failed(self, one: WaitingMessage, again_at: int | None, answer: str) -> None:
-        """Record a failed attempt. The message is retried at `again_at` (microseconds); if that is None, it is dead."""
+        """Record a failed attempt. The message is retried at `again_at` (microseconds), or is dead if that is None."""
         statement = SQL.note_alert_failure(id=one.id, attempts=one.attempts + 1, next_at=again_at, answer=answer)
         await self._pool.execute(*statement)
 
 
 def alert_states(rows: Sequence[AlertRow], rule: AlertRule) -> dict[Subject, AlertState]:
-    """Return the state of a rule for each subject with an alert."""
+    """Return the rule's state for each subject that has an alert."""
     return {
         row.subject: AlertState(row.finding if row.over_at is None else None, row.over_at or 0)
         for row in rows

@@ -1,1 +1,1 @@
-"""HTTP API of reporting: routes, request bodies, and queries that only the API needs."""
+"""HTTP API of reporting: routes, request and response models, and queries that only the API needs."""

@@ -1,4 +1,4 @@
-"""HTTP routes for alerts: read a project's alerts, rules and channels, change its rules, test a channel."""
+"""HTTP routes for alerts: read a project's alerts, rules and channels, change rules, and test a channel."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RULES, REMOVALS, TESTS = ALERTS + "/rules", ALERTS + "/removals", ALERTS + "/tes
 
 
 class AlertShown(ResponseModel):
-    """Alert, open or over."""
+    """Alert, either open or over."""
 
     rule: Annotated[str, Field(description="Name of the alert's rule.", examples=["support-bot-low"])]
     kind: Annotated[str, Field(description="Kind of the alert's rule.", examples=["satisfaction_below"])]
@@ -30,21 +30,19 @@ class AlertShown(ResponseModel):
         str | None, Field(description="The agent that the alert is about; null if it is about the project.")
     ]
     version: Annotated[
-        str | None, Field(description="The agent's version that the alert is about; null for all versions.")
+        str | None, Field(description="The version of the agent that the alert is about; null for all versions.")
     ]
     issue: Annotated[
         int | None, Field(description="The issue that the alert is about; null if it is not about an issue.")
     ]
-    title: Annotated[str, Field(description="The fact in a few words.")]
-    opened_at: Annotated[Time, Field(description="Time at which the alert began, in UTC.")]
-    over_at: Annotated[
-        Time | None, Field(description="Time at which the alert was over, in UTC; null while it is open.")
-    ]
-    path: Annotated[str, Field(description="Path of the page with exactly the alert's turns.")]
+    title: Annotated[str, Field(description="Summary of the alert.")]
+    opened_at: Annotated[Time, Field(description="Start of the alert, in UTC.")]
+    over_at: Annotated[Time | None, Field(description="End of the alert, in UTC; null while it is open.")]
+    path: Annotated[str, Field(description="Path of the dashboard page with the turns of the alert.")]
 
 
 class RuleShown(ResponseModel):
-    """Rule of a project, and where it was set."""
+    """Rule of a project, with its origin."""
 
     source: Annotated[
         Source, Field(description="`file`: set in the operator's file. `here`: set on the page or with this API.")
@@ -53,7 +51,7 @@ class RuleShown(ResponseModel):
 
 
 class ChannelShown(ResponseModel):
-    """Channel that the project's rules may name."""
+    """Channel that the project's rules may use."""
 
     name: Annotated[
         str, Field(description="Name of the channel in the file or on the page.", examples=["support-slack"])
@@ -65,7 +63,7 @@ class ChannelShown(ResponseModel):
         str | None,
         Field(
             description="Last failure of these messages: an HTTP status, `timeout`, `private_address` or "
-            "an error's name."
+            "the name of an error."
         ),
     ]
 
@@ -76,8 +74,8 @@ class ProjectAlertsState(ResponseModel):
     tenant: Annotated[str, Field(description="The tenant in the path.")]
     project: Annotated[str, Field(description="The project in the path.")]
     alerts: Annotated[list[AlertShown], Field(description="Open alerts, then the others, newest first; at most 100.")]
-    rules: Annotated[list[RuleShown], Field(description="Rules; those of the file come first.")]
-    channels: Annotated[list[ChannelShown], Field(description="Channels in the file's order.")]
+    rules: Annotated[list[RuleShown], Field(description="Rules; rules of the file come first.")]
+    channels: Annotated[list[ChannelShown], Field(description="Channels, in the order of the file.")]
 
 
 class RuleName(BaseModel):
@@ -111,7 +109,7 @@ class TestedChannel(ResponseModel):
     answer: Annotated[
         str,
         Field(
-            description="Outcome: an HTTP status, `delivered`, `timeout`, `private_address` or an error's name.",
+            description="Outcome: an HTTP status, `delivered`, `timeout`, `private_address` or the name of an error.",
             examples=["200"],
         ),
     ]
@@ -123,7 +121,7 @@ def alerts_router(administration: AlertAdministration) -> Routes:
 
     @router.at("GET", ALERTS, summary="Alerts, rules and channels")
     async def alerts(tenant: Name, project: Name) -> ProjectAlertsState:
-        """Get the project's open and latest alerts, its rules, and the channels that its rules may name."""
+        """Get the project's open and latest alerts, its rules, and the channels that its rules may use."""
         found = await administration.overview(Project(tenant, project))
         return ProjectAlertsState(
             tenant=tenant,
@@ -146,7 +144,7 @@ def alerts_router(administration: AlertAdministration) -> Routes:
         "POST",
         RULES,
         summary="Set an alert rule",
-        refuses={409: "The file has a rule of this name, or there are too many rules."},
+        refuses={409: "The file has a rule with this name, or there are too many rules."},
     )
     async def set_rule(
         tenant: Name, project: Name, body: Annotated[ProjectRule, Body(discriminator="kind")], caller: Caller
@@ -155,7 +153,7 @@ def alerts_router(administration: AlertAdministration) -> Routes:
         await administration.set_rule(Project(tenant, project), body, caller.subject)
         return ChangedRule(name=body.name, state="stored")
 
-    @router.at("POST", REMOVALS, summary="Remove an alert rule", refuses={404: "No rule of that name was set here."})
+    @router.at("POST", REMOVALS, summary="Remove an alert rule", refuses={404: "No stored rule has this name."})
     async def remove(tenant: Name, project: Name, body: RuleName, caller: Caller) -> ChangedRule:
         """Remove a rule that was stored by this API or on the page. Its open alerts end within a minute."""
         await administration.remove_rule(Project(tenant, project), body.name, caller.subject)
@@ -168,7 +166,7 @@ def alerts_router(administration: AlertAdministration) -> Routes:
         refuses={404: "The project has no such channel.", 429: "Too many tests within a minute; see Retry-After."},
     )
     async def test(tenant: Name, project: Name, body: ChannelName) -> TestedChannel:
-        """Send a test message now, and report the channel's answer. PagerDuty opens an incident for it."""
+        """Send a test message now, and return the channel's answer. In PagerDuty, the message opens an incident."""
         result = await administration.test(Project(tenant, project), body.channel)
         return TestedChannel(delivered=result.delivered, answer=result.what)
 

@@ -1,4 +1,4 @@
-"""Request bodies of the HTTP API. Their sizes are bounded, and unknown fields are rejected."""
+"""Request bodies of the HTTP API. Sizes are bounded, and unknown fields are rejected."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _text_only(value: object) -> object:
 
 
 Moment = Annotated[Instant, BeforeValidator(_text_only)]
-"""A time: an RFC 3339 string in the body, an integer of microseconds since the epoch in Python."""
+"""Time: an RFC 3339 string in the body, an integer of microseconds since the epoch in Python."""
 Days = Annotated[int, Field(ge=1, le=3650, strict=True, description="Length of the period up to now, in days.")]
 Limit = Annotated[int, Field(ge=1, le=500, strict=True, description="Maximum number of items in the response.")]
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")]
@@ -30,8 +30,8 @@ TurnIds = Annotated[list[Id], Field(max_length=500)]
 
 
 SOURCE_FILTER: Final = (
-    "`chat`, `post` for comments on, and reactions to, an agent's posts and comments, `api` for judgements,"
-    " `inference`, `review`, or `rating` for ratings on own scales."
+    "`chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements,"
+    " `inference`, `review`, or `rating` for ratings on custom scales."
 )
 
 
@@ -53,7 +53,7 @@ class TurnsBody(Paged):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"turn_ids": None, "days": 365}]})
 
-    turn_ids: TurnIds | None = Field(default=None, description="Ids of the turns; null: every turn with feedback.")
+    turn_ids: TurnIds | None = Field(default=None, description="Ids of the turns; null for all turns with feedback.")
     days: Days = 365
     limit: Limit = 500
 
@@ -91,18 +91,18 @@ class PeriodBody(Paged):
 
 
 class LatestBody(Paged):
-    """Query for changes. Omit `since` and `watermark` in the first query; then send the last response's `watermark`."""
+    """Query for changes. In the first query, omit `since` and `watermark`; later, send the last `watermark`."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"turn_ids": ["t-7"], "since": "2026-11-20T09:00:00Z"}]})
 
-    turn_ids: TurnIds | None = Field(default=None, description="Ids of the turns; null: all turns.")
+    turn_ids: TurnIds | None = Field(default=None, description="Ids of the turns; null for all turns.")
     since: Moment | None = Field(
         default=None,
-        description="Only changes recorded after this time. It may miss changes, because records may become visible"
-        " in another order than their times; `watermark` misses none.",
+        description="Only changes recorded after this time. Some changes may be missed, because a record with an"
+        " earlier time may become visible later. Use `watermark` to get all changes.",
     )
     watermark: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = Field(
-        default=None, description="An earlier response's `watermark`: only changes that were not visible then."
+        default=None, description="The `watermark` of an earlier response: only changes that were not visible then."
     )
     limit: Limit = 500
 
@@ -120,7 +120,7 @@ AnswerAttributes = Annotated[
 
 
 class FilterBody(RequestBody):
-    """Filters, all of which must match. Without filters, all effective feedback and replies of the project match."""
+    """Filters; a record must match all of them. Without filters, all effective feedback and all replies match."""
 
     agent_id: Id | None = Field(default=None, description="The agent that answered.")
     agent_version: Label | None = Field(default=None, description="The agent's version.")
@@ -131,21 +131,21 @@ class FilterBody(RequestBody):
     )
     feedback_type: FoundType | None = Field(
         default=None,
-        description="`reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on own scales,"
-        " or `verdict` for all except these two.",
+        description="`reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on custom scales,"
+        " or `verdict` for all types except `implicit` and `rating`.",
     )
     tag: Label | None = Field(default=None, description="A reason: a tag, or a machine verdict's correction type.")
     min_confidence: Confidence | None = Field(
         default=None,
-        description="Minimum confidence, 0 to 1. The learned layer's rejections after long answers have at most 0.83.",
+        description="Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83.",
     )
     text: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")] | None = Field(
-        default=None, description="Part of the text or of the correction; case is ignored."
+        default=None, description="Substring of the text or of the correction, ignoring case."
     )
     words: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")] | None = Field(
         default=None,
-        description="Words, at most 10, that are all in the question, in the answer, or in the feedback's text and"
-        " correction; case is ignored. A word matches at the beginning of a longer one.",
+        description="At most 10 words. All of them must be in the question, or all in the answer, or all in the text"
+        " and correction. Case is ignored. A word also matches the beginning of a longer word.",
     )
     user_id: Id | None = Field(
         default=None, description="The person who gave the verdict, or whose message the machine judged."
@@ -169,7 +169,7 @@ class FilterBody(RequestBody):
     user_type: Label | None = Field(default=None, description="The person's role on the platform.")
     thread: Id | None = Field(default=None, description="The thread of the answer.")
     attributes: AnswerAttributes | None = Field(
-        default=None, description="Attributes of the answer, such as `language`; those of REPORTING_ATTRIBUTES only."
+        default=None, description="Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them."
     )
     start: Moment | None = Field(default=None, description="Earliest time of the reaction, inclusive.")
     end: Moment | None = Field(default=None, description="Latest time of the reaction, inclusive.")
@@ -215,7 +215,7 @@ class FilterBody(RequestBody):
 
 
 class SearchBody(FilterBody, Paged):
-    """Search with filters, all of which must match. Without filters, all effective feedback and all replies match."""
+    """Search filters; a record must match all of them. Without filters, all effective feedback and replies match."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -224,7 +224,7 @@ class SearchBody(FilterBody, Paged):
     )
 
     suspect: bool = Field(
-        default=False, description="True for suspect verdicts, which count nowhere; false for all others."
+        default=False, description="True for suspect verdicts, which no figure includes; false for all others."
     )
     sort: Literal["newest", "oldest"] = Field(default="newest", description="Order by the time of the feedback.")
 
@@ -239,9 +239,9 @@ class MomentFilter(RequestBody):
 
 
 class ArtifactsBody(RequestBody):
-    """Search for artifacts. `scope` selects which of `conversation_id` and `user_id` is required.
+    """Search for artifacts. The scope `conversation` requires `conversation_id`; `user` requires `user_id`.
 
-    The other id is an additional filter. Kinds and tags may have the prefix `kind:`, which older callers send.
+    The other id is an optional filter. Kinds and tags may have the prefix `kind:`, which older clients send.
     """
 
     model_config = ConfigDict(
@@ -264,20 +264,20 @@ class ArtifactsBody(RequestBody):
     )
 
     kinds: Annotated[list[Label], Field(max_length=10)] | None = Field(
-        default=None, description="Kinds to find; null finds all."
+        default=None, description="Kinds to find; null for all."
     )
     roles: Annotated[list[Label], Field(max_length=10)] | None = Field(
-        default=None, description="Roles to find; null finds all."
+        default=None, description="Roles to find; null for all."
     )
     scope: Literal["conversation", "user"] = Field(
         default="conversation", description="Search in one conversation or for one person."
     )
     conversation_id: Annotated[Id | None, Field(description="The conversation to search.")] = None
     user_id: Annotated[Id | None, Field(description="The person to search for.")] = None
-    all_tags: Annotated[list[Tag], Field(max_length=20, description="Tags that an artifact must all have.")] = []
+    all_tags: Annotated[list[Tag], Field(max_length=20, description="Tags; an artifact must have all of them.")] = []
     days: Days = 365
     timestamp_filters: Annotated[
-        list[MomentFilter], Field(max_length=10, description="Bounds on the time; all must hold.")
+        list[MomentFilter], Field(max_length=10, description="Conditions on the time; all must hold.")
     ] = []
     sort: Annotated[
         Literal["recency", "newest", "oldest"], Field(description="`recency` is another name for `newest`.")

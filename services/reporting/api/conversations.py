@@ -39,9 +39,9 @@ def conversations_router(
     access_log: AccessLog | None = None,
     current: asyncpg.Pool | None = None,
 ) -> Routes:
-    """Return the routes that query conversations, turns and their feedback. Reads of turns are noted in `access_log`.
+    """Return the routes that query conversations, turns and their feedback. `access_log` records reads of turns.
 
-    Reads that must show the latest writes or return watermarks use the pool `current` (None: `pool`).
+    Reads that must show the latest writes or return watermarks use the pool `current`; if it is None, `pool`.
     """
     current = current or pool
     router = Routes("reporting", FAILURES)
@@ -64,7 +64,7 @@ def conversations_router(
 
     @router.at("POST", PROJECT + "/feedback/search")
     async def find(tenant: Name, project: Name, body: SearchBody) -> FoundFeedbacks:
-        """List feedback records that match every given filter, replies to answers included, by default newest first."""
+        """List feedback records that match all filters, including replies to answers; by default newest first."""
         return await search(
             pool,
             Project(tenant, project),
@@ -103,8 +103,8 @@ def conversations_router(
     async def latest_feedback(tenant: Name, project: Name, conversation_id: Id, body: LatestBody) -> Latest:
         """List the latest reaction of each changed turn, oldest change first; a null reaction means a retraction.
 
-        A query with the last page's `watermark` returns all changes that the earlier pages did not show, including
-        those of concurrent writers.
+        A query with the last page's `watermark` returns all changes that the earlier pages did not contain, including
+        concurrent writes.
         """
         at = ConversationScope(tenant, project, conversation_id)
         asked = LatestQuestion(body.turn_ids, body.since, body.watermark, body.limit, body.cursor)

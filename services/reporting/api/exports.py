@@ -34,11 +34,12 @@ EXPORT = PROJECT + "/exports/{wanted:segment}"
 
 
 class ExportQuestion(FilterBody):
-    """Filters of an export, the same as for a search. By default only people's and reviewers' verdicts are exported."""
+    """Filters of an export: those of a search. By default, only verdicts of people and reviewers are exported."""
 
     everyone: bool = Field(
         default=False,
-        description="Also export machine verdicts. The default, unless `origin` is given, is people's and reviewers'.",
+        description="Also export machine verdicts. By default, if `origin` is not given, only verdicts of people and"
+        " reviewers are exported.",
     )
     file: FileType = Field(default="jsonl", description="`jsonl`, or `parquet` if the server has pyarrow.")
 
@@ -47,7 +48,7 @@ class ExportQuestion(FilterBody):
         if wanted == "detector":
             return replace(self.filters, origins=("machine",), overruled=True)
         found = self.filters if self.origin or self.everyone else replace(self.filters, origins=("user", "reviewer"))
-        # A reply is not a verdict, so the other formats contain no example for it.
+        # Replies are not verdicts, so only the format `events` contains them.
         return found if wanted == "events" or found.feedback_type else replace(found, feedback_type="verdict")
 
 
@@ -69,18 +70,18 @@ def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> R
         question: Annotated[ExportQuestion, Query()],
         caller: Caller,
     ) -> StreamingResponse:
-        """Stream the matching feedback as training examples, newest first, in TRL's conversational columns.
+        """Stream the matching feedback as training examples, newest first, in TRL's conversational format.
 
-        `kto`: prompt, completion, label. `dpo`: prompt, chosen, rejected; pairs come from corrections, and from
-        requests with a bad first answer and a good later one. `sft`: prompt, completion, from accepted answers and
-        corrections. `events`: the feedback records themselves. `detector`: machine verdicts with people's verdicts on
-        the same turn. Erased feedback is left out. An unknown project gives 404.
+        `kto`: prompt, completion, label. `dpo`: prompt, chosen, rejected; a pair comes from a correction, or from a
+        request with a rejected answer and a later accepted answer. `sft`: prompt, completion, from accepted answers
+        and corrections. `events`: the feedback records themselves. `detector`: machine verdicts with people's verdicts
+        on the same turn. Erased feedback is omitted. An unknown project gives 404.
         """
         try:
             check_available(question.file)
         except ParquetMissing:
             raise RequestRefused(
-                422, "file: parquet needs agent-feedback[parquet] on the server; ask for jsonl"
+                422, "file: parquet needs agent-feedback[parquet] on the server; request jsonl"
             ) from None
         if not await is_known(pool, Project(tenant, project)):
             raise RequestRefused(404, f"The project {project} of the tenant {tenant} has no messages and no feedback.")

@@ -31,7 +31,7 @@ from reporting.queries.sessions import SessionRatings, session_ratings
 from servicekit import Clock, Routes
 
 SESSIONS = "/conversations/{tenant}/sessions"
-"""Path without a project; it requires a token for all of the tenant's projects."""
+"""Path without a project; it requires a token for all projects of the tenant."""
 
 
 def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
@@ -83,7 +83,7 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
 
     @router.at("GET", PROJECT + "/feedback/response-rates")
     async def response(tenant: Name, project: Name, question: Annotated[ResponseQuestion, Query()]) -> ResponseRates:
-        """Count answered turns and impressions, and return the shares of both that have feedback by now.
+        """Count answered turns and impressions, and return the shares of both that have feedback so far.
 
         Impressions exist only if pages report them (`POST …/impressions`).
         """

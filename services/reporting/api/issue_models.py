@@ -22,20 +22,21 @@ class IssuesQuestion(RequestBody):
     limit: Annotated[int, Field(ge=1, le=500, description="Maximum number of issues in the response.")] = 100
     sort: Literal["turns", "-turns", "people", "-people", "topic", "-topic", "last", "-last"] = Field(
         default="-turns",
-        description="The order, `-` for descending: number of rejected turns or of people, share of rejected answers on"
-        " the topic (by the lower bound of its interval if descending, otherwise by the upper bound), or time of the"
+        description="Sort order; a leading `-` means descending. By number of rejected turns or of people, by share of"
+        " rejected answers on the topic (its lower bound if descending, otherwise its upper bound), or by time of the"
         " last rejection. Issues without a value come last.",
     )
 
 
 class IssueBody(RequestBody):
-    """New state of an issue; omitted fields become empty."""
+    """Replacement of an issue's state, version, assignee and note; omitted fields become empty."""
 
     state: Literal["open", "resolved", "muted"] = Field(
-        description="`resolved` becomes `regressed` when rejections return."
+        description="The state. `resolved` becomes `regressed` when people reject answers of the issue again."
     )
     resolved_in: Label | None = Field(
-        default=None, description="The agent's version that resolves the issue; null if it is resolved from now on."
+        default=None,
+        description="The version of the agent that resolves the issue; null if all versions do from now on.",
     )
     assignee: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
         default=None, description="The person who works on the issue."
@@ -59,12 +60,10 @@ class SplitBody(RequestBody):
 
 
 class TopicShare(ResponseModel):
-    """Rejection rate of a topic's answered turns, with its 95 % confidence interval (Wilson)."""
+    """Rejection rate of the answered turns on a topic, with its 95 % confidence interval (Wilson)."""
 
-    turns: Annotated[
-        int, Field(description="Number of answered turns on the topic, among the newest answers that were compared.")
-    ]
-    rejected: Annotated[int, Field(description="Number of rejected turns of the issue among them.")]
+    turns: Annotated[int, Field(description="Number of answered turns on the topic, among the agent's newest answers.")]
+    rejected: Annotated[int, Field(description="Number of these turns that are rejected turns of the issue.")]
     share: Annotated[float | None, Field(description="rejected / turns, 0 to 1; null without turns.")]
     low: Annotated[float, Field(description="Lower bound of the share's interval, 0 to 1.")]
     high: Annotated[float, Field(description="Upper bound of the share's interval, 0 to 1.")]
@@ -74,10 +73,10 @@ class PeopleShare(ResponseModel):
     """Share of people affected by an issue, with its 95 % confidence interval (Wilson)."""
 
     people: Annotated[
-        int, Field(description="People with the agent's 2,000 newest verdicts, by people and the machine.")
+        int, Field(description="Number of people in the agent's 2,000 newest verdicts (of people or the machine).")
     ]
     affected: Annotated[
-        int, Field(description="Those of them who rejected a turn of the issue with one of these verdicts.")
+        int, Field(description="Number of these people with a rejection of a turn of the issue among these verdicts.")
     ]
     share: Annotated[float | None, Field(description="affected / people, 0 to 1; null without people.")]
     low: Annotated[float, Field(description="Lower bound of the share's interval, 0 to 1.")]
@@ -85,30 +84,30 @@ class PeopleShare(ResponseModel):
 
 
 class IssueItem(ResponseModel):
-    """An agent's rejected turns on one topic."""
+    """Issue: rejected turns of an agent on one topic."""
 
     id: Annotated[int, Field(description="Id of the issue, which does not change while the issue grows.")]
     agent_id: Annotated[str, Field(description="The agent.")]
     words: Annotated[
         list[str], Field(description="Distinctive words of the issue's questions, most distinctive first.")
     ]
-    sentence: Annotated[str | None, Field(description="Title by a language model; null if there is none.")]
+    sentence: Annotated[str | None, Field(description="Title written by a language model; null if there is none.")]
     state: Annotated[IssueState, Field(description="State of the issue: open, resolved, muted or regressed.")]
     resolved_in: Annotated[str | None, Field(description="The version that resolved the issue.")]
     state_at: Annotated[Time, Field(description="Time of the last change of the state.")]
     assignee: Annotated[str | None, Field(description="The person who works on the issue.")]
     note: Annotated[str | None, Field(description="A note on the issue.")]
     merged_into: Annotated[
-        int | None, Field(description="The issue into which this one was merged; null if it was not merged.")
+        int | None, Field(description="The issue into which this issue was merged; null if it was not merged.")
     ]
     turns: Annotated[int, Field(description="Number of rejected turns.")]
     people: Annotated[int, Field(description="Number of people who rejected an answer.")]
     affected: Annotated[
-        PeopleShare, Field(description="Share of the people with a recent verdict whom the issue affects.")
+        PeopleShare, Field(description="Share of affected people among the people with recent verdicts.")
     ]
     first_at: Annotated[Time | None, Field(description="Time of the first rejection; null without turns.")]
     last_at: Annotated[Time | None, Field(description="Time of the last rejection.")]
-    versions: Annotated[list[str], Field(description="The agent's versions that gave the answers.")]
+    versions: Annotated[list[str], Field(description="Versions of the agent that gave the rejected answers.")]
     topic: Annotated[TopicShare, Field(description="Rejection rate of the topic at the last daily count.")]
     days: Annotated[
         list[int], Field(description="Number of rejected turns on each of the last 14 UTC days; the last one is today.")
@@ -120,17 +119,19 @@ class IssueList(ResponseModel):
     waiting: Annotated[int, Field(description="Number of rejected turns that belong to no issue yet.")]
     items: Annotated[
         list[IssueItem],
-        Field(description="Issues in the order of `sort`, by default those with most turns first."),
+        Field(description="Issues in the order of `sort`; by default, most turns first."),
     ]
 
 
 class IssueTurnItem(ResponseModel):
-    """Rejected turn of an issue, with the beginning of each of its texts (null if unknown)."""
+    """Rejected turn of an issue, with truncated texts; a text is null if unknown."""
 
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     user_id: Annotated[str, Field(description="The person.")]
-    by_person: Annotated[bool, Field(description="False if only the machine, and no person, rejected the answer.")]
+    by_person: Annotated[
+        bool, Field(description="True if a person rejected the answer, false if only the machine did.")
+    ]
     ts: Annotated[Time, Field(description="Time of the rejection.")]
     agent_version: Annotated[str | None, Field(description="The agent's version.")]
     question: Annotated[str | None, Field(description="The person's question.")]
@@ -140,7 +141,7 @@ class IssueTurnItem(ResponseModel):
 
 
 class WellReceivedItem(ResponseModel):
-    """Accepted turn on the topic of an issue, with the beginning of each of its texts."""
+    """Accepted turn on the topic of an issue, with truncated texts."""
 
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
@@ -153,13 +154,13 @@ class WellReceivedItem(ResponseModel):
 class ResolutionFigures(ResponseModel):
     """Rejection rates before and after the resolution."""
 
-    before: Annotated[TopicShare, Field(description="Share of rejected turns, for turns of earlier versions.")]
+    before: Annotated[TopicShare, Field(description="Rejection rate of turns with earlier versions.")]
     after: Annotated[
-        TopicShare, Field(description="Share of rejected turns, for turns of the resolving version and later ones.")
+        TopicShare, Field(description="Rejection rate of turns with the resolving version or a later version.")
     ]
     low: Annotated[float, Field(description="Lower bound of after minus before, -1 to 1 (Newcombe, 95 %).")]
     high: Annotated[float, Field(description="Upper bound of after minus before.")]
-    proved: Annotated[bool, Field(description="True if the share is significantly lower after the resolution.")]
+    proved: Annotated[bool, Field(description="True if the rate is significantly lower after the resolution.")]
 
 
 class IssueDetail(ResponseModel):

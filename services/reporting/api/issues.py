@@ -45,7 +45,7 @@ _UNKNOWN: Final = {404: "The project has no such issue, or it was merged."}
 
 
 def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Routes:
-    """Return the issue routes; people's decisions are stored through the pool `writes`."""
+    """Return the issue routes; changes are stored through the pool `writes`."""
     router = Routes("issues", FAILURES)
 
     @router.at("GET", ISSUES)
@@ -82,11 +82,11 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
     @router.at("POST", MERGE, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(MergeBody))
     async def merge_issue(tenant: Name, project: Name, issue: IssuePath, request: Request) -> IssueId | Response:
-        """Move all turns of an issue to another issue of the same agent. Later rejections on its topic join it too."""
+        """Move all turns of an issue to another issue of the same agent, and later rejections on its topic as well."""
         body = await _read(request, MergeBody, _plain(MergeBody))
         at = Project(tenant, project)
         if not await merge(writes, at, issue, body.into, clock.now()):
-            raise RequestRefused(404, f"The issues {issue} and {body.into} are not two issues of one agent.")
+            raise RequestRefused(404, f"{issue} and {body.into} are not two issues of the same agent.")
         return _answer(request, at, body.into)
 
     @router.at("POST", SPLIT, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(SplitBody))
@@ -103,7 +103,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
 
 def _body(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the OpenAPI description of a body that may also be sent as a form."""
+    """Return the OpenAPI description of a body that may be sent as JSON or as a form."""
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
     definitions = schema.pop("$defs", {})
     for name, one in schema.get("properties", {}).items():
@@ -113,7 +113,7 @@ def _body(model: type[BaseModel]) -> dict[str, Any]:
 
 
 async def _read(request: Request, model: type[Body], form: Callable[[bytes], Body]) -> Body:
-    """Return the parsed body: JSON, or a form of our own page. Raises RequestRefused."""
+    """Return the parsed body: JSON, or a form of the dashboard. Raises RequestRefused if it is invalid."""
     return await read_body(request, {JSON: model.model_validate_json, FORM: form})
 
 
@@ -122,7 +122,7 @@ def _is_form(request: Request) -> bool:
 
 
 def _plain(model: type[Body]) -> Callable[[bytes], Body]:
-    """Return a function that parses a form body. Empty fields count as missing."""
+    """Return a parser of form bodies. Empty fields count as missing."""
     return lambda raw: model.model_validate({name: value for name, value in _pairs(raw) if value})
 
 
@@ -136,7 +136,7 @@ def _pairs(raw: bytes) -> list[tuple[str, str]]:
 
 
 def _answer(request: Request, at: Project, issue: int) -> IssueId | Response:
-    """Return the issue's id; for a form, redirect to the issue's page."""
+    """Return the issue's id, or, if the request was a form, a redirect to the issue's page."""
     if not _is_form(request):
         return IssueId(id=issue)
     return RedirectResponse(f"{PAGE}?at={quote(at.tenant, safe='')}/{quote(at.project, safe='')}&issue={issue}", 303)

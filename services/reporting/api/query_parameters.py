@@ -34,7 +34,7 @@ class WindowQuestion(RequestBody):
         return self
 
     def span(self, now: int) -> TimeSpan:
-        """Return the window, in microseconds since the epoch; it is at least one microsecond long."""
+        """Return the window in microseconds since the epoch, at least one microsecond long."""
         end = max(now + 1, (self.start or 0) + 1) if self.end is None else self.end
         start = max(0, end - DEFAULT_DAYS * DAY) if self.start is None else self.start
         return TimeSpan(min(start, max(0, end - 1)), end)
@@ -83,7 +83,7 @@ class FilteredQuestion(WindowQuestion):
 
 
 class ResponseQuestion(WindowQuestion):
-    """Time window of answers and impressions, with their filters."""
+    """Time window and filters of answers and impressions."""
 
     agent_id: Id | None = Field(default=None, description="Only this agent.")
     agent_version: Label | None = Field(default=None, description="Only this version of the agent.")
@@ -97,8 +97,10 @@ class ResponseQuestion(WindowQuestion):
 class CalibrationQuestion(FilteredQuestion):
     """Time window and filters of machine verdicts."""
 
-    detector: Label | None = Field(default=None, description="Verdicts of this version of the detector alone.")
-    decided_by: DecidedBy | None = Field(default=None, description="Verdicts that this part of the detector decided.")
+    detector: Label | None = Field(default=None, description="Only verdicts of this detector version.")
+    decided_by: DecidedBy | None = Field(
+        default=None, description="Only verdicts that this part of the detector decided."
+    )
 
     @property
     def filters(self) -> Filters:
@@ -136,7 +138,7 @@ class ComparisonQuestion(FilteredQuestion):
         " or an attribute of the answers such as `attributes.language`.",
     )
     a: Id = Field(description="The first value, such as the older version.")
-    b: Id = Field(description="The second value, which is compared with the first.")
+    b: Id = Field(description="The second value, such as the newer version.")
 
     @model_validator(mode="after")
     def _compares_two(self) -> Self:
@@ -147,14 +149,14 @@ class ComparisonQuestion(FilteredQuestion):
 
 class RankingQuestion(PagedQuestion):
     min_votes: Annotated[
-        int, Field(ge=1, le=1_000_000, description="Minimum verdicts of one side, people or the machine.")
+        int, Field(ge=1, le=1_000_000, description="Minimum number of verdicts of one side (people or the machine).")
     ] = 10
     sort: Literal["people", "-people", "machine", "-machine", "rejected", "-rejected", "total", "-total"] | None = (
         Field(
             default=None,
-            description="The order, `-` for descending, instead of worst first: satisfaction of people or of the"
-            " machine (by the upper bound of its interval, or by the lower bound if descending), number of rejections,"
-            " or of verdicts. Agents without a value come last.",
+            description="Sort order instead of worst first; a leading `-` means descending. By satisfaction of people"
+            " or of the machine (its upper bound, or its lower bound if descending), by number of rejections, or by"
+            " number of verdicts. Agents without a value come last.",
         )
     )
 

@@ -1,4 +1,4 @@
-"""All routers and paths of the HTTP API, for import by `service.py`."""
+"""Re-exports of all routers and paths of the HTTP API for `service.py`."""
 
 from reporting.api.alerts import ALERTS, REMOVALS, RULES, TESTS, alerts_router
 from reporting.api.audit.routes import AUDIT, DRAWS, audit_router

@@ -1,4 +1,4 @@
-"""HTTP API for suspect verdicts: reviewers decide whether a verdict is spam."""
+"""HTTP API for suspect verdicts: a reviewer confirms or clears the suspicion of spam."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SuspicionBody(RequestBody):
     suspect: bool = Field(description="True if the verdict is spam and must not count; false if it counts.")
     whole_person: bool = Field(
         default=False,
-        description="With `suspect` false: apply the decision to all marked verdicts of the person in this project.",
+        description="If `suspect` is false: also apply the decision to all suspect verdicts of the person here.",
     )
 
 
@@ -51,7 +51,7 @@ def suspects_router(writes: asyncpg.Pool, clock: Clock) -> Routes:
     async def decide_suspicion(
         tenant: Name, project: Name, feedback_id: _Feedback, caller: Caller, request: Request
     ) -> Decided | Response:
-        """Decide whether a person's verdict is spam. The figures follow within seconds."""
+        """Decide that a person's verdict is spam or counts. The figures change within seconds."""
         readers: Mapping[str, Callable[[bytes], SuspicionBody]] = {JSON: SuspicionBody.model_validate_json, FORM: _form}
         body = await read_body(request, readers)
         decided = await decide(

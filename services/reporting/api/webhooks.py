@@ -27,8 +27,8 @@ class WebhookStatus(BaseModel):
         description="Arrival time of the oldest undelivered event, in UTC; null if there is none.", examples=[None]
     )
     last_answer: str | None = Field(
-        description="Result of the last failed attempt: an HTTP status, `timeout`, `private_address` or an error's "
-        "name.",
+        description="Result of the last failed attempt: an HTTP status, `timeout`, `private_address` or the name of an "
+        "error.",
         examples=["503"],
     )
 
@@ -42,7 +42,7 @@ class WebhookStatuses(BaseModel):
 class Replayed(BaseModel):
     """Number of deliveries that a replay made due."""
 
-    due: int = Field(description="Number of events that will be sent now: all dead and waiting ones.", examples=[3])
+    due: int = Field(description="Number of dead and waiting events, which will all be sent now.", examples=[3])
 
 
 def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> Routes:
@@ -72,12 +72,12 @@ def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries
         "POST",
         REPLAY,
         summary="Resend dead and waiting events",
-        refuses={404: "The tenant has no endpoint of that name."},
+        refuses={404: "The tenant has no endpoint with this name."},
     )
     async def replay(tenant: Name, endpoint: Name) -> Replayed:
         """Send the endpoint's dead and waiting events now."""
         if not any(one.name == endpoint and one.settings.tenant == tenant for one in endpoints):
-            raise RequestRefused(404, "There is no endpoint of that name.")
+            raise RequestRefused(404, "There is no endpoint with this name.")
         return Replayed(due=await deliveries.replay(tenant, endpoint, clock.now()))
 
     return router

@@ -42,18 +42,18 @@ WHOLE: Final = AlertFinding(Subject(), NOON - 6 * HOUR, NOON, 12_000)
     ("rule", "found", "title", "text"),
     [
         (BELOW, SHARE, "bot 2: satisfaction is 40%, below 80.5%",
-         "People's verdicts since 2024-10-03: 1,200, of which 1,100 reject. "
-         "Satisfaction is at most 46%, with an interval that stays valid at every look."),
+         "People's verdicts since 2024-10-03: 1,200, with 1,100 rejections. "
+         "Satisfaction is at most 46% (always-valid confidence bound)."),
         (DROPPED, replace(SHARE, subject=Subject("bot")), "bot: satisfaction dropped from 80% to 40%",
-         "Machine verdicts since 2024-10-03: 1,200, of which 1,100 reject. "
-         "Satisfaction is at most 46%, with an interval that stays valid at every look."),
+         "Machine verdicts since 2024-10-03: 1,200, with 1,100 rejections. "
+         "Satisfaction is at most 46% (always-valid confidence bound)."),
         (QUIET, WHOLE, "All agents: no feedback for 6 hours",
-         "In the same hours of the week before there were 12,000 verdicts."),
+         "There were 12,000 verdicts in the same hours of the previous week."),
         (LAG, WHOLE, "12,000 records are waiting in the log", "More than 1,000 for at least 3 minutes."),
         (LETTERS, replace(WHOLE, number=1), "1 dead letter",
-         "Records that a service could not process; see `agent-feedback dead-letters`."),
+         "Services could not process these records: list them with `agent-feedback dlq list`."),
         (LETTERS, WHOLE, "12,000 dead letters",
-         "Records that a service could not process; see `agent-feedback dead-letters`."),
+         "Services could not process these records: list them with `agent-feedback dlq list`."),
     ],
 )  # fmt: skip
 def test_a_message_has_the_fact_and_its_figures(rule: AlertRule, found: AlertFinding, title: str, text: str) -> None:

@@ -1,8 +1,8 @@
 """Estimators of rates from the machine's verdicts and a reviewed random sample. Pure.
 
-The machine's verdict divides a window's answers into three strata: rejected, praised, no verdict. A random sample of
-each stratum is reviewed. A rate is the mean of the strata's sample proportions, weighted by the strata's sizes. Because
-the prediction is constant within a stratum, this equals the rectified mean of prediction-powered inference
+Machine verdicts divide the answers of a time window into three strata: rejected, praised, no verdict. A random sample
+of each stratum is reviewed. A rate is the mean of the sample proportions, weighted by stratum size. The machine's
+prediction is constant within a stratum, so this mean equals the rectified mean of prediction-powered inference
 (Angelopoulos et al., Science 382, 2023) with the power tuned for each stratum.
 """
 
@@ -36,7 +36,7 @@ class Stratum:
 
     @property
     def unseen(self) -> float:
-        """Return the finite-population correction: the unreviewed fraction of the stratum, a factor of the variance."""
+        """Return the unreviewed fraction of the stratum: the finite-population correction of the variance."""
         return max(0.0, 1 - self.reviewed / self.size)
 
     def __add__(self, other: Stratum) -> Stratum:
@@ -54,7 +54,7 @@ class Estimate:
 
 
 def share(strata: Sequence[Stratum], count: Callable[[Stratum], int]) -> Estimate | None:
-    """Return the estimated proportion of answers with a property; `count` returns the number of reviews that have it.
+    """Return the estimated proportion of answers with a property; `count` returns the number of reviews with it.
 
     The interval combines the strata's Wilson intervals by the square-and-add method (Zou and Donner, Statistics in
     Medicine 27, 2008). Return None if there are no answers, or if a stratum with answers has no review.
@@ -111,6 +111,6 @@ def _fieller(top: float, bottom: float, top_variance: float, bottom_variance: fl
 
 
 def _used(strata: Sequence[Stratum]) -> list[Stratum] | None:
-    """Return the strata with answers; None if no stratum has answers, or if one with answers has no review."""
+    """Return the strata with answers. Return None if there are none, or if a stratum with answers has no review."""
     used = [one for one in strata if one.size]
     return used if used and all(one.reviewed for one in used) else None

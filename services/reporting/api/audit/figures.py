@@ -1,4 +1,4 @@
-"""Figures of the audit: accuracy of machine verdicts on a random sample, and rates corrected by its reviews."""
+"""Figures of the audit: accuracy of machine verdicts on a random sample, and rates corrected by reviews."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Rate(ResponseModel):
 
 
 class CorrectedRates(ResponseModel):
-    """Rates of one agent or of all agents, both from machine verdicts alone and corrected by the reviews."""
+    """Rates of one agent or of all agents: from machine verdicts alone, and corrected by the reviews."""
 
     agent_id: Annotated[str | None, Field(description="The agent; null for all agents.")]
     answers: Annotated[int, Field(description="Number of answers in the window that a person responded to.")]
     reviewed: Annotated[int, Field(description="Number of these answers that were drawn at random and reviewed.")]
-    rejected: Annotated[float | None, Field(description="Share of answers that the machine calls rejected.")]
+    rejected: Annotated[float | None, Field(description="Share of answers with a rejection by the machine.")]
     rejected_corrected: Annotated[
         Rate | None, Field(description="Estimated share of answers that people rejected; null without enough reviews.")
     ]
@@ -47,15 +47,15 @@ class CorrectedRates(ResponseModel):
 class Accuracy(ResponseModel):
     """Precision and recall of one machine verdict on the random sample."""
 
-    announced: Annotated[int, Field(description="Number of answers with this verdict of the machine.")]
+    announced: Annotated[int, Field(description="Number of answers with this machine verdict.")]
     reviewed: Annotated[int, Field(description="Number of these answers that were drawn at random and reviewed.")]
     right: Annotated[int, Field(description="Number of reviewed answers with the same verdict by the reviewer.")]
     precision: Annotated[Rate | None, Field(description="right / reviewed; null without reviews.")]
     recall: Annotated[
         float | None,
         Field(
-            description="Estimated share of all answers that deserve this verdict for which the machine announces "
-            "it; null without reviews."
+            description="Estimated recall: of all answers that deserve this verdict, the share with this machine "
+            "verdict; null without reviews."
         ),
     ]
 
@@ -67,17 +67,17 @@ class Audit(ResponseModel):
     project: Annotated[str, Field(description="The project in the path.")]
     window: Annotated[Window, Field(description="Window of the answers: `start` inclusive, `end` exclusive.")]
     pending: Annotated[int, Field(description="Number of drawn answers that nobody has reviewed yet.")]
-    accuracy: Annotated[dict[Reaction, Accuracy], Field(description="Precision and recall, by verdict of the machine.")]
+    accuracy: Annotated[dict[Reaction, Accuracy], Field(description="Precision and recall, by machine verdict.")]
     kinds: Annotated[
         list[VerdictKind],
-        Field(description="Share of right verdicts by kind, as shown with each verdict; not limited to the window."),
+        Field(description="Precision by kind of verdict, as shown with each verdict; not limited to the window."),
     ]
     whole: Annotated[CorrectedRates, Field(description="Rates of all agents together.")]
     agents: Annotated[list[CorrectedRates], Field(description="Rates of each agent; agents with most answers first.")]
 
 
 def corrected(agent_id: str | None, verdicts: Verdicts) -> CorrectedRates:
-    """Return the rates of one agent."""
+    """Return the rates of one agent, or of all agents if `agent_id` is None."""
     strata = list(verdicts.values())
     answers = sum(one.size for one in strata)
     ok, not_ok = (verdicts[one].size if one in verdicts else 0 for one in ("ok", "not_ok"))
@@ -93,7 +93,7 @@ def corrected(agent_id: str | None, verdicts: Verdicts) -> CorrectedRates:
 
 
 def accuracy(verdict: Reaction, verdicts: Verdicts) -> Accuracy:
-    """Return precision and recall of one verdict."""
+    """Return precision and recall of one machine verdict."""
     one = verdicts.get(verdict, Stratum(0))
     right = getattr(one, verdict)
     whole = share(list(verdicts.values()), lambda each: getattr(each, verdict))

@@ -1,4 +1,4 @@
-"""Precision of each kind of machine verdict: from random reviews if there are enough, otherwise as published."""
+"""Precision of each kind of machine verdict: from random reviews if there are enough, else the published figure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from detector.published import PUBLISHED, CheckedVerdicts
 from reporting.queries.answers import ResponseModel
 
 ENOUGH: Final = 50
-"""Minimum number of reviewed verdicts of a kind that replaces the published precision. The interval is then at most
-28 percentage points wide."""
+"""Minimum number of reviewed verdicts of a kind to replace the published precision.
+
+With 50 reviews, the confidence interval is at most 28 percentage points wide.
+"""
 KindCounts = Mapping[tuple[Reaction, DecidedBy | None], CheckedVerdicts]
 
 
 class VerdictKind(ResponseModel):
-    """Precision of one kind of verdict: the proportion that is right, with its 95 % confidence interval."""
+    """Precision of one kind of verdict: the share of right verdicts, with its 95 % confidence interval."""
 
     reaction: Annotated[Reaction, Field(description="The machine's verdict.")]
     decided_by: Annotated[
@@ -28,7 +30,7 @@ class VerdictKind(ResponseModel):
     source: Annotated[
         Literal["reviews", "published"],
         Field(
-            description="`reviews`: measured on this project's answers drawn at random. `published`: measured on "
+            description="`reviews`: measured on a random sample of this project's answers. `published`: measured on "
             "labelled conversations."
         ),
     ]
@@ -41,8 +43,8 @@ class VerdictKind(ResponseModel):
 def kind_of(reaction: Reaction, decided_by: DecidedBy | None, counts: KindCounts) -> VerdictKind | None:
     """Return the precision of a kind of verdict; None if there are too few reviews and no published figure.
 
-    It is computed from the deciding part's reviews if there are ENOUGH, otherwise from all parts' reviews if there are
-    ENOUGH, otherwise it is the published figure. None is published for a language model's verdicts.
+    The sources are, in this order: ENOUGH reviews of the deciding part, ENOUGH reviews of all parts, the published
+    figure. There is no published figure for the verdicts of a language model.
     """
     of_part = counts.get((reaction, decided_by), CheckedVerdicts(0, 0))
     if of_part.checked >= ENOUGH:

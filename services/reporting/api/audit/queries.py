@@ -1,4 +1,4 @@
-"""Queries of the audit: draw answers for review, list unreviewed answers, count reviews by machine verdict."""
+"""Queries of the audit: draw answers for review, list unreviewed answers, and count reviews by machine verdict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reporting.sql import SQL
 
 @dataclass(frozen=True, slots=True)
 class PendingReview:
-    """A drawn answer without a review. `position` orders the queue; `drawn_at` is in microseconds."""
+    """Drawn answer without a review. `position` orders the queue; `drawn_at` is in microseconds."""
 
     position: int
     conversation_id: str
@@ -28,8 +28,8 @@ class PendingReview:
 async def draw(pool: Connection | asyncpg.Pool, at: Project, span: TimeSpan, count: int, now: int) -> int:
     """Draw up to `count` random answers that people responded to. Return the number of answers drawn.
 
-    Two thirds are answers without a machine verdict; the rest is split between rejections and praise. No answer is
-    drawn twice. `now` is in microseconds.
+    Two thirds are answers without a machine verdict; the rest is split between rejected and praised answers. No answer
+    is drawn twice. `now` is in microseconds.
     """
     announced = max(1, count // 6)
     silent = max(1, count - 2 * announced)
@@ -39,7 +39,7 @@ async def draw(pool: Connection | asyncpg.Pool, at: Project, span: TimeSpan, cou
 
 
 async def pending(pool: asyncpg.Pool, at: Project, after: int, limit: int) -> list[PendingReview]:
-    """Return drawn answers without a review, in drawing order, from position `after` on and then from the start."""
+    """Return drawn answers without a review in drawing order, first those after position `after`, then the others."""
     rows = await pool.fetch(*SQL.list_pending_reviews(**at._asdict(), after=after, limit=limit))
     return [PendingReview(*row) for row in rows]
 
@@ -50,7 +50,7 @@ async def pending_count(pool: asyncpg.Pool, at: Project) -> int:
 
 
 async def strata(pool: asyncpg.Pool, at: Project, span: TimeSpan) -> dict[str, dict[Reaction | None, Stratum]]:
-    """Return the number of answers and their random reviews, by agent and machine verdict (None for no verdict)."""
+    """Return the numbers of answers and of their random reviews, by agent and machine verdict (None: no verdict)."""
     found: dict[str, dict[Reaction | None, Stratum]] = defaultdict(dict)
     for row in await pool.fetch(*SQL.count_strata(**at._asdict(), **span._asdict())):
         found[row["agent_id"]][row["machine"] or None] = Stratum(row["size"], row["ok"], row["neutral"], row["not_ok"])

@@ -1,4 +1,4 @@
-"""HTTP API of the audit: draw answers for review, list pending answers, read the rates corrected by the reviews."""
+"""HTTP API of the audit: draw answers for review, list pending answers, and read rates corrected by reviews."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 
 class DrawBody(WindowQuestion):
     count: Annotated[
-        int, Field(ge=3, le=1_000, description="Number of answers to draw; fewer are drawn if the window has fewer.")
+        int, Field(ge=3, le=1_000, description="Number of answers to draw; fewer if the window has fewer.")
     ] = 50
 
 
@@ -46,9 +46,11 @@ class Drawn(ResponseModel):
 
 
 class PendingItem(ResponseModel):
-    """A drawn answer without a review. Review it like any turn, with `POST .../turns/{turn_id}/reviews`."""
+    """Drawn answer without a review. Review it like any turn, with `POST .../turns/{turn_id}/reviews`."""
 
-    position: Annotated[int, Field(description="Position in the queue; to continue after it, send it as `after`.")]
+    position: Annotated[
+        int, Field(description="Position in the queue; send it as `after` to continue after this answer.")
+    ]
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     drawn_at: Annotated[Time, Field(description="Time of the draw.")]
@@ -67,8 +69,8 @@ def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Rou
     async def audit(tenant: Name, project: Name, question: Annotated[WindowQuestion, Query()]) -> Audit:
         """Get precision and recall of the machine's verdicts, and each agent's rates corrected by the random reviews.
 
-        Covers the window's newest 50,000 answers that a person responded to. Only answers drawn at random count as
-        reviewed, because turns that a reviewer chose would bias the figures.
+        The figures cover the window's newest 50,000 answers that a person responded to. Only reviews of randomly drawn
+        answers count, because turns that a reviewer chose would bias the figures.
         """
         return await figures(reads, Project(tenant, project), question.span(clock.now()))
 
@@ -95,7 +97,7 @@ def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Rou
         openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": DrawBody.model_json_schema()}}}},
     )
     async def draw_more(tenant: Name, project: Name, request: Request) -> Drawn | Response:
-        """Draw answers at random for review: two thirds without a machine verdict, the rest rejections and praise."""
+        """Draw random answers for review: two thirds without a machine verdict, the rest rejected or praised by it."""
         body = await read_body(request, {JSON: DrawBody.model_validate_json, FORM: lambda _: DrawBody()})
         at, now = Project(tenant, project), clock.now()
         drawn = await draw(writes, at, body.span(now), body.count, now)

@@ -39,7 +39,7 @@ class Search:
 class Artifact(ResponseModel):
     """Artifact of a turn.
 
-    `hosted_uri` is the payload's address in the object store, or null while the payload is not stored there. When an
+    `hosted_uri` is the URL of the payload in the object store; it is null until the payload is stored there. When an
     artifact changes, its `hosted_uri` changes and the previous object is deleted. `user_id` is null after the person's
     erasure. `payload` is null unless `with_payload` was set.
     """
@@ -55,7 +55,7 @@ class Artifact(ResponseModel):
     track_id: Annotated[str | None, Field(description="The platform's track that the answer belongs to.")]
     bundle_id: Annotated[str | None, Field(description="The platform's bundle that produced the answer.")]
     hosted_uri: Annotated[
-        str | None, Field(description="Address of the payload in the object store; null while it is not stored there.")
+        str | None, Field(description="URL of the payload in the object store; null until it is stored there.")
     ]
     payload: Annotated[dict[str, Any] | None, Field(description="The complete content; null unless requested.")]
 

@@ -30,7 +30,7 @@ class PeriodTurn:
 
 
 class PeriodItem(ResponseModel):
-    """Conversation with a reaction in the window. Counts and turns cover only the window's reactions."""
+    """Conversation with a reaction in the window. Its counts and turns cover only reactions in the window."""
 
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     last_activity_at: Annotated[Time, Field(description="Time of the newest reaction in the window.")]
@@ -41,13 +41,13 @@ class PeriodItem(ResponseModel):
     ]
     turns_cut: Annotated[
         bool,
-        Field(description="True if `turns` has only the newest reactions, because all of them together exceed 1 MiB."),
+        Field(description="True if `turns` has only the newest reactions, because all reactions exceed 1 MiB."),
     ] = False
 
 
 class ConversationsInPeriod(ResponseModel):
-    tenant: Annotated[str, Field(description="The customer that owns the data.")]
-    project: Annotated[str, Field(description="The project within the tenant.")]
+    tenant: Annotated[str, Field(description="The tenant in the path.")]
+    project: Annotated[str, Field(description="The project in the path.")]
     window: Annotated[Window, Field(description="The requested window; both ends are inclusive.")]
     items: Annotated[
         list[PeriodItem], Field(description="Conversations, newest activity first, at most 2 MiB of text.")
@@ -106,7 +106,7 @@ async def conversations_in_period(
 async def _first_page(
     connection: Connection, now: Snapshot, after: tuple[int, str, str] | None
 ) -> tuple[Snapshot | str, str | None]:
-    """Return the first page's snapshot for the next cursor, and for PostgreSQL (None on the first page).
+    """Return the first page's snapshot twice: for the next cursor, and for PostgreSQL (None on the first page).
 
     Raises BadCursor if the cursor's snapshot is from another database.
     """

@@ -32,7 +32,7 @@ class LatestItem:
 
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     turn_ts: Annotated[Time | None, Field(description="Time of the turn's last message.")]
-    feedback_id: Annotated[UUID, Field(description="The feedback record's id; the same facts give the same id.")]
+    feedback_id: Annotated[UUID, Field(description="Id of the feedback record; it is derived from the recorded facts.")]
     user_id: Annotated[str, Field(description="The person.")]
     ts: Annotated[Time, Field(description="Time of the feedback, RFC 3339.")]
     recorded_at: Annotated[Time, Field(description="Time of the last change of the feedback.")]
@@ -54,8 +54,8 @@ class Latest(ResponseModel):
     watermark: Annotated[
         str | None,
         Field(
-            description="Send the watermark with the next query to get every change that these pages do not show. A "
-            "change may be shown twice. Null except on the last page."
+            description="Send it with the next query to get all changes that these pages do not contain. A change may "
+            "occur twice. Null except on the last page."
         ),
     ]
 
@@ -74,7 +74,7 @@ _WATERMARK: Final = TypeAdapter(tuple[Annotated[str, Field(pattern=r"^(\*|[0-9a-
 
 
 class OwnRating(ResponseModel):
-    """A person's rating of an answer on one of the project's own scales."""
+    """A person's rating of an answer on a custom scale of the project."""
 
     scale: Annotated[str, Field(description="Name of the scale.")]
     rating: Annotated[int, Field(description="The rating.")]
@@ -85,7 +85,10 @@ class OwnRating(ResponseModel):
 
 
 class OwnFeedback(ResponseModel):
-    """A person's effective reaction on a turn; without one, `reaction` and the fields up to `best_rating` are null."""
+    """A person's effective reaction to a turn, and the person's ratings.
+
+    Without a reaction, the fields from `reaction` to `best_rating` are null or empty.
+    """
 
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
@@ -102,15 +105,15 @@ class OwnFeedback(ResponseModel):
     best_rating: BestRating = None
     ratings: Annotated[
         tuple[OwnRating, ...],
-        Field(description="The person's ratings on the project's own scales, which are separate from the reaction."),
+        Field(description="The person's ratings on custom scales of the project, which are not part of the reaction."),
     ] = ()
 
 
 async def latest(connection: Connection, at: ConversationScope, asked: LatestQuestion) -> Latest:
     """Return one page of changed turns.
 
-    Needs no transaction: the watermark's snapshot is taken before the rows are read, so a write in between is returned
-    again by the next query. Raises BadCursor if the cursor belongs to another query, or the watermark to another
+    No transaction is needed: the watermark's snapshot is taken before the rows are read, so the next query returns a
+    write in between again. Raises BadCursor if the cursor belongs to another query, or the watermark to another
     conversation.
     """
     now = await snapshot_of(connection)
@@ -140,10 +143,10 @@ async def latest(connection: Connection, at: ConversationScope, asked: LatestQue
 async def _not_shown_before(
     connection: Connection, watermark: str | None, here: str, turns: str, now: Snapshot
 ) -> str | None:
-    """Return the PostgreSQL snapshot in `watermark`; None if all turns must be returned.
+    """Return the PostgreSQL snapshot in `watermark`; None if the query must return all turns.
 
-    All turns must be returned if there is no watermark, if it is for other turns, or if the database was moved or
-    restored since.
+    The query must return all turns without a watermark, with a watermark for other turns, and after the database was
+    moved or restored.
     """
     if watermark is None:
         return None

@@ -31,7 +31,7 @@ from reporting.sql import SQL
 
 @dataclass(slots=True)
 class TurnLog:
-    """Metadata of a turn's answer, as far as the platform provided it."""
+    """Metadata of a turn's answer; a field is null if the platform did not provide it."""
 
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     ts: Annotated[str, Field(description="Time of the turn's last message.")]
@@ -53,17 +53,17 @@ class TurnWithFeedbacks:
     turn_log: Annotated[TurnLog | None, Field(description="Summary of the answer's metadata.")]
     cut: Annotated[
         bool,
-        Field(description="True if the item has only the first 1 MiB of texts, or only the newest 1 MiB of reactions."),
+        Field(description="True if only the first 1 MiB of texts, or the newest 1 MiB of reactions, is included."),
     ] = False
 
 
 class TurnsWithFeedbacks(ResponseModel):
     """One page of a conversation's turns with their reactions.
 
-    `user_id` is the first person who sent a message; it is null if there is no such message or the person was erased.
+    `user_id` is the first person who sent a message; it is null if no person did, or if the person was erased.
     """
 
-    user_id: Annotated[str | None, Field(description="The person who sent the first message of a person.")]
+    user_id: Annotated[str | None, Field(description="The first person who sent a message in the conversation.")]
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turns: Annotated[list[TurnWithFeedbacks], Field(description="The turns in time order, at most 2 MiB of text.")]
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
@@ -80,7 +80,7 @@ async def turns_with_feedbacks(
     limit: int = 500,
     cursor: str | None = None,
 ) -> TurnsWithFeedbacks:
-    """Return one page of turns in time order: the known turns among `turn_ids`, or every turn with a reaction if None.
+    """Return one page of turns in time order: turns in `turn_ids`, or all turns with a reaction if it is None.
 
     Only effective reactions at or after `since` (microseconds) are included. Raises BadCursor if the cursor belongs to
     another conversation or other `turn_ids`.
