@@ -1,4 +1,4 @@
-"""Resources of the reporting service, which `service.py` connects."""
+"""Composition root of the reporting service: it opens the resources that `service.py` uses."""
 
 from __future__ import annotations
 
@@ -54,13 +54,14 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 @dataclass(frozen=True, slots=True)
 class ReportingParts:
-    """Open resources of reporting. `reads` is the pool of HTTP reads; `mirror` is None without an object store.
+    """Open resources of reporting. `reads` is the pool for HTTP reads; `mirror` is None without an object store.
 
-    `reports` is the pool of reads that may be some seconds old: a replica, if the settings name one, otherwise `reads`.
+    `reports` is the pool for reads that may be some seconds old: the replica if the settings name one, otherwise
+    `reads`.
 
-    `health` supplies the dashboard's panel on the whole platform; without it the panel says that it has no data.
-    `where` finds the processing steps of events in the other services of the process, `unprocessed` the events that had
-    no effect there.
+    `health`, `where` and `unprocessed` return data of all services in this process, for the dashboard: the platform's
+    health, the processing steps of an event, and dead letters or parked events. If `health` is None, the health panel
+    shows that it has no data.
     """
 
     settings: ReportingSettings
@@ -74,7 +75,7 @@ class ReportingParts:
     issues: IssueJob
     mirror: ArtifactReplicator | None
     receipts: Producer
-    """Producer of erasure receipts. With an object store, receipts are held until the store has deleted the objects."""
+    """Producer of erasure receipts. With an object store, it holds receipts until the store has deleted the objects."""
     deliveries: Deliveries
     endpoints: Sequence[WebhookEndpoint]
     alerts: AlertSettings
@@ -144,7 +145,7 @@ class ReportingParts:
         return partial(states_of, self.reads)
 
     def couriers(self) -> Mapping[str, Callable[[], Awaitable[object]]]:
-        """Return the delivery to each webhook endpoint by the endpoint's name."""
+        """Return the function that delivers due events, by webhook endpoint name."""
         clock, begin_span = self.service.context.clock, self.service.begin_request_span
         couriers = {one.name: Courier(one, self.deliveries, clock, begin_span=begin_span) for one in self.endpoints}
         for courier in couriers.values():
@@ -153,7 +154,7 @@ class ReportingParts:
 
 
 def check_settings(settings: ReportingSettings) -> None:
-    """Read the files and the key that the settings name. Raises StartError."""
+    """Validate the files and the key that the settings name. Raises StartError if one is invalid."""
     read_identity_provider(settings.identity_provider)
     read_alerts(settings.alerts)
     if settings.webhooks:
@@ -169,9 +170,9 @@ async def open_parts(
     where: Where | None = None,
     unprocessed: Unprocessed | None = None,
 ) -> ReportingParts:
-    """Open the parts for `service`: its database, the pool of HTTP reads and the object store. Raises StartError."""
+    """Open the resources of `service`: database pools, object store and clients. Raises StartError."""
     pool = await service.open_database(settings.database_url, MIGRATIONS, size=settings.pool_size)
-    # A generic plan may cost a hundred times as much: a common tag is best found by time, a rare one by the tag.
+    # A generic plan may cost a hundred times as much: a frequent tag needs the index by time, a rare tag its own index.
     reads = await service.open_reads(settings, MIGRATIONS, plan="custom")
     reports: Any = reads
     if settings.read_database_url:
@@ -224,7 +225,7 @@ async def open_parts(
 
 
 def _admission(settings: ReportingSettings, service: Service, pool: asyncpg.Pool) -> Admission | None:
-    """Return the sign-in with the identity provider that the settings name, if there is one. Raises StartError."""
+    """Return the sign-in with the identity provider in the settings, or None without one. Raises StartError."""
     provider, clock = read_identity_provider(settings.identity_provider), service.context.clock
     return None if provider is None else Admission(pool, clock, provider, AccessLog(pool, clock))
 
@@ -232,7 +233,7 @@ def _admission(settings: ReportingSettings, service: Service, pool: asyncpg.Pool
 async def _mirror(
     settings: ReportingSettings, service: Service, pool: asyncpg.Pool
 ) -> tuple[ArtifactReplicator | None, Producer]:
-    """Return the replication of artifacts, if the settings name a store, and the producer of erasure receipts."""
+    """Return the artifact replicator (None if the settings name no store) and the producer of erasure receipts."""
     url, turn_logs = settings.artifact_store_url, settings.artifact_turn_logs
     objects = None if url is None else ObjectStore(url)
     await set_store(pool, url, turn_logs=turn_logs)

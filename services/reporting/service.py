@@ -1,4 +1,4 @@
-"""Reporting's page: what it reads, serves, does on a schedule, keeps and erases."""
+"""Service page of reporting: topics, routes, periodic tasks, retentions and erasures."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             "reporting",
             ReportingParts.projection_handler,
             is_noted,
-            around=ErasureLogHandler,  # the person who asked for an erasure is logged as well
+            around=ErasureLogHandler,  # record erasure requests in the access log
             is_guarded=True,
         ),
         Reads(
             *("webhooks", ReportingParts.webhook_handler, "dead letters"),
-            # Receivers also have the person's text, so the request is sent to them as well.
+            # Send erasure requests to receivers too, because they may have stored the person's text.
             around=ErasureRequestHandler,
             if_set="webhooks",
         ),
@@ -149,7 +149,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("messages", "message_days", "occurred_at", "microseconds"),
         Keeps("feedbacks", "feedback_days", "occurred_at", "microseconds"),
         Keeps("replies", "feedback_days", "occurred_at", "microseconds"),
-        # The retention of feedback also removes these rows, because each deletion of feedback is a changed rejection.
+        # The retention of feedback also removes these rows, because deleted feedback counts as a changed rejection.
         Keeps("issue_turns", "message_days", "asked_at", "microseconds"),
         Keeps("resolution_notices", "resolved_notice_days", "resolved_at", "microseconds"),
         Keeps("suspect_decisions", "feedback_days", "decided_at", "microseconds"),
@@ -163,8 +163,8 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("account_sessions", "session_days", "created_at", "microseconds"),
         Keeps("access_log", "access_log_days", "at", "microseconds"),
         Keeps("sign_in_attempts", "session_days", "since", "microseconds"),
-        # Rows of `forgotten` stop older announcements from restoring erased feedback. They are not needed once the
-        # topics' retention has removed those announcements. Revisions are log times in milliseconds.
+        # Rows of `forgotten` keep older announcements from restoring erased feedback. They are not needed after the
+        # topics' retention has removed these announcements. Revisions are log times in milliseconds.
         Keeps("forgotten", "tombstone_days", "revision", "milliseconds"),
     ],
     accounts=lambda parts: parts.sessions,
@@ -191,4 +191,4 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     erase=lambda parts: parts.erasures.erase,
     receipts=lambda parts: parts.receipts,
 )
-"""Reporting as it is started, alone or with the other services."""
+"""Reporting service, to be started alone or with other services."""

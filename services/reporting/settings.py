@@ -27,22 +27,22 @@ class ReportingSettings(ReadSettings):
     """PostgreSQL URL of a streaming replica for reports and exports (docs/operations.md); None: reads use the
     primary."""
     read_lag_seconds: float = Field(default=5, gt=0, le=3_600)
-    """Maximum lag of that replica, in seconds; while the lag is greater, reads use the primary."""
+    """Maximum lag of the replica, in seconds. While the lag is greater, reads use the primary."""
     sentence_encoder: str = "auto"
-    """Encoder of rejected turns, as INFERENCE_SENTENCE_ENCODER; word vectors if it is `none` or not on this machine."""
+    """Encoder of rejected turns, with the same values as INFERENCE_SENTENCE_ENCODER. Word vectors are used if it is
+    `none`, or `auto` and no encoder is on this machine."""
     title_url: EndpointUrl = ""
-    """Base URL of an OpenAI-compatible endpoint, up to /v1, that is asked for the titles of issues; if empty, titles
-    are words only."""
+    """Base URL of an OpenAI-compatible endpoint for titles of issues, up to /v1; if empty, titles consist of words."""
     title_model: str = ""
-    """Model of that endpoint."""
+    """Name of the model at `title_url`."""
     title_key: EndpointKey = SecretStr("")
-    """Key that is sent to that endpoint as a bearer token."""
+    """Bearer token for `title_url`."""
     message_days: float = Field(default=0, ge=0)
-    """Retention of messages, which transcripts show, in days since they were written; 0 keeps all."""
+    """Retention of messages, which transcripts need, in days since they were written; 0 keeps all."""
     feedback_days: float = Field(default=0, ge=0)
-    """Retention of feedback and session ratings, in days since the time they count for; 0 keeps all."""
+    """Retention of feedback and session ratings, in days since the time of the feedback or rating; 0 keeps all."""
     impression_days: float = Field(default=90, ge=0)
-    """Retention of impressions, which tell who saw which answer, in days since they were first seen; 0 keeps all."""
+    """Retention of impressions (which person saw which answer), in days since the first view; 0 keeps all."""
     tombstone_days: float = Field(default=30, ge=0)
     """Retention of the ids of erased feedback, in days; must exceed the topics' retention. 0 keeps all."""
     trace_url_template: str | None = Field(
@@ -54,7 +54,7 @@ class ReportingSettings(ReadSettings):
     attributes: str = Field(
         default="language,channel,experiment,arm,variant", pattern=r"^[^,\x00]{0,256}(,[^,\x00]{1,256}){0,9}$"
     )
-    """Names of the answers' attributes by which pages compare, at most 10, separated by commas; others are dropped."""
+    """Names of answer attributes to store for comparisons, separated by commas, at most 10. Others are dropped."""
     webhooks: Path | None = None
     """File that defines the webhook endpoints (docs/webhooks.md); None for no webhooks."""
     webhook_days: float = Field(default=7, gt=0)
@@ -64,30 +64,30 @@ class ReportingSettings(ReadSettings):
     alerts: Path | None = None
     """File with alert channels, rules and digests (docs/alerts.md); None for rules set on the page only."""
     secret_key: str | None = Field(default=None, repr=False)
-    """Key that encrypts the URLs of channels set on the page of alerts; None: channels are set in the file only."""
+    """Key that encrypts the URLs of channels set on the alerts page; None: only the file can define channels."""
     private_channels: bool = False
-    """True to let administrators of all tenants set channels with http, or with addresses outside of the public
+    """True to permit administrators of all tenants to set channels with http, or with addresses outside of the public
     Internet."""
     alert_days: float = Field(default=90, gt=0)
-    """Retention of alerts that are over, of their unsent messages, and of notes on sent digests, in days."""
+    """Retention of ended alerts, of unsent alert messages, and of the record of sent digests, in days."""
     resolved_notice_minutes: float = Field(default=0, ge=0, le=525_600)
-    """Minutes after an issue's resolution until `feedback.resolved` is published for the people who rejected
-    answers; 0 disables this."""
+    """Delay in minutes from an issue's resolution to the publication of `feedback.resolved` for the people who rejected
+    its answers; 0 disables it."""
     resolved_notice_days: float = Field(default=7, gt=0, le=3_650)
-    """Days after a resolution within which people are notified; also the retention of the notes about it."""
+    """Maximum age of a resolution at which people are notified, in days; also the retention of the notices."""
     session_days: float = Field(default=7, gt=0)
-    """Time after which a person who signed in with a password must sign in again, in days."""
+    """Lifetime of a session after sign-in with a password, in days."""
     identity_provider: Path | None = None
-    """File with the OpenID provider that people sign in with (docs/access.md); None: passwords only."""
+    """File with the OpenID provider for sign-in (docs/access.md); None: sign-in with passwords only."""
     access_log_days: float = Field(default=365, ge=0)
     """Retention of the access log (docs/access.md), in days; 0 keeps all."""
     person_limit: int = Field(default=60, ge=0, le=1_000_000)
-    """Number of a person's emoji that count per minute; further ones are marked as suspect. 0: no limit."""
+    """Maximum number of emoji reactions of a person that count per minute; more are marked as suspect. 0: no limit."""
     burst_turns: int = Field(default=BURST_TURNS, ge=0, le=1_000_000)
-    """Minimum number of turns that a person judges alike within ten seconds for the verdicts to be suspect
-    (docs/suspects.md); 0 disables the rule."""
+    """Minimum number of turns for a burst: equal verdicts by one person within ten seconds, which are marked as suspect
+    (docs/suspects.md). 0 disables the rule."""
     shared_users: Annotated[tuple[Id, ...], NoDecode] = ()
-    """User ids, separated by commas, that several people share; a rule never marks their verdicts."""
+    """User ids that several people share, separated by commas. Rules never mark their verdicts as suspect."""
     artifact_store_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("REPORTING_ARTIFACT_STORE_URL", "ARTIFACT_STORE_URL", "artifact_store_url"),
@@ -96,7 +96,7 @@ class ReportingSettings(ReadSettings):
     """Object store to which artifacts are replicated, `file:///folder` or `s3://bucket/prefix`; None for no
     replication."""
     artifact_turn_logs: bool = False
-    """True to replicate turn logs too, each with the reactions on its turn."""
+    """True to also replicate turn logs, each with the reactions to its turn."""
 
     @property
     def compared_attributes(self) -> frozenset[str]:

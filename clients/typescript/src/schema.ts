@@ -570,9 +570,9 @@ export interface FoundFeedback {
   user_type: string;
   /** `user`: a person's verdict. `machine`: inferred from a message. `reviewer`: a review. */
   origin: "user" | "machine" | "reviewer";
-  /** `reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a reply. `rating`: a rating on a custom scale of the project. `implicit` and `rating` are not verdicts: no share includes them. */
+  /** `reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a reply. `rating`: a rating on one of the project's own scales. `implicit` and `rating` are not verdicts: no share includes them. */
   feedback_type: "implicit" | "reaction" | "explicit" | "inferred" | "rating";
-  /** The verdict; null for a reply or a rating on a custom scale. */
+  /** The verdict; null for a reply or a rating on one of the project's scales. */
   reaction: "ok" | "not_ok" | "neutral" | null;
   /** The reward, -1 to 1. */
   value: number | null;
@@ -985,11 +985,11 @@ export interface OwnFeedback {
   worst_rating?: number | null;
   /** For a rating: the best one of its scale, above or below the worst. */
   best_rating?: number | null;
-  /** The person's ratings on custom scales of the project, which are not part of the reaction. */
+  /** The person's ratings on the project's own scales, which are not part of the reaction. */
   ratings?: OwnRating[];
 }
 
-/** A person's rating of an answer on a custom scale of the project. */
+/** A person's rating of an answer on one of the project's own scales. */
 export interface OwnRating {
   /** Name of the scale. */
   scale: string;
@@ -1488,7 +1488,7 @@ export interface SearchBody {
   reaction?: "ok" | "not_ok" | "neutral" | null;
   /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
   origin?: "user" | "machine" | "reviewer" | null;
-  /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on custom scales, or `verdict` for all types except `implicit` and `rating`. */
+  /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's own scales, or `verdict` for all types except `implicit` and `rating`. */
   feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
   /** A reason: a tag, or a machine verdict's correction type. */
   tag?: string | null;
@@ -1508,7 +1508,7 @@ export interface SearchBody {
   decided_by?: "rules" | "learned" | "llm" | null;
   /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
   given_by?: "person" | "agent" | null;
-  /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on custom scales. */
+  /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
   source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
   /** Only verdicts on the turns of this issue. */
   issue?: number | null;
@@ -2087,7 +2087,7 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on custom scales. */
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
@@ -2123,7 +2123,7 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on custom scales. */
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
@@ -2165,7 +2165,7 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on custom scales. */
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
@@ -2205,7 +2205,7 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on custom scales. */
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
@@ -2243,7 +2243,7 @@ export interface Operations {
       origin?: "user" | "machine" | "reviewer" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on custom scales. */
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
@@ -2300,7 +2300,7 @@ export interface Operations {
       reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on custom scales, or `verdict` for all types except `implicit` and `rating`. */
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's own scales, or `verdict` for all types except `implicit` and `rating`. */
       feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
       /** A reason: a tag, or a machine verdict's correction type. */
       tag?: string | null;
@@ -2320,7 +2320,7 @@ export interface Operations {
       decided_by?: "rules" | "learned" | "llm" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on custom scales. */
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
       /** Only verdicts on the turns of this issue. */
       issue?: number | null;

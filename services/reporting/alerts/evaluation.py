@@ -157,7 +157,7 @@ class AlertEvaluator:
                 await alerts.announce(one, digest.channels, now)
 
     async def _read(self, query: Callable[..., Awaitable[T]], *given: Any) -> T:
-        """Run a query that reads many rows."""
+        """Run a query without the pool's preference for index plans, because it reads many rows."""
         async with self._pool.acquire() as connection, connection.transaction():
             await self._pool.plan_freely(connection)
             return await query(connection, *given)

@@ -31,7 +31,7 @@ TurnIds = Annotated[list[Id], Field(max_length=500)]
 
 SOURCE_FILTER: Final = (
     "`chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements,"
-    " `inference`, `review`, or `rating` for ratings on custom scales."
+    " `inference`, `review`, or `rating` for ratings on the project's own scales."
 )
 
 
@@ -131,8 +131,8 @@ class FilterBody(RequestBody):
     )
     feedback_type: FoundType | None = Field(
         default=None,
-        description="`reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on custom scales,"
-        " or `verdict` for all types except `implicit` and `rating`.",
+        description="`reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's"
+        " own scales, or `verdict` for all types except `implicit` and `rating`.",
     )
     tag: Label | None = Field(default=None, description="A reason: a tag, or a machine verdict's correction type.")
     min_confidence: Confidence | None = Field(

@@ -51,7 +51,7 @@ def suspects_router(writes: asyncpg.Pool, clock: Clock) -> Routes:
     async def decide_suspicion(
         tenant: Name, project: Name, feedback_id: _Feedback, caller: Caller, request: Request
     ) -> Decided | Response:
-        """Decide that a person's verdict is spam or counts. The figures change within seconds."""
+        """Mark a person's verdict as spam, or clear the suspicion. The figures change within seconds."""
         readers: Mapping[str, Callable[[bytes], SuspicionBody]] = {JSON: SuspicionBody.model_validate_json, FORM: _form}
         body = await read_body(request, readers)
         decided = await decide(

@@ -1,1 +1,1 @@
-"""Data that leaves the service: webhooks, copies in an object store, exports."""
+"""Data that leaves the service: webhooks, replicas in an object store, exports and metrics."""

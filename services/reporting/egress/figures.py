@@ -1,4 +1,4 @@
-"""Feedback figures exported as metrics, so that an operator's own monitoring can alert."""
+"""Feedback figures as metrics, so that the operator's monitoring can alert on them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reporting.sql import SQL
 from servicekit import Clock, Database
 
 MOST_AGENTS: Final = 100
-"""Maximum number of agents with metrics; those with the most verdicts."""
+"""Maximum number of agents with metrics. If there are more, the agents with most verdicts are chosen."""
 _AHEAD: Final = 10 * MINUTE
 _GAUGES: Final = (metrics.SATISFACTION, metrics.VERDICTS, metrics.REJECTION_RATE)
 
@@ -31,7 +31,7 @@ class AgentLabels(NamedTuple):
 
 
 class FeedbackMetrics:
-    """Gauges with the figures of the last 24 hours, for the agents with the most verdicts."""
+    """Gauges with the figures of the last 24 hours, for the agents with most verdicts."""
 
     def __init__(self, pool: Database, clock: Clock) -> None:
         self._pool = pool
@@ -56,7 +56,7 @@ class FeedbackMetrics:
         return [(row["agent_id"], row["origin"], Votes(row["ok"], row["neutral"], row["not_ok"])) for row in rows]
 
     def _publish(self, found: Mapping[AgentLabels, Mapping[Origin, Votes]]) -> None:
-        """Set the gauges, and remove those of agents that are no longer among the first MOST_AGENTS."""
+        """Set the gauges, and remove gauges of agents that are no longer among the first MOST_AGENTS."""
         ranked = sorted(found, key=lambda one: (-sum(votes.total for votes in found[one].values()), one))
         shown: set[tuple[str, ...]] = set()
         for labels in ranked[:MOST_AGENTS]:

@@ -1,4 +1,4 @@
-"""Metrics of reporting, each with its meaning."""
+"""Prometheus metrics of the reporting service."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WEBHOOKS = Counter(
     ("endpoint", "outcome"),
 )
 OTHER_CHANNELS = "(not in the file)"
-"""One label for all channels that were set on the page or removed, because their names are chosen by users."""
+"""Common label of all channels that users set on the page or that were removed: names by users are unbounded."""
 ALERT_MESSAGES = Counter(
     "agent_feedback_alert_messages_total",
     "Attempts to announce an alert in a channel: delivered, failed, or failed for the last time (dead). Channels that "

@@ -1,1 +1,1 @@
-"""Issues: rejected turns of an agent grouped by topic, from the first rejection to the proof that it is resolved."""
+"""Issues: rejected turns of an agent grouped by topic, with titles, trends and proof of resolution."""

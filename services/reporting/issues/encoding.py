@@ -1,4 +1,4 @@
-"""Encoder with a cache: questions repeat, and each rejection of an answer needs the answer's vector."""
+"""Sentence encoder with a cache, because questions repeat and each rejection of an answer needs the answer's vector."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEPT: Final = 4_096
 
 
 class CachingEncoder:
-    """Encoder that encodes equal texts once. Its cache is keyed by digests and contains no text."""
+    """Encoder that encodes equal texts only once. The cache keys are digests, so the cache contains no text."""
 
     def __init__(self, encoder: Embedder, limit: int = _KEPT) -> None:
         self._encoder = encoder

@@ -17,7 +17,7 @@ from detector.encoders.embedder import Vectors, unit_rows
 SMALLEST: Final = 3
 """Minimum number of turns of a new issue."""
 MOST: Final = 5_000
-"""Maximum number of turns that are clustered at once. The run time grows with the square of this number."""
+"""Maximum number of turns to cluster at once, because the run time grows with the square of this number."""
 _DIMENSIONS: Final = 20
 _NEIGHBOURS: Final = 2
 _SPREAD: Final = 2
@@ -38,7 +38,7 @@ class Centre:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Decision on turns without an issue. `joined` maps a turn to its issue; `new` lists the turns of each new issue.
+    """Result of a clustering. `joined` maps turns to existing issues; `new` has the turns of each new issue.
 
     Turns are row numbers.
     """
@@ -50,9 +50,9 @@ class Groups:
 def turn_vectors(questions: Vectors, answers: Vectors, complaints: Vectors) -> Vectors:
     """Return one vector of length 1 for each turn, from the vectors of its three texts, each of shape (turns, width).
 
-    The weight of a complaint is its similarity to the question, so that turns of different topics are not similar just
-    because all say "that's wrong". If the question is unknown, only the complaint counts. A turn without any text gets
-    a zero vector.
+    The weight of a complaint is its similarity to the question. Otherwise, turns on different topics would be similar
+    just because their complaints are ("that's wrong"). If the question is unknown, only the complaint counts. A turn
+    without any text gets a zero vector.
     """
     alike = np.clip((questions * complaints).sum(axis=1, keepdims=True), 0, 1)
     asked = np.linalg.norm(questions, axis=1, keepdims=True) > 0
@@ -71,7 +71,7 @@ def centre_of(vectors: Vectors) -> Centre:
 
 
 def nearest(vectors: Vectors, centres: Sequence[Centre]) -> list[int | None]:
-    """Return the index of the most similar centre for each turn; None if no centre has the turn in its radius."""
+    """Return the index of the nearest centre for each turn, or None if the turn is outside of all radii."""
     if not centres or not len(vectors):
         return [None] * len(vectors)
     near = vectors @ np.stack([one.vector for one in centres]).T
@@ -81,11 +81,12 @@ def nearest(vectors: Vectors, centres: Sequence[Centre]) -> list[int | None]:
 
 
 def grouped(vectors: Vectors, issues: Sequence[int | None]) -> Groups:
-    """Cluster all turns of an agent, at most MOST, and decide on those without an issue.
+    """Cluster all turns of an agent, at most MOST, and assign turns without an issue.
 
-    `issues` has the issue of each turn. A turn never leaves its issue, so merges and splits by people stay. If at least
-    half of a cluster's turns have an issue, the other turns join the most frequent issue. Otherwise they become a new
-    issue. A turn outside of all clusters joins a new issue that has the turn in its radius; otherwise it waits.
+    `issues` has the issue of each turn, or None. A turn never leaves its issue, so merges and splits by people persist.
+    If at least half of a cluster's turns have an issue, the other turns join the most frequent issue. Otherwise they
+    become a new issue. A turn outside of all clusters joins a new issue if it is within the issue's radius; otherwise
+    it stays without an issue.
     """
     joined: dict[int, int] = {}
     new: list[list[int]] = []
@@ -108,9 +109,9 @@ def grouped(vectors: Vectors, issues: Sequence[int | None]) -> Groups:
 
 
 def _labels(vectors: Vectors) -> npt.NDArray[np.intp]:
-    """Return the cluster of each turn, -1 for none.
+    """Return the cluster number of each turn, or -1 for none.
 
-    Almost equal turns count as one point; otherwise each popular question would be a dense cluster. If SMALLEST or
+    Almost equal turns count as one point; otherwise each frequent question would be a dense cluster. If SMALLEST or
     more almost equal turns are in no cluster, they become a cluster.
     """
     alike = _alike(vectors)
@@ -123,7 +124,7 @@ def _labels(vectors: Vectors) -> npt.NDArray[np.intp]:
 
 
 def _alike(vectors: Vectors) -> npt.NDArray[np.intp]:
-    """Return the row of the first almost equal turn for each turn, which may be the turn's own row."""
+    """Return, for each turn, the row of the first almost equal turn, which may be the turn itself."""
     first = np.full(len(vectors), -1, dtype=np.intp)
     for row in range(len(vectors)):
         if first[row] < 0:
@@ -143,12 +144,12 @@ def _density_labels(vectors: Vectors) -> npt.NDArray[np.intp]:
 
 
 def packed(vector: Vectors) -> bytes:
-    """Return a vector in half precision, as the tables store it."""
+    """Return a vector as bytes in half precision, the format of the tables."""
     return vector.astype(np.float16).tobytes()
 
 
 def unpacked(stored: Sequence[bytes]) -> Vectors:
-    """Return the matrix of stored vectors, which have the same width."""
+    """Return stored vectors of the same width as a matrix with one row per vector."""
     if not stored:
         return np.zeros((0, 0), dtype=np.float32)
     return np.frombuffer(b"".join(stored), dtype=np.float16).reshape(len(stored), -1).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Schedule of issues: changed rejections are placed at once, and an agent's turns are grouped once a day."""
+"""Schedule of the work on issues: assign changed rejections at once, and group an agent's turns once a day."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from reporting.issues.worker import IssueWorker
 
 _ENOUGH: Final = 20
-"""Number of turns without an issue at which an agent's turns are grouped before the next day."""
+"""Upper threshold: with this number of turns without an issue, an agent's turns are grouped before the next day."""
 _FEW: Final = 5
-"""The lower threshold, for an agent with few turns, such as an agent with its first feedback."""
+"""Lower threshold of turns without an issue, for an agent with few turns."""
 _SHARE: Final = 10
-"""Between the two thresholds, grouping is due if at least one in ten turns has no issue."""
+"""Divisor of the number of turns: between the two thresholds, grouping is due if one in ten turns has no issue."""
 _PACKAGES: Final = ("numpy", "sklearn", "wordllama")
 log = structlog.get_logger(part="reporting")
 
@@ -31,8 +31,8 @@ log = structlog.get_logger(part="reporting")
 class IssueJob:
     """Periodic work on the issues of all projects: call `catch_up` repeatedly.
 
-    `load` returns the sentence encoder. It is first called, and the packages of the extra `issues` are first imported,
-    when there is work.
+    `load` returns the sentence encoder. It is called, and the packages of the extra `issues` are imported, only when
+    there is work for the first time.
     """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, load: Callable[[], Embedder]) -> None:
@@ -43,9 +43,10 @@ class IssueJob:
         self._seeded = False
 
     async def catch_up(self) -> int:
-        """Place all changed rejections, and group each agent that is due. Return the number of changed turns.
+        """Assign all changed rejections, and group the turns of each due agent. Return the number of changed turns.
 
-        Returns 0 if another process is at work, or if the extra is not installed. Raises ModelMissing.
+        Return 0 if another process holds the lock, or if the extra `issues` is not installed. Raises ModelMissing if
+        the encoder is not on this machine.
         """
         async with self._pool.acquire() as connection:
             if not await connection.fetchval(*SQL.lock_issues()):
@@ -59,7 +60,7 @@ class IssueJob:
         """Do the work of `catch_up`; the caller holds the lock."""
         await self._pool.execute(*SQL.drop_unfounded_sentences())
         if not is_available():
-            # The changes are found again once the extra is installed.
+            # `seed_rejection_changes` finds these changes again after the extra is installed.
             await self._pool.execute(*SQL.drop_rejection_changes())
             return 0
         if not self._seeded:
@@ -92,8 +93,9 @@ def is_available() -> bool:
 def is_due(waiting: int, left_waiting: int, placed: int, grouped_at: int | None, now: int) -> bool:
     """Return True if an agent's turns are due for grouping: on a new UTC day, or if many new turns have no issue.
 
-    `left_waiting` is the number of turns that the last grouping left without an issue, and `placed` the number of turns
-    with one. An agent with few turns is grouped sooner, because that is cheap. Times are in microseconds.
+    `waiting` is the number of turns without an issue, and `placed` the number of turns with an issue. `left_waiting` is
+    the number of turns that the last grouping left without an issue. The threshold is lower for an agent with few
+    turns, because grouping them is cheap. Times are in microseconds.
     """
     enough = min(_ENOUGH, max(_FEW, (waiting + placed) // _SHARE))
     if waiting >= max(enough, 2 * left_waiting):
@@ -102,7 +104,7 @@ def is_due(waiting: int, left_waiting: int, placed: int, grouped_at: int | None,
 
 
 def issue_encoder(choice: str) -> Embedder:
-    """Return the chosen sentence encoder, or the word vectors.
+    """Return the chosen sentence encoder, or word vectors if there is none.
 
     Raises ModelMissing if the chosen encoder is not on this machine.
     """

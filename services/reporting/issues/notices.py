@@ -19,7 +19,7 @@ _AT_ONCE: Final = 500
 
 
 class ResolutionNotice(NamedTuple):
-    """Row of the table `resolution_notices`, without the mark of a published notice. Times are in microseconds."""
+    """Row of the table `resolution_notices`, without the column `announced`. Times are in microseconds."""
 
     issue_id: int
     resolution: int
@@ -37,7 +37,7 @@ class ResolutionNotice(NamedTuple):
 
 
 def announcement(one: ResolutionNotice) -> Message:
-    """Return the record that tells the person; the same record each time."""
+    """Return the `feedback.resolved` message for the person. The result for a notice is always identical."""
     event = FeedbackResolved(
         event_id=str(derived_id(FEEDBACK_RESOLVED.name, one.tenant, one.issue_id, one.resolution, one.user_id)),
         occurred_at=one.resolved_at,
@@ -60,10 +60,10 @@ def announcement(one: ResolutionNotice) -> Message:
 
 
 class ResolutionAnnouncer:
-    """Publishes one event per person and resolution, then marks it: at least once, always the same event.
+    """Publisher of one event per person and resolution. An event may be published twice, with identical content.
 
-    The event is published `minutes` after the resolution, unless the resolution was undone by then. People whose
-    rejections arrive late are notified until `days` after the resolution.
+    The event is published `minutes` after the resolution, unless the issue is no longer resolved then. Notices for
+    rejections that arrive late are published until `days` after the resolution.
     """
 
     def __init__(self, pool: asyncpg.Pool, producer: Producer, clock: Clock, *, minutes: float, days: float) -> None:
@@ -74,10 +74,9 @@ class ResolutionAnnouncer:
         self._within = int(days * DAY)
 
     async def sweep(self) -> int:
-        """Publish all due notices. Return the number of people notified. Raises errors of the database and the log.
+        """Publish all due notices. Return the number of notified people. Raises errors of the database and the log.
 
-        An erasure that begins meanwhile waits until the events are acknowledged. People who are already erased are not
-        notified.
+        A concurrent erasure waits until the events are acknowledged. Erased people are not notified.
         """
         now = self._clock.now()
         async with writing(self._pool) as connection:

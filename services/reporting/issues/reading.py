@@ -1,4 +1,4 @@
-"""Reads of issues for the API and the pages."""
+"""Queries for issues, for the API and the dashboard."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _COLUMNS: Final[Mapping[str, tuple[str, str]]] = {
     "last": ("i.last_at", "i.last_at"),
 }
 ISSUE_COLUMNS: Final = _COLUMNS.keys()
-"""Columns that sort issues. `topic` is the share of rejected answers, by a bound of its interval (`certain_share`)."""
+"""Columns that sort issues. `topic` sorts by a confidence bound of the rejected share, as `certain_share` does."""
 MOST_FIRST: Final = SortOrder("turns", descending=True)
 NEWEST_VERDICTS: Final = 2_000
-"""Number of an agent's newest verdicts, by people and the machine, whose people are the base of a share of people."""
+"""Number of newest verdicts of an agent. The share of affected people refers to the people in these verdicts."""
 MOST_TURNS: Final = 100
-"""Maximum number of turns that a page of one issue shows; the feedback list has all of them."""
+"""Maximum number of turns on the page of one issue. The feedback list shows all turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Issue:
     agent_id: str
     words: Sequence[str]
     sentence: str | None
-    """Title by a language model, if there is one."""
+    """Title written by a language model, or None."""
     state: IssueState
     resolved_in: str | None
     state_at: int
@@ -53,20 +53,20 @@ class Issue:
     last_at: int | None
     versions: Sequence[str]
     newest_question: str | None
-    """Question of the newest rejected turn, in lists; None if it is unknown."""
+    """Question of the newest rejected turn; None if it is unknown, or outside of lists."""
     topic: Share
     days: Sequence[int]
     """Number of rejected turns on each of the last TREND_DAYS UTC days; the last day is today."""
 
     @property
     def title(self) -> str:
-        """Return the sentence; without one, the distinctive words, most distinctive first."""
+        """Return the sentence, or the distinctive words if there is no sentence, most distinctive first."""
         return self.sentence or ", ".join(self.words) or f"Issue {self.id}"
 
 
 @dataclass(frozen=True, slots=True)
 class IssueTurn:
-    """Rejected turn of an issue, with the beginnings of its texts (None if unknown).
+    """Rejected turn of an issue, with truncated texts; a text is None if unknown.
 
     `occurred_at` is the time of the rejection in microseconds.
     """
@@ -85,7 +85,7 @@ class IssueTurn:
 
 @dataclass(frozen=True, slots=True)
 class WellReceived:
-    """Accepted turn on an issue's topic, with the beginnings of its texts."""
+    """Accepted turn on the topic of an issue, with truncated texts."""
 
     conversation_id: str
     turn_id: str
@@ -97,12 +97,12 @@ class WellReceived:
 
 @dataclass(frozen=True, slots=True)
 class IssuePage:
-    """One issue with its turns, nearest to its centre first, and the shares before and after its resolution, if any."""
+    """Issue with its turns, nearest to its centre first, and the rejection rates before and after a resolution."""
 
     issue: Issue
     turns: Sequence[IssueTurn]
     versions: Sequence[str]
-    """All versions of the agent, by their first answer."""
+    """All versions of the agent, in the order of their first answers."""
     resolution: Resolution | None
     well_received: Sequence[WellReceived]
     """At most EXAMPLES accepted turns on the topic, nearest to its centre first."""
@@ -117,26 +117,26 @@ async def list_issues(
     limit: int = 100,
     order: SortOrder = MOST_FIRST,
 ) -> list[Issue]:
-    """List the issues that have turns, by default most turns first, each with its trend; `now` is in microseconds."""
+    """Return the issues that have turns, each with its trend, by default most turns first. `now`: microseconds."""
     statement = SQL.list_issues.filled(**list_slots(order))
     rows = await pool.fetch(*statement(**at._asdict(), agent_id=agent_id, states=states, limit=limit))
     return await _with_days(pool, at, rows, now)
 
 
 def list_slots(order: SortOrder) -> dict[str, str]:
-    """Return the slots of `list_issues`. Only the order by topic needs the counts of all issues."""
+    """Return the SQL fragments for the slots of `list_issues`. Only the order by topic needs counts of all issues."""
     counts = SQL.part("counts_of_issue") if order.column == "topic" else ""
     return {"order": order_of(order), "ordered_by": counts}
 
 
 def order_of(order: SortOrder) -> str:
-    """Return the SQL order of issues; those without a value come last."""
+    """Return the SQL expression that sorts issues. Issues without a value come last."""
     ascending, descending = _COLUMNS[order.column]
     return f"{descending} desc nulls last" if order.descending else f"{ascending} nulls last"
 
 
 async def affected_people(pool: asyncpg.Pool, at: Project, issues: Sequence[Issue]) -> dict[int, AffectedPeople]:
-    """Return the people affected by each issue, by its id, among the people with NEWEST_VERDICTS of its agent."""
+    """Return the affected people by issue id, among the people in the NEWEST_VERDICTS of the issue's agent."""
     ids, agents = [one.id for one in issues], sorted({one.agent_id for one in issues})
     statement = SQL.count_affected_people(**at._asdict(), ids=ids, agents=agents, limit=NEWEST_VERDICTS)
     counted = {row["id"]: AffectedPeople(row["people"], row["affected"]) for row in await pool.fetch(*statement)}
@@ -144,7 +144,7 @@ async def affected_people(pool: asyncpg.Pool, at: Project, issues: Sequence[Issu
 
 
 async def waiting(pool: asyncpg.Pool, at: Project, agent_id: str | None = None) -> int:
-    """Count the rejected turns without an issue."""
+    """Return the number of rejected turns without an issue."""
     count: int = await pool.fetchval(*SQL.count_waiting_turns(**at._asdict(), agent_id=agent_id))
     return count
 

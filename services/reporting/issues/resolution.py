@@ -1,4 +1,4 @@
-"""Proof that an issue is resolved: its topic's rejection rates before and after a version. Pure.
+"""Proof that an issue is resolved: rejection rates on its topic before and after a version or a time. Pure.
 
 `store.recount` marks a resolved issue as regressed.
 """
@@ -14,7 +14,7 @@ from contracts.intervals import Interval, difference, wilson
 
 @dataclass(frozen=True, slots=True)
 class TopicCount:
-    """Number of answered turns on an issue's topic in a day, and of rejected ones. `day` is in microseconds."""
+    """Numbers of answered and of rejected turns on an issue's topic in a day. `day` is its start in microseconds."""
 
     version: str | None
     day: int
@@ -24,7 +24,7 @@ class TopicCount:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Number of turns on a topic, and number of rejected ones among them."""
+    """Number of turns on a topic, and number of rejected turns among them."""
 
     turns: int = 0
     rejected: int = 0
@@ -45,7 +45,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class AffectedPeople:
-    """Number of people with a recent verdict on an agent, and number of those who rejected a turn of an issue."""
+    """Number of people with recent verdicts on an agent, and number of people among them affected by an issue."""
 
     people: int = 0
     affected: int = 0
@@ -80,10 +80,10 @@ class Resolution:
 
 
 def resolution(counts: Iterable[TopicCount], version: str | None, at: int, first_seen: Mapping[str, int]) -> Resolution:
-    """Compare the turns before and after `version`, or before and after the day of `at` (microseconds) without one.
+    """Compare the turns before and from `version` on; if it is None, before and after the day of `at` (microseconds).
 
     `first_seen` is the time of each version's first answer, which orders the versions. Turns of an unknown version are
-    left out. Before the first answer of `version`, no turn counts as after.
+    ignored. If `version` has no answer yet, no turn counts as after.
     """
     before, after = Share(), Share()
     for one in counts:

@@ -1,4 +1,4 @@
-"""Title of an issue by a language model: the request, the check of its response, and when it is outdated. Pure."""
+"""Titles of issues by a language model: request, validation of the response, and detection of outdated titles. Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from chat_completions.completion import WrongAnswer, content_in
 
 MOST_EXAMPLES: Final = 8
-"""Maximum number of an issue's turns that are shown to the model."""
+"""Maximum number of turns per issue in a request to the model."""
 MOST_SHOWN: Final = 300
-"""Maximum length of a text that is shown to the model, in characters."""
+"""Maximum length of a text in a request to the model, in characters."""
 MOST_CHARACTERS: Final = 80
 """Maximum length of a title."""
 INSTRUCTIONS: Final = f"""\
@@ -26,15 +26,15 @@ Reply with the title and nothing else: one line of plain text with at most {MOST
 language of most questions. It says what people ask for and what is wrong with the answers. It names no person, no \
 address, no number and no detail of a single question."""
 _MARKUP_OR_DETAIL: Final = re.compile(r"[<>\[\]{}|`*_#\\~^@]|://|www\.|\d{5}")
-"""Markup, links, e-mail addresses, and numbers such as those of orders."""
+"""Pattern of markup, links, e-mail addresses, and long numbers such as order numbers."""
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _JOINERS: Final = "\u200c\u200d"
-"""Format characters that are part of words in some scripts, and of emoji."""
+"""Format characters that occur inside words of some scripts, and inside emoji."""
 _AROUND: Final = "\"'“”„‘’«»「」 "
 
 
 class RejectedTexts(NamedTuple):
-    """Texts of a rejected turn; unknown ones are empty."""
+    """Texts of a rejected turn; an unknown text is empty."""
 
     question: str
     complaint: str
@@ -57,9 +57,9 @@ def request_of(model: str, examples: Iterable[RejectedTexts]) -> bytes:
 
 
 def sentence_in(completion: bytes) -> str:
-    """Return the title in a chat completion's body, without quotation marks, final full stop and control characters.
+    """Return the title in a chat completion, without quotation marks, final full stop and control characters.
 
-    Raises WrongAnswer unless it is one short line of plain text. The error never contains the answer.
+    Raises WrongAnswer unless the title is one short line of plain text. The error never contains the title.
     """
     lines = [line for line in content_in(completion).splitlines() if line.strip()]
     if len(lines) != 1:
@@ -80,5 +80,5 @@ def _is_hidden(character: str) -> bool:
 
 
 def is_outdated(words_then: Sequence[str], words: Sequence[str]) -> bool:
-    """Return True if less than half of the words on which a sentence is based are still distinctive."""
+    """Return True if less than half of `words_then`, the words when a sentence was written, are still distinctive."""
     return 2 * len(set(words_then) & set(words)) < len(words_then)

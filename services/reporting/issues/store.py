@@ -1,4 +1,4 @@
-"""Storage of issues and their turns, and the changes that people make to them."""
+"""Storage of issues and their turns, and changes of issues by people."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Rejection:
 
 
 async def rejections(pool: asyncpg.Pool, at: Project, turns: Collection[Turn]) -> list[Rejection]:
-    """Return the turns among `turns` that have an effective rejection, with their texts; unknown texts are empty."""
+    """Return those of `turns` that have an effective rejection, with their texts; an unknown text is empty."""
     of = at._asdict()
     given = [(n, *turn) for n, turn in enumerate(sorted(turns))]
     rejected = {row["n"]: row for row in await pool.fetch(*SQL.rejections_of_turns.bulk(given, **of))}
@@ -93,7 +93,7 @@ def _rejection(row: asyncpg.Record, answer: asyncpg.Record | None, request: asyn
 
 @asynccontextmanager
 async def writing(pool: asyncpg.Pool) -> AsyncIterator[Connection]:
-    """Open a transaction during which no erasure can begin. Its statements skip people who are already erased."""
+    """Open a transaction that blocks erasures. Statements in it skip people who are already erased."""
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute(*SQL.lock_erasures())
         yield connection
@@ -107,7 +107,7 @@ async def place(connection: Connection, at: Project, issue_of: Mapping[Turn, int
 
 
 async def recount(connection: Connection, at: Project, issues: Iterable[int], now: int) -> None:
-    """Count the turns of issues. Mark a resolved issue as regressed if a turn was rejected after its resolution.
+    """Update the turn counts of issues, and mark resolved issues as regressed if they have enough later rejections.
 
     `now` is in microseconds.
     """
@@ -133,7 +133,7 @@ async def change(pool: asyncpg.Pool, at: Project, issue: int, wanted: IssueChang
 
 
 async def merge(pool: asyncpg.Pool, at: Project, issue: int, into: int, now: int) -> bool:
-    """Move all turns of an issue to another one of the same agent. Return False if one of them does not exist."""
+    """Move all turns of an issue to another issue of the same agent. Return False if either issue does not exist."""
     of = at._asdict()
     async with pool.acquire() as connection, connection.transaction():
         if not await connection.fetchval(*SQL.may_merge(**of, id=issue, into=into)):
@@ -146,7 +146,7 @@ async def merge(pool: asyncpg.Pool, at: Project, issue: int, into: int, now: int
 
 
 async def split(pool: asyncpg.Pool, at: Project, issue: int, turns: Collection[Turn], now: int) -> int | None:
-    """Move turns to a new issue, and return its id; None if `issue` has none of these turns."""
+    """Move turns to a new issue and return its id. Return None if `issue` has none of these turns."""
     of = at._asdict()
     async with pool.acquire() as connection, connection.transaction():
         if not await connection.fetchval(*SQL.holds_turns.bulk(sorted(set(turns)), **of, id=issue)):

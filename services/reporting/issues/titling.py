@@ -1,4 +1,4 @@
-"""Questions to a language model for the titles of issues: a few at a time, each with a deadline."""
+"""Requests to a language model for titles of issues: a few per run, each with a deadline."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from reporting.sql import SQL
 from servicekit import Clock
 
 PAUSE: Final = 15 * MINUTE
-"""Minimum time between two questions about an issue, in microseconds."""
+"""Minimum time between two requests for the title of an issue, in microseconds."""
 QUESTIONS: Final = 10
-"""Maximum number of questions in a run."""
+"""Maximum number of requests in a run."""
 SECONDS: Final = 30.0
-"""Deadline of a question, in seconds."""
+"""Deadline of a request, in seconds."""
 log = structlog.get_logger(part="reporting")
 
 
 class _TooSlow(EndpointFailed):
-    """The endpoint did not answer within the deadline."""
+    """Error for an endpoint that did not respond within the deadline."""
 
 
 class TitleEndpoint(Protocol):
@@ -38,7 +38,7 @@ class TitleEndpoint(Protocol):
 
 
 class IssueTitler:
-    """Asks `model` at `endpoint` for the title of each issue without a sentence. Several processes may run at once."""
+    """Job that requests a title from `model` at `endpoint` for each issue without a title. Runs may be concurrent."""
 
     def __init__(
         self, pool: asyncpg.Pool, clock: Clock, endpoint: TitleEndpoint, model: str, *, seconds: float = SECONDS
@@ -50,9 +50,9 @@ class IssueTitler:
         self._seconds = seconds
 
     async def title_issues(self) -> int:
-        """Ask the model about at most QUESTIONS issues, largest first. Return the number of stored sentences.
+        """Request titles for at most QUESTIONS issues, largest first. Return the number of stored titles.
 
-        An issue whose question fails is asked about again after PAUSE. A slow or broken endpoint ends the run.
+        A failed request is repeated after PAUSE. A slow or failing endpoint ends the run.
         """
         stored = 0
         for _ in range(QUESTIONS):
@@ -73,7 +73,7 @@ class IssueTitler:
         return stored
 
     async def _title(self, issue: asyncpg.Record) -> bool:
-        """Ask about a claimed issue. Return True if its sentence was stored."""
+        """Request the title of a claimed issue. Return True if it was stored."""
         of = {"tenant": issue["tenant"], "project": issue["project"], "id": issue["id"]}
         shown = await self._typical(Project(issue["tenant"], issue["project"]), issue["id"])
         if not shown:
@@ -95,10 +95,10 @@ class IssueTitler:
         return await self._pool.fetchval(*put) is not None
 
     async def _typical(self, at: Project, issue: int) -> Sequence[Rejection]:
-        """Return the turns with texts that are nearest to the issue's centre.
+        """Return the turns nearest to the issue's centre, with their texts.
 
-        A turn is left out if its people are no longer those in its row: an erasure finds the sentence by the people in
-        the rows.
+        A turn is skipped if its people have changed since its row was written, because an erasure finds the sentence by
+        the people in the rows.
         """
         typical = SQL.typical_turns(**at._asdict(), issue_id=issue, limit=MOST_EXAMPLES)
         rows = await self._pool.fetch(*typical)

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from reporting.queries.function_words import FUNCTION_WORDS
 
 MOST_WORDS: Final = 40
-"""Maximum number of words that are stored for a turn."""
+"""Maximum number of stored words per turn."""
 _TITLE: Final = 4
 _WORD: Final = re.compile(r"[^\W\d_]{3,30}")
 _STOP: Final = ENGLISH_STOP_WORDS | FUNCTION_WORDS
@@ -31,8 +31,8 @@ def words_of(question: str, complaint: str) -> list[str]:
 def titles(issues: Mapping[int, Iterable[Sequence[str]]]) -> dict[int, list[str]]:
     """Return up to four distinctive words of each issue, most distinctive first.
 
-    `issues` has the words of each turn of all issues of an agent. Words of a single turn count only if fewer than
-    two words are in several turns.
+    `issues` has the words of each turn, for all issues of an agent. Words that occur in only one turn are used only if
+    fewer than two words occur in several turns.
     """
     counts = {issue: Counter(word for turn in turns for word in turn) for issue, turns in issues.items()}
     whole = Counter[str]()
@@ -51,7 +51,7 @@ def _title(counts: Counter[str], whole: Counter[str], average: float) -> list[st
 
 
 def _without_forms(words: Collection[str]) -> list[str]:
-    """Drop a word that begins like an earlier one, such as "refunds" after "refund"."""
+    """Return the words without those that begin like an earlier word, such as "refunds" after "refund"."""
     kept: list[str] = []
     for word in words:
         if not any(word.startswith(one[:5]) or one.startswith(word[:5]) for one in kept if len(one) > 3):

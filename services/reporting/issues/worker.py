@@ -1,4 +1,4 @@
-"""Background work on issues: assign new rejections to issues, and group agents' turns."""
+"""Background work on issues: assign rejections to issues, and group the turns of agents."""
 
 from __future__ import annotations
 
@@ -25,21 +25,23 @@ from servicekit import Clock
 _AT_ONCE: Final = 200
 """Maximum number of changed turns in one transaction."""
 _MEMBERS: Final = 500
-"""Maximum number of an issue's newest turns from which its centre and title are computed."""
+"""Maximum number of newest turns of an issue from which its centre and words are computed."""
 _ANSWERS: Final = 2_000
-"""Maximum number of an agent's newest answers that are compared with its issues once a day."""
+"""Maximum number of newest answers of an agent that are compared with its issues, once a day."""
 _COUNTED_DAYS: Final = 90
 _PLACED_AT_ONCE: Final = 5_000
 _WELL_RECEIVED: Final = 12
-"""Maximum number of accepted turns stored for an issue; spare ones, because some may be rejected before the next
-count."""
+"""Maximum number of accepted turns stored for an issue.
+
+More are stored than shown, because some may be rejected before the next count.
+"""
 _TEXT: Final = 1_000
 """Maximum length of an encoded text in characters: the beginning of a message, the end of an answer."""
 log = structlog.get_logger(part="reporting")
 
 
 class IssueWorker:
-    """Worker on the issues of all projects, with a sentence encoder. Only one may run at a time."""
+    """Worker for the issues of all projects. Only one worker may run at a time."""
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, encoder: Embedder) -> None:
         self._pool = pool
@@ -47,7 +49,7 @@ class IssueWorker:
         self._encoder = CachingEncoder(encoder)
 
     async def place_changed(self) -> int:
-        """Assign a batch of changed rejections of one project to issues. Return their number, 0 if none are left."""
+        """Assign a batch of changed rejections of one project to issues. Return the number of changes, 0 at the end."""
         rows = await self._pool.fetch(*SQL.changed_rejections(limit=_AT_ONCE))
         if not rows:
             return 0
@@ -77,7 +79,7 @@ class IssueWorker:
         return len(rows)
 
     def _vectors(self, rows: Sequence[Rejection]) -> list[tuple[object, ...]]:
-        """Return the rows of `put_issue_turns`."""
+        """Return the parameters of the statement `put_issue_turns`, one row per rejection."""
         embed = self._encoder.embed
         questions = embed([one.question[:_TEXT] for one in rows])
         answers = embed([one.answer[-_TEXT:] for one in rows])
@@ -92,7 +94,7 @@ class IssueWorker:
         ]
 
     async def _join(self, connection: Connection, agent: AgentScope, turns: Sequence[Turn]) -> set[int]:
-        """Assign the turns without an issue to the nearest one. Return the issues of all the turns."""
+        """Assign those of `turns` without an issue to the nearest issue. Return the issues of all `turns`."""
         of = agent._asdict()
         waiting = await connection.fetch(*SQL.waiting_among.bulk(sorted(turns), **agent.at._asdict()))
         known = await connection.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
@@ -166,7 +168,7 @@ class IssueWorker:
             await connection.execute(*SQL.drop_sentences(**of, ids=outdated))
 
     async def _join_waiting(self, agent: AgentScope) -> None:
-        """Assign each waiting turn to an issue that has it in its radius."""
+        """Assign each turn without an issue to an issue if it is within the issue's radius."""
         rows = await self._pool.fetch(*SQL.waiting_turns(**agent._asdict(), encoder=self._encoder.name))
         turns = [(row["conversation_id"], row["turn_id"]) for row in rows]
         for start in range(0, len(turns), _PLACED_AT_ONCE):
@@ -174,7 +176,7 @@ class IssueWorker:
                 await self._join(connection, agent, turns[start : start + _PLACED_AT_ONCE])
 
     async def _count_topics(self, agent: AgentScope) -> None:
-        """Count the answers on the topic of each issue, and the rejected ones among them, by version and day."""
+        """Count the answers on the topic of each issue, and the rejected answers among them, by version and day."""
         of, start = agent._asdict(), self._clock.now() - _COUNTED_DAYS * DAY
         answers = await self._pool.fetch(*SQL.answers_of_agent(**of, start=start, limit=_ANSWERS))
         known = await self._pool.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
@@ -210,7 +212,7 @@ class IssueWorker:
         near: Sequence[int | None],
         known: Sequence[asyncpg.Record],
     ) -> list[tuple[int, int, str, str]]:
-        """Return the rows of `note_well_received`: for each issue, the accepted turns nearest to its topic."""
+        """Return the accepted turns nearest to the topic of each issue, as rows for `note_well_received`."""
         turns = [(row["conversation_id"], row["turn_id"]) for row in answers]
         asked = [turn for turn, number in zip(turns, near, strict=True) if number is not None]
         rows = await self._pool.fetch(*SQL.accepted_among.bulk(asked, **agent.at._asdict())) if asked else []
@@ -224,7 +226,7 @@ class IssueWorker:
         return found
 
     async def describe_changed(self) -> None:
-        """Recompute centres, titles and counts of issues whose turns an erasure or a person changed."""
+        """Recompute centres, words and counts of issues with turns that an erasure or a person has changed."""
         for row in await self._pool.fetch(*SQL.issues_without_centre(encoder=self._encoder.name, limit=_AT_ONCE)):
             agent = AgentScope(row["tenant"], row["project"], row["agent_id"])
             await self.describe(agent, [row["id"]])

@@ -51,12 +51,12 @@ class FoundFeedback(ResponseModel):
         FeedbackType,
         Field(
             description="`reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a "
-            "reply. `rating`: a rating on a custom scale of the project. `implicit` and `rating` are not verdicts: "
+            "reply. `rating`: a rating on one of the project's own scales. `implicit` and `rating` are not verdicts: "
             "no share includes them."
         ),
     ]
     reaction: Annotated[
-        Reaction | None, Field(description="The verdict; null for a reply or a rating on a custom scale.")
+        Reaction | None, Field(description="The verdict; null for a reply or a rating on one of the project's scales.")
     ]
     value: Annotated[float | None, Field(description="The reward, -1 to 1.")]
     confidence: Annotated[float, Field(description="Confidence of the verdict, 0 to 1; 1 for a person's own verdict.")]

@@ -126,7 +126,7 @@ class Filters:
 
     @property
     def has_non_verdicts(self) -> bool:
-        """Return True if replies, or ratings on custom scales of the project, may match the filters.
+        """Return True if replies, or ratings on the project's own scales, may match the filters.
 
         Such records have no verdict, reason or detector.
         """

@@ -24,15 +24,15 @@ _STATEMENTS: Final = (
 
 
 class ReportingErasures:
-    """Eraser of people in the read models. Blanked messages remain, so that turns keep their positions."""
+    """Erasure of people in the read models. Message rows remain without text, so that turns keep their positions."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Blank these people's messages; delete everything else of theirs, and the reason counts of their feedback.
+        """Clear the people's messages, and delete all their other rows and the reason counts that include them.
 
-        Return the total number of messages, feedback records, impressions, issue turns, notices and deliveries changed.
+        Return the total number of changed messages, feedback records, impressions, issue turns, notices and deliveries.
         """
         changed = 0
         for (tenant, user_id), at in sorted(erased.items()):

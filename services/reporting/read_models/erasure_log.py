@@ -11,7 +11,7 @@ from servicekit import Handler, Outcome, Received, Tombstone
 
 
 class ErasureLogHandler(Handler, tombstones=True):
-    """Handler that calls `inner`, which carries out erasures, and then adds their requests to the access log."""
+    """Handler that calls `inner`, which erases data, and then records the erasure requests in the access log."""
 
     def __init__(self, inner: Handler, projection: ProjectionHandler) -> None:
         self._inner = inner

@@ -1,6 +1,7 @@
-"""Rebuild of the feedback tables: shadow tables are filled, then replace the current rows in one transaction.
+"""Rebuild of the feedback tables: fill shadow tables, then replace the current rows in one transaction.
 
-Until then readers see the current rows. The next rebuild drops the shadow tables of an interrupted rebuild.
+Readers see the current rows until this transaction commits. If a rebuild is interrupted, the next one drops its shadow
+tables.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _SWITCH_SECONDS: Final = 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """Numbers of rows that a switch removed (absent from the rebuilt tables) and replaced (inserted or changed)."""
+    """Numbers of rows that a switch removed (absent from the shadow tables) and replaced (inserted or changed)."""
 
     removed: int = 0
     replaced: int = 0
@@ -36,7 +37,7 @@ class Generation:
         self._begun = ""
 
     async def begin(self) -> None:
-        """Create the empty tables. Raises StartError if another rebuild is running."""
+        """Create the empty shadow tables. Raises StartError if another rebuild is running."""
         if not await self._connection.fetchval(*SQL.lock_rebuild()):
             raise StartError("Another rebuild of the reports is running: wait until it ends, or stop it.")
         for table in FEEDBACK_TABLES:
@@ -45,7 +46,7 @@ class Generation:
         self._begun = await self._connection.fetchval(*SQL.current_snapshot())
 
     async def add(self, rows: Sequence[FeedbackRow]) -> None:
-        """Add feedback records to the rebuilt tables."""
+        """Add feedback records to the shadow tables."""
         for table, some in by_table(rows).items():
             await self._connection.execute(*SQL.add_rebuilt.filled(table=table).bulk(given_feedbacks(some)))
 

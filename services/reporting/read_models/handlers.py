@@ -28,7 +28,7 @@ _MESSAGES: Final = frozenset(get_args(MessageEvent))
 
 
 class ProjectionHandler(Handler, tombstones=True):
-    """Handler of the consumer group `reporting`."""
+    """Handler of the consumer group `reporting`, which writes the read models."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class ProjectionHandler(Handler, tombstones=True):
         self.access_log = access_log
 
     async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
-        """Write the batch to the read models in one transaction. Return the outcomes of its records, in order."""
+        """Write the batch to the read models in one transaction. Return the outcome of each record, in order."""
         events = [None if isinstance(received, Tombstone) else received.event for received in batch]
         # Compare types: isinstance on a pydantic model takes longer than building the row.
         named = self._attributes

@@ -1,7 +1,6 @@
-"""Projection of events to read model rows, and the outcome of each event. Pure.
+"""Projection of events to rows of the read models, and the outcome of each event. Pure.
 
-Rows are tuples in the order of their table's columns, so that a batch becomes one array per column without
-dictionaries.
+Rows are tuples in the order of the table's columns, so that a batch converts quickly to one array per column.
 """
 
 from __future__ import annotations
@@ -29,8 +28,9 @@ MessageKey = tuple[str, str, str, str]
 class FeedbackRow(NamedTuple):
     """Row of the table `feedbacks` or, if it is not a verdict, of `replies`; readers see the fields from `slot` on.
 
-    Each review has its own slot: the newest live review of a turn counts, whoever wrote it. An overruled verdict has
-    the `reaction` null, like every cleared record, and the machine's reaction in `overruled_reaction`.
+    Each review has its own slot, because the newest live review of a turn counts, regardless of its author. An
+    overruled verdict has a null `reaction`, like every cleared record, and the machine's reaction in
+    `overruled_reaction`.
 
     All fields except `slot` have the names of fields of `feedback.created`. The table has a column for each field.
     """
@@ -110,9 +110,9 @@ def forgotten_of(tombstone: Tombstone) -> Forgotten | None:
 
 
 class MessageRow(NamedTuple):
-    """Row of the table `messages`: the content of the greatest version, and the position of the earliest version.
+    """Row of the table `messages`: the content of the highest version, and the position of the earliest version.
 
-    `sequence` is -1 if the event has none. `attributes` is a JSON object of texts.
+    `sequence` is -1 if the event has none. `attributes` is a JSON object with text values.
     """
 
     tenant: str
@@ -148,7 +148,7 @@ class MessageRow(NamedTuple):
         return self.occurred_at, self.sequence
 
     def merged(self, other: MessageRow) -> MessageRow:
-        """Return one row for two versions of a message, whose order does not matter."""
+        """Return the merged row of two versions of a message. The result does not depend on their order."""
         occurred_at, sequence = min(self.place, other.place)
         holds = other if other.version > self.version else self
         return holds._replace(occurred_at=occurred_at, sequence=sequence)
@@ -165,9 +165,9 @@ class SessionRow(NamedTuple):
 
 
 class ImpressionRow(NamedTuple):
-    """Row of the table `impressions`: a person saw the controls for judging a turn.
+    """Row of the table `impressions`: a person saw the feedback controls of a turn.
 
-    `slot` is that of the person's feedback on the turn.
+    `slot` is the slot of the person's feedback on the turn.
     """
 
     slot: UUID
@@ -183,12 +183,12 @@ class ImpressionRow(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, str, str, str]:
-        """Sort key of the rows of a slot, of which the smallest counts."""
+        """Return the sort key of the rows of a slot. The row with the smallest key is stored."""
         return self.occurred_at, self.agent_id, self.agent_version or "", self.model or ""
 
 
 def impression_rows(event: FeedbackImpressionsReceived) -> list[ImpressionRow]:
-    """Return the rows of the turns that a person saw."""
+    """Return one row for each turn in the event."""
     place = (event.tenant, event.project, event.conversation_id)
     return [
         ImpressionRow(
@@ -218,9 +218,9 @@ def first_impressions(rows: Iterable[ImpressionRow]) -> list[ImpressionRow]:
 def impression_outcomes(
     events: Iterable[Sequence[ImpressionRow]], first: Iterable[ImpressionRow], written: set[UUID]
 ) -> list[Outcome]:
-    """Return the outcome of each event's rows, in arrival order.
+    """Return the outcome of each event, in arrival order; `events` has the rows of each event.
 
-    `first` are the first impressions of the batch, and `written` the slots of those that were added or changed.
+    `first` has the first impression of each slot in the batch. `written` has the slots that were added or changed.
     """
     added = {row.slot: row for row in first if row.slot in written}
     outcomes: list[Outcome] = []
@@ -244,19 +244,19 @@ def feedback_row(event: FeedbackCreated) -> FeedbackRow:
         slot = person_slot(event.tenant, event.project, event.conversation_id, event.turn_id, event.user_id)
     announced = _VALUES(event)
     row = FeedbackRow._make((*announced[:_SLOT], slot, *announced[_SLOT:]))
-    # The ledger may hold reviews that were announced under the origin `user`.
+    # The log may contain reviews that were announced with the origin `user`.
     return row._replace(origin="reviewer") if event.source == REVIEW else row
 
 
 def person_slot(tenant: str, project: str, conversation_id: str, turn_id: str, user_id: str) -> UUID:
-    """Return the slot shared by a person's reactions on a turn, of which only the newest counts."""
+    """Return the slot that all reactions of a person to a turn share. Only the newest reaction in a slot counts."""
     return derived_id(tenant, project, conversation_id, turn_id, user_id)
 
 
 def message_row(event: MessageEvent, attributes: frozenset[str] = frozenset()) -> MessageRow:
-    """Return the row of an event's message. Only the attributes named in `attributes` are kept.
+    """Return the row of an event's message. Only attributes with names in `attributes` are kept.
 
-    The message id of an agent's message is its turn id if the event has none.
+    If the event of an agent's message has no turn id, the message id is the turn id.
     """
     message = message_in(event)
     turn_id = message.turn_id
@@ -332,7 +332,7 @@ def feedback_outcomes(rows: Sequence[FeedbackRow], before: Mapping[UUID, Feedbac
 
 
 def message_outcomes(rows: Sequence[MessageRow], written: set[MessageKey]) -> list[Outcome]:
-    """Return the outcome of each message, in arrival order; `written` has the keys of messages that were written."""
+    """Return the outcome of each message, in arrival order; `written` has the keys of added or changed messages."""
     taken: dict[MessageKey, MessageRow] = {}
     outcomes: list[Outcome] = []
     for row in rows:

@@ -1,9 +1,9 @@
-"""Roll-ups: counts of effective reactions per hour and day, recomputed for hours whose feedback has changed.
+"""Roll-ups: counts of effective reactions per hour and day. An hour is recounted after its feedback has changed.
 
-An hour is counted, and its stale marks are deleted, in one snapshot. So marks of changes that the snapshot does not
-show remain. Two concurrent changes of one turn do not see each other, so neither change marks the hour of the other.
-Therefore a mark remains until all transactions that were running when it was first seen have ended. Then both changes
-are counted. `queries/rollup_counts.py` reads the counts.
+Counting an hour and deleting its stale marks use the same snapshot, so marks of later changes remain. Two concurrent
+changes of a turn do not see each other, so neither change marks the hour of the other. Therefore an hour is counted
+only after all transactions that were running when its mark was first seen have ended. `queries/rollup_counts.py` reads
+the counts.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from reporting.sql import SQL
 from servicekit import Clock, Database
 
 QUIET_SECONDS: Final = 10.0
-"""Time without changes after which a stale hour is counted, in seconds."""
+"""Time after the last change at which a stale hour is counted, in seconds."""
 LONGEST_SECONDS: Final = 300.0
 """Maximum time that an hour stays stale while it keeps changing, in seconds."""
 WARNING_MINUTES: Final = 15
-"""Age of an open transaction at which it causes a warning because it delays counting, in minutes."""
+"""Age of an open transaction that causes a warning, because it delays counting, in minutes."""
 _AT_ONCE: Final = 48
 """Maximum number of hours counted in one transaction, to stay under the statement timeout."""
 _COPIES: Final = 2_000
-"""Maximum number of records whose copies are corrected in one transaction, to stay under the statement timeout."""
+"""Maximum number of records that one transaction corrects, to stay under the statement timeout."""
 _FULL_COPIES: Final = 20
-"""Number of transactions with this maximum after which a run ends."""
+"""Maximum number of transactions per run that correct _COPIES records."""
 _UNCOPIED: Final = 50_000
-"""Maximum number of records without copied properties of their answers whose hours are marked at once."""
+"""Maximum number of records without copied answer properties for which hours are marked at once."""
 _COPIED: Final = (
     ("feedbacks", "reaction is not null"),
     ("feedbacks", "overruled_reaction is not null"),
     ("replies", "value is not null"),
 )
-"""Tables whose rows have copied properties of answers, each with the condition of its partial index by time."""
+"""Tables with copied answer properties, each with the condition of a partial index by time."""
 
 
 class _SnapshotMark(NamedTuple):
-    """Snapshot, and the next transaction id, which is greater than every current writer's transaction id."""
+    """Snapshot, and the next transaction id, which is greater than the ids of all running transactions."""
 
     seen: str
     next: int
 
 
 class Rollups:
-    """Updater of the roll-ups, on a pool that may write to the reporting schema."""
+    """Updater of the roll-ups. The pool needs write access to the reporting schema."""
 
     def __init__(self, pool: Database, clock: Clock) -> None:
         self._pool = pool
@@ -69,8 +69,9 @@ class Rollups:
         """Count every due hour, at most 48 in one transaction. Return the number of hours counted.
 
         An hour is due if it has not changed for `quiet` seconds or has been stale for `longest` seconds. In addition,
-        the transactions that were running when its stale marks were first seen must have ended. A call corrects the
-        copies of about 40,000 records. If more differ, the hours stay due, and the following calls continue.
+        the transactions that were running when its stale marks were first seen must have ended. Before counting, the
+        copied answer properties of the hour's records are corrected. A call corrects at most about 40,000 records; if
+        more differ, the hours stay due, and the next calls continue.
         """
         counted, self._full_copies = 0, 0
         while done := await self._some(quiet, longest):
@@ -78,9 +79,9 @@ class Rollups:
         return counted
 
     async def _some(self, quiet: float, longest: float) -> int:
-        """Copy properties of answers to the due hours' records, then count the hours. Return the number of hours.
+        """Correct the copied answer properties of the due hours, then count the hours. Return the number of hours.
 
-        Until the count, the marks remain. So an interruption between two transactions loses nothing.
+        The marks remain until the hours are counted, so an interruption between two transactions loses nothing.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             if not await connection.fetchval(*SQL.try_count()):
@@ -103,7 +104,7 @@ class Rollups:
         for table, is_live in _COPIED:
             if not await self._copy(table, is_live, hours):
                 return 0
-        # Marks of changes that the copies may lack are not settled, so they remain.
+        # Marks of changes after the copying are not settled, so they remain.
         async with self._pool.acquire() as connection, connection.transaction(isolation="repeatable_read"):
             if not await connection.fetchval(*SQL.try_count()):
                 return 0
@@ -114,10 +115,10 @@ class Rollups:
             return len(hours)
 
     async def _copy(self, table: str, is_live: str, hours: list[tuple[Any, ...]]) -> bool:
-        """Correct the copies of the hours' records. Return False if another process counts, or the run has to end.
+        """Correct the copies in these hours' records. Return False if another process counts or the run must end.
 
-        Each transaction locks the records of one table in the order of their ids. After a transaction that corrected
-        the maximum, the hours are compared one by one, so that a statement reads few corrected records again.
+        Each transaction locks the records of one table in id order. After a transaction that corrected _COPIES records,
+        the hours are processed one by one, so that a statement rereads few corrected records.
         """
         statement = SQL.copy_answers.filled(table=table, is_live=is_live)
         parts = [hours]
@@ -137,10 +138,10 @@ class Rollups:
         return True
 
     def _settle(self, now: _SnapshotMark) -> None:
-        """Remember the newest snapshot whose concurrent writers had all ended by `now`."""
+        """Store the newest snapshot for which all transactions that were running then have ended by `now`."""
         oldest_running = int(now.seen.split(":")[0])
         if self._looked is not None and now.next < self._looked.next:
-            self._looked = self._settled = None  # another or a restored server: its transaction ids start lower
+            self._looked = self._settled = None  # another or a restored server has lower transaction ids
         for look in (now, self._looked):
             if look is not None and look.next <= oldest_running:
                 self._settled = look.seen

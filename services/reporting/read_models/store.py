@@ -1,4 +1,4 @@
-"""Port (interface) through which the consumer stores the read models."""
+"""Port (interface) for writing the read models."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from reporting.read_models.projection import FeedbackRow, Forgotten, ImpressionR
 class Applied:
     """Result of writing a batch.
 
-    It has the feedback rows stored before the batch, the keys of messages that the batch added or changed, the ids of
-    session ratings that it added, and the slots of impressions that it added or changed.
+    The fields are the feedback rows stored before the batch, the keys of messages that the batch added or changed, the
+    ids of session ratings that it added, and the slots of impressions that it added or changed.
     """
 
     before: Mapping[UUID, FeedbackRow]
@@ -37,8 +37,8 @@ class ReadModelStore(Protocol):
 
         Messages, feedback and impressions must be sorted, with at most one row per key.
 
-        A stored feedback record is replaced only by a higher revision. A message keeps the content of its greatest
-        version and the position of its earliest one. Forgotten records are deleted up to the revision that erased
-        them, and later writes of those revisions are rejected. Of an impression, the first one is kept.
+        A stored feedback record is replaced only by a higher revision. A message keeps the content of its highest
+        version and the position of its earliest version. Forgotten records are deleted up to the erased revision, and
+        later writes of those revisions are rejected. Each slot keeps its first impression.
         """
         ...

@@ -44,9 +44,9 @@ class PostgresReadModels:
         self._values = self._apply.reader(other={*_FEEDBACK, *_GONE, *_SESSION, *_IMPRESSION, *_GUARD})
 
     async def adopt(self) -> None:
-        """Mark rows from another server's dump as written long ago, because its transaction ids may exceed ours.
+        """Reset the transaction ids of rows restored from another server, because they may exceed this server's ids.
 
-        Reads one row, except on the first start on another server.
+        Read only one row, except at the first start on another server.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             await connection.execute(*SQL.lock_server())
@@ -106,5 +106,5 @@ def by_table(rows: Sequence[FeedbackRow]) -> dict[FeedbackTable, list[FeedbackRo
 
 
 def given_feedbacks(rows: Sequence[FeedbackRow]) -> list[tuple[object, ...]]:
-    """Return the columns of the rows for `unnest`, with each row's tags joined into one text."""
+    """Return the rows as columns for `unnest`, with the tags of each row joined into one text."""
     return [(*row[:_TAGS], _SEPARATOR.join(row.tags), *row[_TAGS + 1 :]) for row in rows]

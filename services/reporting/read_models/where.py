@@ -1,4 +1,4 @@
-"""Lookup of stored feedback revisions, and of the figures that count them."""
+"""Lookup of stored feedback revisions, and of the figures that include them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from servicekit import Outcome
 
 
 def is_noted(outcome: Outcome) -> bool:
-    """Return True if this outcome is recorded in the journal. Other outcomes are visible in the tables."""
+    """Return True if the journal records this outcome. Other outcomes are visible in the tables."""
     return outcome.kind == "ignored"
 
 
@@ -27,7 +27,7 @@ def feedback_of(event: Any) -> UUID | None:
 async def states_of(
     pool: asyncpg.Pool, tenant: str, project: str, feedback_ids: Collection[str]
 ) -> list[FeedbackState]:
-    """Return the stored revisions of a project's feedback records, and the figures that count them."""
+    """Return the stored revisions of a project's feedback records, and the figures that include them."""
     if not feedback_ids:
         return []
     ids = [UUID(one) for one in feedback_ids]

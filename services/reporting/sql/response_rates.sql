@@ -44,7 +44,7 @@ with looked as materialized (
 
 -- name: count_impressions_by_person(narrowed)
 -- Read at most the :scanned newest impressions of the window, then apply the filters and count by person. A response is
--- an effective verdict, or a rating on a custom scale of the project.
+-- an effective verdict, or a rating on one of the project's own scales.
 with looked as materialized (
     select e.slot, e.conversation_id, e.turn_id, e.user_id, e.agent_id, e.agent_version, e.model from impressions e
     where e.tenant = :tenant and e.project = :project and e.occurred_at >= :start and e.occurred_at < :end

@@ -1,1 +1,1 @@
-"""Suspect verdicts: probable spam, or verdicts above a person's limit. Figures leave them out; reviewers decide."""
+"""Suspect verdicts: probable spam, or above a person's limit. Figures exclude them. Reviewers may clear them."""

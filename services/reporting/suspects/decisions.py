@@ -13,10 +13,10 @@ from reporting.sql import SQL
 async def decide(
     pool: asyncpg.Pool, at: Project, feedback_id: UUID, by: str, now: int, *, suspect: bool, whole_person: bool
 ) -> int | None:
-    """Decide whether a person's verdict is suspect. Return the number of verdicts decided; None for an unknown verdict.
+    """Store a reviewer's decision on a person's verdict. Return the number of decided verdicts; None if it is unknown.
 
-    With `whole_person`, a decision that it is not suspect covers all of the person's marked verdicts in the project.
-    `now` is in microseconds.
+    If `whole_person` is set, the decision that it is not suspect applies to all suspect verdicts of the person in the
+    project. `now` is in microseconds.
     """
     of = {**at._asdict(), "feedback_id": feedback_id, "whole_person": whole_person and not suspect}
     async with pool.acquire() as connection, connection.transaction():

@@ -1,4 +1,4 @@
-"""Periodic work that marks suspect verdicts, from the rows of the read models."""
+"""Periodic task that marks suspect verdicts in the read models."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from reporting.sql import SQL
 from reporting.suspects.rules import AROUND, MinuteSpan, VerdictWindow, bursts, spans
 
 _AT_ONCE: Final = 2_000
-"""Maximum number of changed minutes (a person's verdicts in one minute) processed together."""
+"""Maximum number of changes processed in one batch. A change is a person and a minute with changed verdicts."""
 
 
 class Giver(NamedTuple):
-    """Person in a project."""
+    """Person in a project who gave verdicts."""
 
     tenant: str
     project: str
@@ -24,10 +24,10 @@ class Giver(NamedTuple):
 
 
 class SuspectJob:
-    """Marks the verdicts of everyone whose verdicts have changed: call `catch_up` repeatedly.
+    """Task that marks suspect verdicts of people with changed verdicts: call `catch_up` repeatedly.
 
-    `limit` is the maximum number of a person's emoji that count per minute, and `burst` the minimum number of turns of
-    a burst; 0 switches a rule off. The verdicts of `shared` users are never marked by a rule.
+    `limit` is the maximum number of emoji reactions of a person that count per minute, and `burst` is the minimum
+    number of turns of a burst; 0 disables a rule. Rules never mark verdicts of `shared` users.
     """
 
     def __init__(self, pool: asyncpg.Pool, *, limit: int, burst: int, shared: Collection[str] = ()) -> None:
@@ -38,9 +38,9 @@ class SuspectJob:
         self._began = False
 
     async def catch_up(self) -> int:
-        """Apply the rules to the verdicts around all changes. Return the number of changed marks.
+        """Apply the rules to the verdicts near all changes. Return the number of changed marks.
 
-        Returns 0 if another process is at work. The first call also checks all marked verdicts, because the settings
+        Return 0 if another process holds the lock. The first call also checks all marked verdicts, because the settings
         may have changed.
         """
         async with self._pool.acquire() as connection:

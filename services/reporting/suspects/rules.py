@@ -1,7 +1,7 @@
-"""Rule for bursts: one person gives many turns equal verdicts within seconds. Pure.
+"""Rule for bursts: one person gives equal verdicts on many turns within seconds. Pure.
 
-It depends only on the times and contents of the person's verdicts in a project, so any order of arrival gives the same
-marks. A wrong mark loses a real verdict, so the rule marks clear cases only.
+The rule depends only on the times and contents of the person's verdicts in a project, so the marks do not depend on the
+order of arrival. A wrong mark loses a real verdict, so the rule marks only clear cases.
 """
 
 from __future__ import annotations
@@ -12,24 +12,26 @@ from typing import Final, NamedTuple
 from contracts.instants import MINUTE, SECOND
 
 WINDOW: Final = 10 * SECOND
-"""Width of the windows in which verdicts are counted, in microseconds. Windows are aligned to the epoch."""
+"""Length of the time windows in which verdicts are counted, in microseconds. Windows are aligned to the epoch."""
 BURST_TURNS: Final = 20
-"""Minimum number of turns in a burst, unless `REPORTING_BURST_TURNS` names another."""
+"""Default of `REPORTING_BURST_TURNS`: the minimum number of turns in a burst."""
 CONVERSATIONS: Final = 5
 """Minimum number of conversations in a burst, because an angry person may reject every answer of one conversation."""
 INSTANTS: Final = 3
-"""Minimum number of different times in a burst: an imported file with dates only has one time per day, which says
-nothing about speed."""
+"""Minimum number of distinct timestamps in a burst.
+
+An imported file with dates only has one timestamp per day, which does not show how fast the verdicts were given.
+"""
 CONTEXT: Final = 5 * MINUTE
-"""A window is not suspect if the person gave a different verdict within this time of it, in microseconds."""
+"""Time before and after a window, in microseconds; a different verdict in it clears the window."""
 _CONTEXT_WINDOWS: Final = CONTEXT // WINDOW
 
 
 class VerdictWindow(NamedTuple):
-    """A person's verdicts in a window of 10 s. `number` is its start divided by WINDOW.
+    """A person's verdicts in a window of 10 s. `number` is the start of the window divided by WINDOW.
 
-    `first` and `last` are the smallest and the greatest digest of a verdict's content: they are equal if all verdicts
-    are equal.
+    `first` and `last` are the smallest and the greatest digest of the verdicts' contents. They are equal if all
+    verdicts are equal.
     """
 
     number: int
@@ -44,16 +46,16 @@ class VerdictWindow(NamedTuple):
         return self.first == self.last
 
     def is_burst(self, turns: int) -> bool:
-        """Return True if at least `turns` turns of several conversations have equal verdicts."""
+        """Return True if at least `turns` turns, in enough conversations and timestamps, have equal verdicts."""
         enough = self.turns >= turns and self.conversations >= CONVERSATIONS and self.instants >= INSTANTS
         return enough and self.is_alike
 
 
 def bursts(windows: Iterable[VerdictWindow], turns: int) -> list[int]:
-    """Return the numbers of the windows whose verdicts are suspect, in order; none if `turns` is 0.
+    """Return the numbers of the windows with suspect verdicts, ascending; none if `turns` is 0.
 
-    They are the bursts, and the windows next to one with equal verdicts. A window is not suspect if the person gave a
-    different verdict within five minutes of it.
+    Suspect windows are bursts, and windows next to a burst with the same verdict. A window is not suspect if the person
+    gave a different verdict within five minutes before or after it.
     """
     known = {one.number: one for one in windows}
     if not turns:
@@ -73,21 +75,21 @@ def _is_uniform(known: dict[int, VerdictWindow], one: VerdictWindow) -> bool:
 
 
 class MinuteSpan(NamedTuple):
-    """Minutes since the epoch, both included."""
+    """Range of minutes since the epoch, both ends included."""
 
     start: int
     end: int
 
 
 AROUND: Final = 6
-"""Minutes before and after a changed verdict in which marks may change: CONTEXT and two windows, rounded up."""
+"""Number of minutes around a changed verdict in which marks may change: CONTEXT plus two windows, rounded up."""
 _LONGEST: Final = 60
 
 
 def spans(minutes: Iterable[int]) -> list[MinuteSpan]:
-    """Return the spans of minutes whose marks may change, for verdicts that changed in `minutes`.
+    """Return the ranges of minutes in which marks may change if verdicts changed in `minutes`.
 
-    Adjacent spans are merged up to about an hour, which bounds the rows that a query reads.
+    Adjacent ranges are merged up to about an hour, which bounds the rows that a query reads.
     """
     found: list[MinuteSpan] = []
     for minute in sorted(set(minutes)):

@@ -74,7 +74,7 @@ _WATERMARK: Final = TypeAdapter(tuple[Annotated[str, Field(pattern=r"^(\*|[0-9a-
 
 
 class OwnRating(ResponseModel):
-    """A person's rating of an answer on a custom scale of the project."""
+    """A person's rating of an answer on one of the project's own scales."""
 
     scale: Annotated[str, Field(description="Name of the scale.")]
     rating: Annotated[int, Field(description="The rating.")]
@@ -105,7 +105,7 @@ class OwnFeedback(ResponseModel):
     best_rating: BestRating = None
     ratings: Annotated[
         tuple[OwnRating, ...],
-        Field(description="The person's ratings on custom scales of the project, which are not part of the reaction."),
+        Field(description="The person's ratings on the project's own scales, which are not part of the reaction."),
     ] = ()
 
 

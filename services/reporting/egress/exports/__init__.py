@@ -1,1 +1,1 @@
-"""Training data export: feedback with its answer and the messages before that answer."""
+"""Export of training data: feedback with its answer and the messages before the answer."""

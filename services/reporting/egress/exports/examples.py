@@ -52,7 +52,7 @@ class FeedbackCase:
 
 
 def kto(case: FeedbackCase) -> Iterator[dict[str, Any]]:
-    """Yield `{prompt, completion, label}` with label True for ok, False for not_ok; nothing for neutral verdicts."""
+    """Yield `{prompt, completion, label}`: label True for ok, False for not_ok. Yield nothing for neutral verdicts."""
     if case.complete and case.row["reaction"] != "neutral":
         yield {
             "prompt": _messages(case.prompt),
@@ -63,9 +63,10 @@ def kto(case: FeedbackCase) -> Iterator[dict[str, Any]]:
 
 
 def dpo(case: FeedbackCase) -> Iterator[dict[str, Any]]:
-    """Yield `{prompt, chosen, rejected}` for a rejected answer: one with its correction, one with a better answer.
+    """Yield up to two `{prompt, chosen, rejected}` for a rejected answer.
 
-    `chosen` is the correction or the later, better answer. A missing one yields nothing.
+    `chosen` is the person's correction in one example, and the later, accepted answer in the other. If one of them is
+    missing, its example is omitted.
     """
     if not case.complete or case.row["reaction"] != "not_ok":
         return
@@ -107,7 +108,7 @@ def events(case: FeedbackCase) -> Iterator[dict[str, Any]]:
 
 
 def detector(case: FeedbackCase) -> Iterator[dict[str, Any]]:
-    """Yield a machine verdict with the human verdict on the same turn, to train or measure a detector."""
+    """Yield a machine verdict with the human verdict on the same turn, to train or evaluate a detector."""
     row = case.row
     if case.complete and row["origin"] == "machine" and case.people is not None and row["text"]:
         yield {

@@ -52,7 +52,7 @@ async def as_jsonl(rows: AsyncIterator[dict[str, Any]]) -> AsyncIterator[bytes]:
 
 
 async def as_parquet(rows: AsyncIterator[dict[str, Any]], wanted: Format) -> AsyncIterator[bytes]:
-    """Yield chunks of a Parquet file; the columns are the same even without examples."""
+    """Yield chunks of a Parquet file. The columns depend only on the format, even if there are no examples."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -73,7 +73,7 @@ async def as_parquet(rows: AsyncIterator[dict[str, Any]], wanted: Format) -> Asy
 
 
 class _Pieces(io.RawIOBase):
-    """Write-only file in memory that hands out its content in chunks; `tell` counts all bytes ever written."""
+    """Write-only file in memory that returns its content in chunks. `tell` returns the number of bytes ever written."""
 
     def __init__(self) -> None:
         self._held: list[bytes] = []

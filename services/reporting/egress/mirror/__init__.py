@@ -1,1 +1,1 @@
-"""Asynchronous replication of artifacts from the tables to an object store. No read waits for it."""
+"""Asynchronous replication of artifacts from the database to an object store."""

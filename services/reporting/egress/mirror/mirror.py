@@ -1,7 +1,7 @@
 """Replication of artifacts to the object store: one worker at a time processes the turns that are marked as stale.
 
-The name of each object is recorded in the table before the object is written, so every object in the store is known and
-can be deleted.
+The name of each object is recorded in the database before the object is written, so that every object in the store can
+be found and deleted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from reporting.sql import SQL
 from servicekit import Clock, Unavailable
 
 DELETE_AGAIN_AFTER: Final = 15 * MINUTE
-"""Time after which a deleted object is deleted again, in microseconds: a write that timed out may take effect late."""
+"""Delay before a deleted object is deleted again, in microseconds, because a write that timed out may arrive late."""
 _WRITE_SECONDS: Final = 120.0
 """Time limit for the writes of one step, in seconds; well below DELETE_AGAIN_AFTER."""
 _MARKS_AT_ONCE: Final = 200
@@ -51,13 +51,13 @@ class ArtifactReplicator:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """Return warnings for the operator: failures of the store, and the size of the backlog."""
+        """Return warnings for the operator: the last failure of the store, and the size of the backlog."""
         return [self._failure] if self._failure else []
 
     async def catch_up(self) -> int:
-        """Replicate every changed turn, delete due objects, and send the receipts of erasures that this completes.
+        """Replicate changed turns, delete due objects, and send the receipts of completed erasures.
 
-        Returns the number of turns processed; 0 if another process is replicating. Raises Unavailable if the store
+        Return the number of processed turns; 0 if another process is replicating. Raises Unavailable if the store
         fails; the next call continues.
         """
         turns = 0
@@ -87,8 +87,8 @@ class ArtifactReplicator:
         # Delete first: while the store is down and deletions wait, no further objects are recorded for writing.
         await self._delete(connection)
         if held := await self._receipts.held():
-            # An erasure marks its turns as stale before its receipt is held. So process all marks before sending the
-            # receipt. Turns with logs that are no longer replicated have no marks; `mark_more` marks them.
+            # An erasure marks its turns as stale before its receipt is held, so process all marks before sending the
+            # receipt. Turns with logs that are no longer replicated have no marks until `mark_more` marks them.
             hosted = SQL.stale_hosted_turns(limit=_MARKS_AT_ONCE)
             while await self._mirror(connection, hosted) or await mark_more(connection):
                 pass
@@ -119,7 +119,7 @@ class ArtifactReplicator:
         return len(turns)
 
     async def _carry_out(self, connection: Connection, plan: ReplicationPlan, marks: Sequence[int]) -> str | None:
-        """Write the plan's objects and record the results. Return the kind of failure, or None."""
+        """Write the objects of the plan, and record the results. Return the kind of error, or None without an error."""
         written: Sequence[str] = ()
         failure: str | None = "TimeoutError"
         with contextlib.suppress(TimeoutError):

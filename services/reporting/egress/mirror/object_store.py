@@ -20,7 +20,7 @@ AT_ONCE: Final = 16
 
 
 class Done(NamedTuple):
-    """Names of the objects written or deleted, and the kind of error that ended the batch; None without an error."""
+    """Result of a batch: names of the written or deleted objects, and the kind of error that ended it, or None."""
 
     names: Sequence[str]
     failure: str | None
@@ -30,9 +30,9 @@ class ObjectStore:
     """Objects under `url`. The bucket's region, endpoint and credentials come from the environment (AWS_*)."""
 
     def __init__(self, url: str) -> None:
-        """Open the store without sending a request.
+        """Create the client without sending a request.
 
-        Raises StartError if obstore is not installed, or if `url` or the AWS_* variables are not usable.
+        Raises StartError if obstore is not installed, or if `url` or the AWS_* variables are invalid.
         """
         try:
             import obstore
@@ -73,7 +73,7 @@ class ObjectStore:
         return await self._each(objects, write)
 
     async def get(self, name: str) -> bytes | None:
-        """Return an object's content; None if there is no such object."""
+        """Return the content of an object, or None if there is no such object."""
         try:
             found = await self._obstore.get_async(self._store, name)
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Desired objects of a turn in the object store, and the changes that they require. Pure."""
+"""Desired objects of a turn in the object store, and the difference to the recorded objects. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class WantedArtifact(NamedTuple):
 
 
 class Hosted(NamedTuple):
-    """Recorded object of the store. `artifact` is the artifact's id; `digest` is the written content's SHA-256."""
+    """Recorded object of the store. `artifact` is the artifact's id; `digest` is the SHA-256 of the written content."""
 
     turn: TurnKey
     artifact: str
@@ -42,7 +42,7 @@ class Hosted(NamedTuple):
 
 
 class Put(NamedTuple):
-    """Object to write, under a name that was never used before."""
+    """Object to write, under an unused name."""
 
     turn: TurnKey
     artifact: str
@@ -55,7 +55,7 @@ class Put(NamedTuple):
 
 
 class ReplicationPlan(NamedTuple):
-    """Changes of the store: objects to write, and names of objects to delete.
+    """Changes to the store: objects to write, and names of objects to delete.
 
     A replaced object is deleted after its replacement has been written.
     """
@@ -72,7 +72,7 @@ def replication_plan(
     """Compare the artifacts with the recorded objects. `new_id` returns the unguessable part of a name."""
     bodies = {(one.turn, one.id): body_of(one, reactions) for one, reactions in _with_reactions(wanted)}
     current = {(one.turn, one.artifact): one for one in held if one.state == "current"}
-    # An object that is still `writing` may be incomplete, or may still arrive.
+    # An object in the state `writing` may be incomplete, or its write may still arrive.
     to_delete = [one.name for one in held if one.state == "writing"]
     to_delete += [one.name for key, one in current.items() if key not in bodies]
     puts, replaced = [], {}
@@ -88,14 +88,15 @@ def replication_plan(
 
 
 def name_of(turn: TurnKey, unique: str) -> str:
-    """Return an object's name, under its tenant and project, without the id of a person, conversation or turn."""
+    """Return the name of an object. It contains tenant and project, but no id of a person, conversation or turn."""
     return f"tenant={turn.tenant}/project={turn.project}/{unique}.json"
 
 
 def body_of(artifact: WantedArtifact, reactions: Sequence[WantedArtifact]) -> bytes:
-    """Return the object's content as JSON. A turn log also contains the turn's effective `reactions`.
+    """Return the content of an artifact's object as JSON.
 
-    The reactions are appended to `text` and listed in `feedbacks` and `entries`.
+    A turn log also contains the turn's effective `reactions`, appended to `text` and listed in `feedbacks` and
+    `entries`.
     """
     payload = dict(artifact.payload)
     if artifact.kind == TURN_LOG:

@@ -1,4 +1,4 @@
-"""Queue of erasure receipts, which are sent once the object store has deleted the erased objects."""
+"""Queue of erasure receipts. They are sent after the object store has deleted the erased objects."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from servicekit import Message, Producer
 
 
 class HeldReceipts:
-    """Producer for an erasing handler that holds receipts in a table instead of sending them."""
+    """Producer that stores erasure receipts in a table instead of sending them."""
 
     def __init__(self, pool: asyncpg.Pool, producer: Producer) -> None:
         self._pool = pool
         self._producer = producer
 
     async def send(self, messages: Sequence[Message]) -> Sequence[Never]:
-        """Store receipts for later sending. They are committed on return, but have no log positions yet."""
+        """Store receipts in a committed transaction. Return no log positions, because nothing was sent yet."""
         rows = [
             (
                 json.loads(one.value or b"{}")["tenant"],
@@ -40,7 +40,7 @@ class HeldReceipts:
         return await self._pool.fetch(*SQL.held_receipts())
 
     async def release(self, held: Sequence[asyncpg.Record]) -> None:
-        """Send receipts, then delete them. A crash in between sends them again; readers keep the first receipt."""
+        """Send receipts, then delete them. After a crash in between they are sent again; readers ignore duplicates."""
         if not held:
             return
         await self._producer.send(

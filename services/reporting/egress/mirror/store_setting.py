@@ -1,4 +1,4 @@
-"""Setting of the object store for artifacts, and marking of the turns that were stored before it was set."""
+"""Setting of the object store for artifacts, and marks for turns that were stored before the setting."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _CONVERSATION: Final = ("tenant", "project", "conversation_id")
 
 
 async def set_store(pool: asyncpg.Pool, url: str | None, *, turn_logs: bool) -> None:
-    """Set the object store whose turns are marked as stale on each change; `url` is None for no store.
+    """Set the object store, or switch replication off if `url` is None. From then on, changes mark turns as stale.
 
-    `mark_more` marks the turns that exist already, range by range. Raises StartError if there are objects in another
-    store, because erasures would not delete them.
+    `mark_more` marks the existing turns, range by range. Raises StartError if another store still has objects, because
+    erasures would not delete them.
     """
     async with pool.acquire() as connection:
         await _adopt(connection, url, turn_logs)
@@ -36,7 +36,7 @@ async def _adopt(connection: Connection, url: str | None, turn_logs: bool) -> No
                 f"There are artifacts in {held['url']}: set ARTIFACT_STORE_URL to that store, so that erasures "
                 "delete them; or delete them there and run `delete from reporting.hosted_artifacts`."
             )
-        # Concurrent writers do not know yet that they must mark turns. Wait for them: `mark_more` will find their rows.
+        # Wait for concurrent writers, because they do not mark turns yet. `mark_more` finds their rows later.
         await connection.execute(*SQL.wait_for_writers(), timeout=_SECONDS)
         await connection.execute(*SQL.delete_store())
         if url is None:
@@ -46,9 +46,9 @@ async def _adopt(connection: Connection, url: str | None, turn_logs: bool) -> No
 
 
 async def mark_more(connection: Connection) -> bool:
-    """Mark more of the turns that were stored before the store was set. Return False once all are marked.
+    """Mark some turns that were stored before the store was set. Return False if all are marked.
 
-    One call marks the turns of a limited number of conversations.
+    Each call marks the turns of a limited number of conversations.
     """
     async with connection.transaction():
         place = await connection.fetchrow(*SQL.place_of_marks())

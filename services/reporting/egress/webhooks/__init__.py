@@ -1,1 +1,1 @@
-"""Standard Webhooks: signed delivery of announced events to the operator's endpoints, with retries."""
+"""Webhooks: signed delivery of events to the operator's endpoints, with retries (Standard Webhooks)."""

@@ -12,7 +12,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class NotAllowed(Exception):
-    """Error for a host name that resolves to an address outside the public Internet."""
+    """Error for a host name that resolves to a private address."""
 
 
 def is_public(text: str) -> bool:
@@ -30,8 +30,8 @@ def is_public(text: str) -> bool:
 async def address_of(host: str, port: int, *, private: bool) -> str:
     """Resolve `host` and return the address to connect to.
 
-    The caller must connect to this checked address, since a second lookup may give another one. Raises NotAllowed if
-    any address is not public, unless `private` is set, and OSError if there is no address.
+    The caller must connect to this address, because a second lookup may return another address. Raises NotAllowed if
+    any address of the host is not public, unless `private` is set, and OSError if there is no address.
     """
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = [str(one[4][0]) for one in found]

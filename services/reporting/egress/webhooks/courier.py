@@ -1,4 +1,4 @@
-"""Delivery of due events to one endpoint, with a circuit breaker."""
+"""Delivery of due events to a webhook endpoint, with a circuit breaker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = structlog.get_logger(part="webhooks")
 
 
 class AttemptSpan(Protocol):
-    """Span of one attempt in the trace of its event."""
+    """OpenTelemetry span of one attempt in the trace of its event."""
 
     @property
     def traceparent(self) -> str: ...
@@ -35,11 +35,11 @@ class AttemptSpan(Protocol):
 
 
 BeginSpan = Callable[[str, str | None, Mapping[str, str | int]], AttemptSpan | None]
-"""Called with name, `traceparent` and attributes of a span. Returns None if its trace is not sampled."""
+"""Function that begins a span from its name, `traceparent` and attributes; returns None if its trace is not sampled."""
 
 
 class Courier:
-    """Sender of one endpoint's deliveries. Each endpoint has its own courier, so no endpoint waits for another."""
+    """Sender of deliveries to one endpoint. Each endpoint has its own sender, so no endpoint waits for another."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Courier:
         """Send all due events. After five consecutive failures, make only one attempt every half minute."""
         while self._breaker.lets_through(self._clock.monotonic()):
             now = self._clock.now()
-            # The claim outlasts the attempt. After a crash, another courier claims the events once it has expired.
+            # The claim is longer than an attempt. If this process crashes, another one claims the events afterwards.
             until = now + int(2 * self._seconds * SECOND)
             limit = 1 if self._breaker.open else AT_ONCE
             due = await self._deliveries.claim(self.endpoint.name, now, until, limit)

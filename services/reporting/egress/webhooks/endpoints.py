@@ -1,4 +1,4 @@
-"""Webhook endpoints: read from a file, with secrets from the environment."""
+"""Webhook endpoints from the operator's file, with secrets from the environment."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class _EndpointPart(BaseModel):
 class EndpointSettings(_EndpointPart):
     """Settings of a webhook endpoint in the file.
 
-    `secrets` names the environment variables that contain the signing keys (or, as NAME_FILE, the files with them).
-    Every request is signed with each key, so that keys can be rotated. Without `project` the endpoint gets the events
-    of all projects, and session ratings, which have no project. `private` allows `http` and addresses that are not on
-    the public Internet.
+    `secrets` are names of environment variables with the signing keys. Instead of the variable NAME, NAME_FILE may
+    contain the path of a file with the key. Every request is signed with each key, so that keys can be rotated. Without
+    `project` the endpoint gets the events of all projects, and session ratings, which have no project. `private` allows
+    `http` and addresses that are not on the public Internet.
     """
 
     name: Name
@@ -76,9 +76,9 @@ class WebhookEndpoint(_EndpointPart):
         return self.settings.name
 
     def wants(self, topic: str, tenant: str, project: str | None) -> bool:
-        """Return True if the endpoint wants events of `topic` for this tenant and project.
+        """Return True if the endpoint subscribes to events of `topic` for this tenant and project.
 
-        Every endpoint of the tenant gets erasure requests, whatever its `events` and `project` are.
+        Every endpoint of the tenant gets erasure requests, regardless of its `events` and `project`.
         """
         here = self.settings.tenant == tenant and self.settings.project in (None, project)
         if topic == ERASURE_REQUESTED.name:
@@ -87,7 +87,7 @@ class WebhookEndpoint(_EndpointPart):
 
 
 def read_endpoints(path: Path) -> Sequence[WebhookEndpoint]:
-    """Read the endpoints from a file. Raises StartError without quoting values of the file."""
+    """Read the endpoints from a file. Raises StartError, with no values of the file in its message."""
     found = read_toml(path, _File).endpoint
     names = [one.name for one in found]
     if len(set(names)) < len(names):
@@ -98,7 +98,7 @@ def read_endpoints(path: Path) -> Sequence[WebhookEndpoint]:
 
 
 def signing_key(variable: str) -> bytes:
-    """Return the signing key in an environment variable. Raises StartError without quoting it."""
+    """Return the signing key in an environment variable. Raises StartError, with no part of the key in its message."""
     text = secret_of(variable)
     try:
         key = key_of(text)

@@ -16,7 +16,7 @@ UNWANTED = Outcome.ignored("no_webhook")
 
 
 class WebhookHandler(Handler, tombstones=True):
-    """Handler of the consumer group `webhooks`, inside an ErasingHandler. It writes rows and calls no receiver."""
+    """Handler of the consumer group `webhooks`, wrapped in an ErasingHandler. It stores deliveries and sends none."""
 
     def __init__(self, endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> None:
         self._endpoints = endpoints
@@ -41,7 +41,10 @@ class WebhookHandler(Handler, tombstones=True):
 
 
 class ErasureRequestHandler(Handler, tombstones=True):
-    """Handler that adds deliveries of erasure requests to `inner`, because receivers also store the person's text."""
+    """Handler that passes erasure requests to `events`, and all other records to `inner`.
+
+    Erasure requests are delivered to webhooks because receivers may have stored the person's text.
+    """
 
     def __init__(self, inner: Handler, events: WebhookHandler) -> None:
         self._inner = inner
@@ -69,7 +72,7 @@ def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint])
             subject, revision = f"resolved/{event.event_id}", 0
             project, user = event.project, event.user_id
         case FeedbackErasureRequested():
-            # The row has no user id: otherwise the erasure would delete the delivery of its own request.
+            # Omit the user id: otherwise the erasure would delete the delivery of its own request.
             subject, revision = f"erasure/{event.request_id}", 0
         case _:
             return

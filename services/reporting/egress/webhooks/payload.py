@@ -21,8 +21,8 @@ class WebhookDelivery:
     """Event to deliver to an endpoint.
 
     `subject` identifies a feedback record, a rating, a notice or an erasure. A higher `revision` of a subject replaces
-    a lower one. `event` is the event's JSON as in the log. `user_id` is the person whose text `event` may contain, if
-    any. `traceparent` is the event's W3C trace context. Times are in microseconds.
+    a lower one. `event` is the JSON of the event in the log. If `event` may contain a person's text, `user_id` is this
+    person. `traceparent` is the event's W3C trace context. Times are in microseconds.
     """
 
     endpoint: str
@@ -39,7 +39,7 @@ class WebhookDelivery:
 
 
 def body_of(delivery: WebhookDelivery, form: Format) -> bytes:
-    """Return the request body, which is the same in every attempt."""
+    """Return the request body. It is identical in all attempts."""
     data: Any = json.loads(delivery.event)
     time = format_instant(delivery.occurred_at)
     if form == "standard":

@@ -1,4 +1,4 @@
-"""HTTP client that makes one attempt to deliver an event."""
+"""HTTP client for single attempts to deliver an event."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class AttemptResult:
 
 
 class CheckedHttp:
-    """HTTP client that connects to checked addresses only (`addresses.py`).
+    """HTTP client that connects only to permitted addresses (`addresses.py`).
 
-    Each attempt ends within `seconds`. Redirects are not followed, bodies not read, and proxies not used.
+    Each attempt ends within `seconds`. The client follows no redirects, reads no response bodies and uses no proxies.
     """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        # Callers limit concurrency by receiver: with one limit for all, slow receivers would delay the others.
+        # Callers limit concurrency per receiver. A common limit would let slow receivers delay the others.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
         self._http = httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=seconds, limits=limits)
 
@@ -42,7 +42,7 @@ class CheckedHttp:
         await self._http.aclose()
 
     async def post(self, address: str, body: bytes, headers: Mapping[str, str], *, private: bool) -> AttemptResult:
-        """Make one attempt. `private` allows addresses that are not public. Does not raise errors of receivers."""
+        """Make one attempt. `private` allows private addresses. Errors of receivers are returned, not raised."""
         try:
             url = httpx.URL(address)
             host = url.raw_host.decode("ascii")
@@ -66,7 +66,7 @@ class CheckedHttp:
 
 
 class Sender:
-    """HTTP client of one endpoint."""
+    """HTTP client for one endpoint."""
 
     def __init__(self, endpoint: WebhookEndpoint, seconds: float) -> None:
         self._endpoint = endpoint
@@ -76,9 +76,9 @@ class Sender:
         await self._http.close()
 
     async def send(self, delivery: WebhookDelivery, now: int, traceparent: str | None = None) -> AttemptResult:
-        """Make one attempt, signed at `now` (microseconds), in the trace of `traceparent`.
+        """Make one attempt, signed with the time `now` (microseconds), in the trace of `traceparent`.
 
-        Does not raise errors of the receiver or the network.
+        Errors of the receiver or the network are returned, not raised.
         """
         settings = self._endpoint.settings
         body = body_of(delivery, settings.format)

@@ -13,7 +13,7 @@ from reporting.sql import SQL
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Delivery counts of an endpoint. `oldest` is in microseconds; `last_answer` is a status or an error name."""
+    """Delivery counts of an endpoint. `oldest` is in microseconds; `last_answer` is a status or an error's name."""
 
     waiting: int
     dead: int
@@ -22,23 +22,23 @@ class Count:
 
 
 class Deliveries:
-    """Deliveries by endpoint and subject; a later revision replaces an undelivered earlier one."""
+    """Table of deliveries by endpoint and subject. A later revision replaces an undelivered earlier revision."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
     async def add(self, deliveries: Collection[WebhookDelivery], now: int) -> None:
-        """Insert deliveries, due at `now` (microseconds); at most one per endpoint and subject."""
+        """Upsert deliveries, due at `now` (microseconds). `deliveries` has at most one per endpoint and subject."""
         rows = sorted(astuple(one)[:10] for one in deliveries)
         if rows:
             await self._pool.execute(*SQL.upsert_deliveries.bulk(rows, now=now))
 
     async def drop(self, ended: Collection[tuple[str, int]]) -> None:
-        """Delete the deliveries of these (subject, revision) pairs, up to the given revision."""
+        """Delete the deliveries of each subject up to its revision; `ended` contains (subject, revision) pairs."""
         await self._pool.execute(*SQL.drop_deliveries.bulk(sorted(ended)))
 
     async def claim(self, endpoint: str, now: int, until: int, limit: int) -> Sequence[WebhookDelivery]:
-        """Return up to `limit` due deliveries; they are not due again before `until`. Times are in microseconds."""
+        """Return up to `limit` due deliveries, and make them due again at `until`. Times are in microseconds."""
         statement = SQL.claim_deliveries(endpoint=endpoint, now=now, until=until, limit=limit)
         return [WebhookDelivery(**row) for row in await self._pool.fetch(*statement)]
 
@@ -47,7 +47,7 @@ class Deliveries:
         await self._pool.execute(*SQL.delete_delivered(**of))
 
     async def failed(self, one: WebhookDelivery, again_at: int | None, answer: str) -> None:
-        """Record a failed attempt. The delivery is retried at `again_at` (microseconds), or dead if that is None."""
+        """Record a failed attempt. The delivery is retried at `again_at` (microseconds), or is dead if that is None."""
         of = {"endpoint": one.endpoint, "subject": one.subject, "revision": one.revision}
         statement = SQL.note_failure(**of, attempts=one.attempts + 1, next_at=again_at, answer=answer)
         await self._pool.execute(*statement)
