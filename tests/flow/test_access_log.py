@@ -86,7 +86,7 @@ async def test_administrators_see_the_entries_of_their_projects_alone(stack: Run
         (own,) = links((await acme.get("/dashboard/access")).text)
         assert "acme" in own
         assert (await acme.get(own)).status_code == 200
-        assert "Log of access" not in (await rita.get("/dashboard/access")).text
+        assert "Access log" not in (await rita.get("/dashboard/access")).text
 
 
 async def test_a_change_is_logged_for_the_tenant_whose_access_changed(stack: RunningStack) -> None:

@@ -226,7 +226,7 @@ async def test_a_reviewer_says_on_the_page_what_the_verdict_should_be(stack: Run
         await page.get_by_text("Is the machine right?").click()
         form = page.locator("details[open] form")
         assert await form.get_by_role("radio").count() == 3
-        assert await form.get_by_label("as the machine says").get_attribute("value") == "not_ok"
+        assert await form.get_by_label("the machine's verdict").get_attribute("value") == "not_ok"
         await form.get_by_label("Neutral").check()
         await form.get_by_label("Why").fill("<b>A question</b> of hers")
         await form.get_by_role("button", name="Save the review").click()

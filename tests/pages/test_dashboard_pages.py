@@ -117,7 +117,10 @@ async def test_a_conversation_reads_in_order_with_its_reactions(read_models: asy
     async with visitor(read_models) as http:
         text = (await http.get("/dashboard/conversation?tenant=acme&project=support&id=c1&turn=t1")).text
         assert (
-            text.index("Where is it?") < text.index("In Leipzig.") < text.index("\U0001f44e") < text.index("not known")
+            text.index("Where is it?")
+            < text.index("In Leipzig.")
+            < text.index("\U0001f44e")
+            < text.index("without known messages")
         )
         assert text.count('id="here"') == 1
         assert (await http.get("/dashboard/conversation?tenant=acme&project=support&id=none")).status_code == 404

@@ -72,7 +72,7 @@ async def test_a_person_is_erased_in_two_clicks_and_a_confirmation(stack: Runnin
         await looked_at(page, "done")
         assert await contents(stack) == {"globex": 1}
         await page.goto(url + "/dashboard/access")
-        assert "erased" in await page.inner_text("text=Log of access >> xpath=..")
+        assert "erased" in await page.inner_text("text=Access log >> xpath=..")
         assert [one for one in complaints if "404" not in one] == []
 
 

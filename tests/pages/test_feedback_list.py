@@ -116,8 +116,8 @@ async def test_a_reply_is_listed_as_a_reply_and_counts_for_nothing(read_models: 
     assert texts(transcript) == ["one", "And in May?", "two"]
     assert "**No.**" not in transcript  # the transcript of the reply, with its answer rendered
     assert texts(counted) == ["two", "one"]
-    assert "1 reply to answers, counted in no share." in overview
-    assert "to answers, counted in no share" not in of_verdicts
+    assert "1 reply to answers, not included in any share." in overview
+    assert "to answers, not included in any share" not in of_verdicts
     assert texts(shown) == ["And in May?"]
 
 

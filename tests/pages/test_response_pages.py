@@ -75,7 +75,7 @@ async def test_without_impressions_the_pages_show_the_answers_alone(read_models:
     await four_answers(read_models, shown=False)
     async with visitor(read_models) as http:
         found = rows((await http.get("/?period=24h")).text)
-        assert found["Agent"] == ["Answered turns with feedback by people"]
+        assert found["Agent"] == ["Answered turns with people's feedback"]
         assert len(found["All"]) == 1 and found["All"][0].endswith(" 1 of 4")
         hour_before = await http.get("/?from=2026-09-20&to=2026-09-20")
         assert hour_before.status_code == 200 and 'id="response"' not in hour_before.text

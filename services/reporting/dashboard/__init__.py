@@ -1,1 +1,1 @@
-"""Dashboard: server-rendered pages with charts and assets."""
+"""Dashboard: server-rendered pages, charts and assets."""

@@ -136,7 +136,7 @@ def access_router(
 class _AccountChange:
     """Change of an account: a sentence for the page, the text and tenants of its log entries, and a link's secret.
 
-    A move to another tenant is logged in both: each administrator sees the changes of their own tenant only.
+    A move to another tenant is logged in both tenants, because administrators see only changes of their own tenant.
     """
 
     said: str
@@ -153,10 +153,10 @@ async def _carry_out(accounts: Accounts, form: Form, caller: Caller) -> _Account
             account = await accounts.find(form.field(action), within)
             name, tenants = account.name, frozenset({account.access.tenant})
             if action != "link" and caller.subject == SUBJECT + name:
-                raise RequestRefused(409, "Another administrator must do this: it is your own account.")
+                raise RequestRefused(409, "This is your own account: another administrator must change it.")
             if action == "link":
                 secret = await accounts.link(name, within)
-                said = f"{name} sets a password with this link. It works once, for {LINK_DAYS} days."
+                said = f"Send {name} this link to set the password: it works once, within {LINK_DAYS} days."
                 return _AccountChange(said, f"account {name}: link", tenants, secret)
             await getattr(accounts, action)(name, within)
             done = f"{action.removesuffix('e')}ed"
@@ -170,7 +170,7 @@ async def _carry_out(accounts: Accounts, form: Form, caller: Caller) -> _Account
     name = account_name(form.field("name"))
     secret = await accounts.add(name, role, places, within, caller.subject)
     return _AccountChange(
-        f"{name} was added. Send this link; it sets the password, once, within {LINK_DAYS} days.",
+        f"{name} was added. Send this link to set the password: it works once, within {LINK_DAYS} days.",
         f"account {name}: added as {role}",
         frozenset({ProjectSet.parse(places).tenant}),
         secret,
@@ -178,5 +178,5 @@ async def _carry_out(accounts: Accounts, form: Form, caller: Caller) -> _Account
 
 
 def _places(form: Form) -> list[str]:
-    """Return the projects that are selected or typed in a form."""
+    """Return the projects that the form contains, selected or typed."""
     return [one for one in [*form.get("place", []), *form.field("places").replace(",", " ").split()] if one]

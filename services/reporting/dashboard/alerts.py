@@ -34,7 +34,7 @@ class FormOutcome:
 
 
 async def carry_out(administration: AlertAdministration, at: Project, request: Request) -> FormOutcome:
-    """Execute a submitted form and return its outcome. A refusal is returned, not raised."""
+    """Execute a submitted form and return its outcome. If the request is refused, return the refusal as the outcome."""
     try:
         said = await Form.read(request)
         if "remove" in said:
@@ -44,7 +44,7 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
             base = f"{request.url.scheme}://{request.url.netloc}"
             name, url = said.field("channel").strip(), said.field("url").strip()
             await administration.set_channel(at, name, url, base, request.state.caller)
-            return FormOutcome(f"The channel {name} was saved. Test it, and name it in a rule.")
+            return FormOutcome(f"The channel {name} was saved. Send a test, then select it in a rule.")
         if "remove_channel" in said:
             await administration.remove_channel(at, said.field("remove_channel"), request.state.caller.subject)
             return FormOutcome(f"The channel {said.field('remove_channel')} was removed.")
@@ -62,7 +62,7 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
         return FormOutcome(f"{fault['loc'][-1] if fault['loc'] else 'rule'}: {fault['msg']}.", failed=True)
     except ValueError:
         return FormOutcome("The form could not be read.", failed=True)
-    return FormOutcome(f"The rule {rule.name} was saved. It is looked at every minute.")
+    return FormOutcome(f"The rule {rule.name} was saved. It is evaluated every minute.")
 
 
 def _rule_of(said: dict[str, list[str]]) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def rule_in_words(rule: AlertRule) -> str:
 
 
 def sources(rules: Sequence[tuple[AlertRule, str]]) -> list[dict[str, Any]]:
-    """Return the template values of each rule."""
+    """Return the values that the template shows for each rule."""
     return [
         {"name": rule.name, "words": rule_in_words(rule), "channels": rule.channels, "source": source}
         for rule, source in rules

@@ -1,6 +1,6 @@
-"""Charts as inline SVG. Pure; the markup contains only numbers, dates, and escaped URLs and labels.
+"""Charts as inline SVG. The markup contains only numbers, dates, and escaped URLs and labels. Pure.
 
-Colours and fonts come from the style sheet through classes, so that light and dark mode share one drawing.
+The style sheet sets colours and fonts by class, so the same SVG works in light and dark mode.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def over_time(
     zone: ZoneInfo,
     markers: Sequence[tuple[int, str]] = (),
 ) -> Markup:
-    """Draw satisfaction as a line with its 95 % confidence band, and below it the volume as stacked bars.
+    """Draw satisfaction as a line with its 95 % confidence band, and the volume as stacked bars below it.
 
     `markers` are pairs of a time in microseconds and a label, in ascending order.
     """
@@ -135,7 +135,7 @@ def _dates(steps: Sequence[Step], bucket: Bucket, slot: float, plot: float, heig
 def _markers(
     markers: Sequence[tuple[int, str]], steps: Sequence[Step], slot: float, base: int, width: int
 ) -> list[str]:
-    """Draw a labelled line at the step of each marker. A label that would overlap the next label is left out."""
+    """Draw a labelled line at the step of each marker. A label that would overlap the next label is omitted."""
     parts, free = [], float(width - _RIGHT)
     for moment, label in reversed(markers):
         at = sum(step.start <= moment for step in steps) - 1
@@ -185,7 +185,7 @@ def spark(steps: Sequence[Votes]) -> Markup:
 
 
 def split(ok: int, neutral: int, not_ok: int) -> Markup:
-    """Draw the proportions of the three reactions as one bar, which is empty without reactions."""
+    """Draw the proportions of the three reactions as one stacked bar; the bar is empty without reactions."""
     total, x, parts = ok + neutral + not_ok, 0.0, []
     for name, count in (("ok", ok), ("neutral", neutral), ("not_ok", not_ok)):
         if count:
@@ -200,7 +200,7 @@ def split(ok: int, neutral: int, not_ok: int) -> Markup:
 
 
 def _round_up(count: int) -> int:
-    """Return `count` rounded up to a round number for the top of an axis, at least 1."""
+    """Return the upper end of an axis: `count` rounded up to a round number, at least 1."""
     scale = 1
     while True:
         for step in (1, 2, 3, 4, 5, 6, 8):

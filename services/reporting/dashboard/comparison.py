@@ -1,4 +1,4 @@
-"""Data for the comparison page, and for the releases on the agent page."""
+"""Data for the comparison page, and for the releases (versions) on the agent page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from reporting.queries.selection import Bucket, Project, TimeSpan
 from reporting.queries.sorting import VOTES_COLUMNS, Column, SortOrder, in_order
 
 _MARKERS: Final = 12
-"""Maximum number of release markers in a chart; the latest versions are marked."""
+"""Maximum number of release markers in a chart. If there are more versions, only the latest are marked."""
 
 
 VALUE_COLUMNS: Final[Mapping[str, Column[ValueVotes]]] = {
@@ -39,7 +39,7 @@ VALUE_COLUMNS: Final[Mapping[str, Column[ValueVotes]]] = {
 class ComparisonPage:
     """Data of the comparison page. `comparison` is None if there are no two values to compare.
 
-    `values` are in the order of `sorting`, by default by their names.
+    `values` are sorted by `sorting`, by default alphabetically.
     """
 
     by: Dimension
@@ -90,7 +90,7 @@ async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view:
 async def releases(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, counted: Breakdown, link: Link
 ) -> Releases:
-    """Return the trend and the releases of the view's agent. `counted` has the verdicts by time step."""
+    """Return the trend and the releases of the view's agent. `counted` contains the verdicts by time step."""
     bucket = bucket_of(span)
     begins = starts(span, bucket, view.zone)
     only_machine = counted.whole["machine"].total and not counted.whole["user"].total
@@ -122,7 +122,10 @@ async def steps_of(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) 
 
 
 def _pair(view: View, by: Dimension, values: Sequence[ValueVotes]) -> tuple[str, str] | None:
-    """Return the two values to compare; the latest versions or most frequent values replace values not chosen."""
+    """Return the two values to compare. A value that is not chosen is the latest version or the most frequent value.
+
+    Return None if there are no two values.
+    """
     fresh = view.chosen_by is not None and view.chosen_by != by.name  # chosen for another dimension
     a, b = (None, None) if fresh else (view.a, view.b)
     likely = list(values)

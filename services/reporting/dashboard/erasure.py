@@ -1,6 +1,6 @@
-"""Erasure page: an administrator looks up a person's data, confirms, and follows the progress by service.
+"""Erasure page: an administrator looks up a person's data, confirms the erasure, and sees its progress by service.
 
-The page's script requests the erasure and its progress from the feedback service, which has the same base URL.
+The script of the page sends the erasure request to the feedback service, which has the same base URL, and polls it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ERASED: Final[Mapping[FeedbackKeeper, str]] = {
     "deliveries",
 }
 """Data that each service erases, as declared in its `service.py`."""
-_DOTS: Final = "A browser resolves the ids . and .. in an address: use the command `agent-feedback erase`."
+_DOTS: Final = "Browsers remove the ids . and .. from URLs: use the command `agent-feedback erase`."
 _ID: Final[TypeAdapter[str]] = TypeAdapter(Id)
 _NAME: Final[TypeAdapter[str]] = TypeAdapter(Name)
 
@@ -52,7 +52,7 @@ def erasure_router(reads: asyncpg.Pool) -> APIRouter:
         if user in (".", ".."):
             return error_page(400, "This person cannot be erased here", _DOTS)
         if caller.project is not None or (tenant and not caller.may_touch(tenant, None)):
-            why = "A person is erased in all projects of a tenant, so this needs all of them."
+            why = "An erasure covers all projects of a tenant, so you need access to all of them."
             return error_page(404, "You cannot erase people here", why)
         found = await _found(reads, tenant, user) if user and not wanted else {}
         return page("erase.html", tenant=tenant, tenants=tenants, user=user, request=wanted, found=found, erased=ERASED)
@@ -62,7 +62,7 @@ def erasure_router(reads: asyncpg.Pool) -> APIRouter:
 
 
 async def tenants_of(reads: asyncpg.Pool, caller: Caller) -> list[str]:
-    """Return the tenants in which the caller may erase people: the caller must have all of a tenant's projects."""
+    """Return the tenants in which the caller may erase people, because the caller may access all their projects."""
     if caller.project is not None:
         return []
     if caller.tenant is not None:
@@ -71,7 +71,7 @@ async def tenants_of(reads: asyncpg.Pool, caller: Caller) -> list[str]:
 
 
 async def _found(reads: asyncpg.Pool, tenant: str, user: str) -> Mapping[str, int]:
-    """Return the numbers of a person's messages and feedback records in the reports, and of projects with such data."""
+    """Return the numbers of a person's messages and feedback records, and of the projects that contain any of them."""
     names = [one.project for one in await projects(reads, tenant, None)]
     [row] = await reads.fetch(*SQL.count_of_person(tenant=tenant, user_id=user, projects=names))
     return dict(row)

@@ -13,14 +13,14 @@ from reporting.queries.search import FoundFeedback, as_answer
 
 COLUMNS: Final = tuple(FoundFeedback.model_fields)
 _CHUNK: Final = 200
-# A spreadsheet runs a cell that begins with one of these as a formula.
+# A spreadsheet evaluates a cell as a formula if it begins with one of these characters.
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 async def as_csv(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
     """Yield chunks of a CSV file (RFC 4180, UTF-8) with a header.
 
-    Text that a spreadsheet would run as a formula is prefixed with an apostrophe.
+    Text that a spreadsheet would evaluate as a formula is prefixed with an apostrophe.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer)
@@ -36,7 +36,7 @@ async def as_csv(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
 
 
 async def as_jsonl(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
-    """Yield chunks of JSON lines with the search result's fields."""
+    """Yield chunks of JSON lines with the fields of a search result."""
     buffer, count = io.StringIO(), 0
     async for row in rows:
         buffer.write(as_answer(row).model_dump_json() + "\n")

@@ -1,4 +1,4 @@
-"""Cached health of the whole platform, for the dashboard."""
+"""Cached health of the platform (all services) for the dashboard."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class HealthFacts:
 
 
 class SharedHealth:
-    """Cache of the platform's health for all viewers, refreshed by one request at a time, at most every `seconds`."""
+    """Cache of the platform's health for all viewers. One request at a time refreshes it, at most every `seconds`."""
 
     def __init__(self, health: Health | None, clock: Clock, seconds: float = 3.0) -> None:
         self._health = health

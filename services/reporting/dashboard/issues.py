@@ -45,7 +45,7 @@ _NO_FILTER: Final = dict.fromkeys(
         *("thread", "type", "reason", "confidence", "suspect", "state", "q", "user", "conversation"),
     )
 )
-"""Change of a link that removes the filters of the feedback list."""
+"""Changes to a link's parameters that remove the filters of the feedback list."""
 
 
 async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int, link: Link) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def cases_of(
 ) -> str:
     """Return the URL of the page `path` with an issue's rejections, of all time or between two UTC days (inclusive).
 
-    The page's filters are left out, because the figures of an issue do not depend on them.
+    The URL omits the current filters, because an issue's figures do not depend on them.
     """
     days = {"from": since, "to": until, "tz": "UTC"} if since else {"from": None, "to": None, "period": "all"}
     changes = {**_NO_FILTER, **days, **narrowed}
@@ -114,7 +114,7 @@ def cases_of(
 
 
 def trend_days(now: int) -> list[str]:
-    """Return the UTC days of an issue's trend, such as `2026-01-31`; the last one is today."""
+    """Return the UTC days of an issue's trend in the form `2026-01-31`; the last day is today."""
     return [
         f"{local(day * DAY, zone_of('UTC')):%Y-%m-%d}" for day in range(now // DAY - TREND_DAYS + 1, now // DAY + 1)
     ]

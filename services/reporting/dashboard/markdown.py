@@ -1,4 +1,4 @@
-"""Message rendering: Markdown and code to safe HTML. Pure."""
+"""Conversion of messages from Markdown to safe HTML. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from markupsafe import Markup
 MOST_CHARACTERS: Final = 50_000
 """Maximum length of a rendered message, in characters. Longer messages are shown as plain text to save time."""
 _PLAIN: Final = re.compile(r"[^\W\d_](?:[^\W_]|[ ,.;:?!()'/%+-])*(?<! )")
-"""One line without Markdown or characters to escape: most questions. The parser takes a third of a millisecond."""
+"""One line without Markdown or characters to escape, like most questions. The parser takes 0.3 ms for a line."""
 # Raw HTML, and links with schemes other than http, https and mailto, are shown as text. Images are not loaded.
 _LINKS: Final = ("http://", "https://", "mailto:")
 

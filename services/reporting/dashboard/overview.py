@@ -36,12 +36,12 @@ _VERSIONS: Final = 3
 _MOVED: Final = 8
 BOTH: Final[tuple[Origin, Origin]] = ("user", "machine")
 Link = Callable[..., str]
-"""Function that returns a URL with this view's parameters: `link(path, **changes)`."""
+"""Function that returns a URL with the current view's parameters: `link(path, **changes)`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Live part of the overview, which the page polls: the newest feedback, and the stamp for the next request."""
+    """Part of the overview that the page polls: the newest feedback, and the stamp for the next request."""
 
     stamp: str
     newest: list[dict[str, Any]]
@@ -49,7 +49,7 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Verdicts of one origin. `change` is relative to the previous period; None if nothing can be compared."""
+    """Verdicts of one origin. `change` is relative to the previous period; it is None if one period has no verdicts."""
 
     origin: Origin
     votes: Votes
@@ -58,7 +58,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """Verdicts on an agent. `origin` names the verdicts that are shown; they rank the agent if they are `enough`."""
+    """Verdicts on an agent. The chart shows the verdicts of `origin`, which rank the agent if there are `enough`."""
 
     agent_id: str
     people: Votes
@@ -99,7 +99,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Data of the overview page. People's and the machine's verdicts (with reviews) are never added up."""
+    """Data of the overview page. People's verdicts and machine verdicts (with reviews) are never added up."""
 
     span: TimeSpan
     bucket: Bucket
@@ -176,7 +176,7 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
 
 
 def ranked_agents(counted: Breakdown, before: Breakdown) -> list[AgentRow]:
-    """Return the agents, worst first."""
+    """Return all agents with verdicts, worst first."""
     found = [
         AgentEvidence(agent, *(counted.agents.get((origin, agent), Votes()) for origin in BOTH))
         for agent in {agent for _, agent in counted.agents}

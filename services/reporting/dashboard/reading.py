@@ -45,7 +45,7 @@ VERSION_COLUMNS: Final[Mapping[str, Column[VersionRow]]] = {"version": lambda on
 
 @dataclass(frozen=True, slots=True)
 class AgentPage:
-    """Data of the agent page. `people` and `machine` cover all versions; by default the most judged one is first."""
+    """Data of the agent page. `people` and `machine` cover all versions; by default, most verdicts first."""
 
     people: Votes
     machine: Votes
@@ -63,8 +63,8 @@ class AgentPage:
 class ConversationPage:
     """Data of the conversation page.
 
-    `newer` and `older` are the list neighbours of the feedback record that the viewer came from. `reviewer` is the
-    viewer's user id if they may review, otherwise None.
+    `newer` and `older` are the neighbours, in the feedback list, of the record that the viewer opened. `reviewer` is
+    the viewer's user id if the viewer may review, otherwise None.
     """
 
     conversation: ConversationScope
@@ -76,22 +76,22 @@ class ConversationPage:
     reviewed_kinds: KindCounts
     """Numbers of reviewed and of right machine verdicts in the project, by kind."""
     came_from: Mapping[str, Any] | None
-    """The feedback record that the viewer came from."""
+    """Feedback record that the viewer opened from the list."""
     queue: ReviewQueue | None = None
-    """The viewer's position in a review queue."""
+    """Position of the viewer in a review queue; None outside of a queue."""
 
     def accuracy_of(self, one: Mapping[str, Any]) -> VerdictKind | None:
-        """Return the precision of machine verdicts of the same kind as `one`; None for a person's verdict."""
+        """Return the precision of machine verdicts of the same kind as `one`. Return None for a person's verdict."""
         if one["origin"] != "machine" or one["reaction"] is None:
             return None
         return kind_of(one["reaction"], one["decided_by"], self.reviewed_kinds)
 
     def has_reviewed(self, reactions: Sequence[dict[str, Any]]) -> bool:
-        """Return True if the effective review among `reactions` is the viewer's."""
+        """Return True if the viewer wrote the effective review among `reactions`."""
         return any(one["origin"] == "reviewer" and one["user_id"] == self.reviewer for one in reactions)
 
     def review_path(self, turn_id: str) -> str:
-        """Return the path to which a review of the turn is posted."""
+        """Return the API path for reviews of the turn."""
         return review_path(Project(*self.conversation[:2]), self.conversation.conversation_id, turn_id)
 
     def review_waits(self, reviewed: UUID | None) -> bool:
@@ -99,17 +99,17 @@ class ConversationPage:
         return reviewed is not None and all(one["feedback_id"] != reviewed for one in _said(self.shown))
 
     def trace(self, trace_id: str | None) -> str | None:
-        """Return the trace's URL; None if no template is set."""
+        """Return the URL of the trace; None if no template is set or `trace_id` is None."""
         return trace_url(self.trace_url_template, trace_id)
 
 
 def trace_url(template: str | None, trace_id: str | None) -> str | None:
-    """Return a trace's URL; None if no template is set or the trace is unknown."""
+    """Return the URL of a trace; None if no template is set or the trace is unknown."""
     return None if template is None or not trace_id else template.replace("{trace_id}", quote(trace_id, safe=""))
 
 
 def path_of(template: str, at: Project) -> str:
-    """Return a route's path with tenant and project filled in."""
+    """Return the path of a route with the tenant and project of `at`."""
     return template.format(tenant=quote(at.tenant, safe=""), project=quote(at.project, safe=""))
 
 
@@ -136,7 +136,7 @@ async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, lin
 async def conversation(
     pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, reviewer: str | None, trace_url_template: str | None
 ) -> ConversationPage | None:
-    """Return a transcript, and the list neighbours of the record that the viewer came from.
+    """Return a transcript, and the neighbours in the feedback list of the record that the viewer opened.
 
     Return None if the conversation has neither messages nor feedback.
     """

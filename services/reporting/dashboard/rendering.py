@@ -1,4 +1,4 @@
-"""Templates, assets and the response headers of every page. All user text is escaped."""
+"""Templates, assets and response headers of all pages. Templates escape all user text."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _in_words(reason: str) -> str:
 
 
 def reasons_shown(feedback: Mapping[str, Any]) -> list[str]:
-    """Return a feedback record's reasons as labels: a person's tags, or the machine's rules."""
+    """Return the reasons of a feedback record as labels: tags of a person, or rules of the machine."""
     if feedback["origin"] == "machine":
         return list(reason_in_words(feedback["tags"]))
     return [_in_words(tag) for tag in feedback["tags"]]
@@ -136,11 +136,11 @@ _ENVIRONMENT.globals |= {
 
 
 def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """Return a rendered template. The response is not cached, and its policy blocks foreign and inline scripts."""
+    """Render a template. The response is not cached; its content security policy blocks foreign and inline scripts."""
     body = _ENVIRONMENT.get_template(template).render(**values)
     return HTMLResponse(body, status, {**PRIVATE, "Content-Security-Policy": _POLICY})
 
 
 def error_page(status: int, title: str, text: str) -> HTMLResponse:
-    """Return the rendered error page."""
+    """Render the error page with a title and a text."""
     return page("error.html", status, title=title, text=text)

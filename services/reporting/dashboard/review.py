@@ -1,4 +1,4 @@
-"""Review queues: verdicts without a review that match the list's filters, and answers drawn at random."""
+"""Review queues: unreviewed verdicts that match the filters of the list, and answers drawn at random."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from reporting.sql import SQL
 REVIEW_PAGE: Final = "/dashboard/review"
 CONVERSATION: Final = "/dashboard/conversation"
 MOST_LEFT: Final = 1_000
-"""Maximum number of verdicts that are read to count the turns left in a queue."""
+"""Maximum number of verdicts to read when counting the turns left in a queue."""
 Link = Callable[..., str]
 """Function that returns the URL of a page with the current filters and the given changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """Form that retracts the last review: the path to post to, and the page to return to."""
+    """Form that retracts the last review: `path` is its action, `back` the page to show afterwards."""
 
     path: str
     back: str
@@ -38,8 +38,8 @@ class Undo:
 class ReviewQueue:
     """Position in a review queue. `left` is the number of turns without a review; the other fields are URLs.
 
-    `saved` is the page to show after a review, `following` and `previous` are the neighbours in the queue, and `home`
-    is the queue's own page.
+    `saved` is the page to show after a review. `following` and `previous` are the neighbouring turns in the queue.
+    `home` is the page that lists the queue.
     """
 
     left: int
@@ -51,12 +51,12 @@ class ReviewQueue:
 
 
 def waiting(view: View) -> Filters:
-    """Return the filters that select the verdicts without a review. The view's search words are ignored."""
+    """Return the view's filters limited to verdicts without a review. Search words are ignored."""
     return replace(view.filters, unreviewed=True, feedback_type=view.type or "verdict")
 
 
 async def left(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> int:
-    """Return the number of unreviewed turns among the newest MOST_LEFT verdicts, without the turn reviewed last."""
+    """Return the number of unreviewed turns among the newest MOST_LEFT verdicts, except for the turn reviewed last."""
     filters = waiting(view)
     condition, values = where(at, span, filters)
     statement = SQL.count_turns.filled(view=filters.view, where=condition)
@@ -65,7 +65,10 @@ async def left(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> i
 
 
 async def next_in_queue(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, link: Link) -> str | None:
-    """Return the URL of the first turn after the turn reviewed last, or of the queue's first turn; None if empty."""
+    """Return the URL of the next turn after the turn reviewed last; None at the end of the queue.
+
+    Without a turn reviewed last, return the first turn of the queue.
+    """
     place = None
     if view.last_mark is not None and "-" in view.last_mark:
         moment = await pool.fetchval(*SQL.moment_of_feedback(**at._asdict(), feedback_id=view.last_mark))
@@ -100,7 +103,7 @@ async def queue_at(
 async def next_in_audit(pool: asyncpg.Pool, at: Project, view: View, link: Link) -> str | None:
     """Return the URL of the next unreviewed answer in the audit queue, or None at the end of the queue."""
     found = await pending(pool, at, view.audit or 0, 1)
-    # The review of the last answer may not be counted yet: then the queue still begins with that answer.
+    # The last review may not be visible yet: then the query returns the answer that was just reviewed.
     if not found or view.audit == found[0].position:
         return None
     one = found[0]
@@ -109,7 +112,7 @@ async def next_in_audit(pool: asyncpg.Pool, at: Project, view: View, link: Link)
 
 
 async def audit_at(pool: asyncpg.Pool, at: Project, view: View, link: Link) -> ReviewQueue:
-    """Return the position in the audit queue of the turn that the view shows."""
+    """Return the position of the view's turn in the audit queue."""
     assert view.audit is not None
     return ReviewQueue(
         await pending_count(pool, at),
@@ -121,7 +124,7 @@ async def audit_at(pool: asyncpg.Pool, at: Project, view: View, link: Link) -> R
 
 
 def undo_of(at: Project, view: View, link: Link, **back: Any) -> Undo | None:
-    """Return the form that retracts the last review and returns to its turn; None without a last review."""
+    """Return the form that retracts the last review and returns to its turn. Return None without a last review."""
     if view.last is None or view.last_turn is None:
         return None
     return Undo(
@@ -130,7 +133,7 @@ def undo_of(at: Project, view: View, link: Link, **back: Any) -> Undo | None:
 
 
 def review_path(at: Project, conversation_id: str, turn_id: str) -> str:
-    """Return the path to which a review of the turn is posted."""
+    """Return the API path for reviews of the turn."""
     place = PROJECT.format(tenant=quote(at.tenant, safe=""), project=quote(at.project, safe=""))
     return f"{place}/{quote(conversation_id, safe='')}/turns/{quote(turn_id, safe='')}/reviews"
 

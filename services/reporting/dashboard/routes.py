@@ -78,7 +78,7 @@ PAGES: Final = (
 FILES: Final = (CSV, JSONL)
 _PAGE: Final = 50
 OLDEST: Final = "oldest"
-"""Sort order of the list that begins with the oldest feedback; an index serves this order and its reverse only."""
+"""Value of `sort` for oldest feedback first. The list has only this order and its reverse, which an index supports."""
 
 
 Where = Callable[[str, str, str, bool], Awaitable[list[dict[str, str]]]]
@@ -95,10 +95,10 @@ def pages_router(
     access_log: AccessLog | None = None,
     current: asyncpg.Pool | None = None,
 ) -> APIRouter:
-    """Return the routes of all pages and assets. Each of them requires a token.
+    """Return the routes of all pages and assets. All of them require a token.
 
-    The alerts page exists only with an `alert_administration`. Access is recorded in the `access_log`, if there is one.
-    Pages that must show their viewer's own changes read from the pool `current` (None: `pool`).
+    The alerts page requires an `alert_administration`. The `access_log`, if given, records access. Pages that must show
+    the viewer's own changes read from the pool `current`; if it is None, from `pool`.
     """
     current = current or pool
     router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -126,7 +126,7 @@ def pages_router(
 
     async def show_list(visit: Visit) -> Response:
         reviewer = REVIEW in visit.caller.scopes
-        source = current if reviewer else pool  # reviewers must see their own verdict at once
+        source = current if reviewer else pool  # reviewers must see their own review at once
         span, after = _continued(visit.view.cursor) or (await visits.span(visit), None)
         oldest_first = _is_oldest_first(visit.view.sort)
         rows, cursor, total = await found_and_counted(
@@ -219,15 +219,15 @@ def pages_router(
             else await issue_values(current, visit.at, issue, clock.now(), visit.caller, trace_url_template, visit.link)
         )
         if found is None:
-            return error_page(404, "There is no such issue", "It does not exist, or all its turns are gone.")
+            return error_page(404, "There is no such issue", "It does not exist, or all its turns were deleted.")
         return visit.page("issue.html", **found)
 
     async def show_sessions(visit: Visit) -> Response:
         if visit.caller.project is not None:
             return error_page(
                 404,
-                "This token does not open this page",
-                "Sessions belong to a whole tenant; this token is valid for one project only.",
+                "This token has no access to this page",
+                "Sessions belong to a tenant, but this token is valid for only some of its projects.",
             )
         span = await visits.span(visit)
         ratings = await session_ratings(pool, visit.at.tenant, span, "day")
@@ -277,7 +277,7 @@ def pages_router(
         span = await visits.span(visit)
         shown = await reading.conversation(current, visit.at, view, span, reviewer, trace_url_template)
         if shown is None:
-            return error_page(404, "No such conversation", "This project has no messages and no feedback of it.")
+            return error_page(404, "No such conversation", "This project has no messages or feedback of it.")
         await note(visit, "read", view.id)
         if reviewer and view.audit is not None:
             shown = replace(shown, queue=await audit_at(current, visit.at, view, visit.link))
@@ -340,16 +340,16 @@ def turns_in_words(one: RatingsOfLength) -> str:
 
 
 def _is_oldest_first(sort: str | None) -> bool:
-    """Return True if the list begins with the oldest feedback. Raises UnknownColumn."""
+    """Return True if `sort` asks for oldest feedback first. Raises UnknownColumn for other orders."""
     if sort not in (None, OLDEST):
         raise UnknownColumn
     return sort == OLDEST
 
 
 def _continued(cursor: str | None) -> tuple[TimeSpan, str] | None:
-    """Return the two parts of a list cursor: the first page's window, which applies to all pages, and the position.
+    """Return the two parts of a list cursor: the time window of the first page, and the position in the list.
 
-    Raises BadCursor.
+    Return None without a cursor. Raises BadCursor if the cursor is malformed.
     """
     if cursor is None:
         return None

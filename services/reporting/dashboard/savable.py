@@ -1,4 +1,4 @@
-"""Pages that can be saved as a view, and the filters of their URLs that are saved. Pure."""
+"""Validation of URLs to save as a view: the permitted pages, and the filters that a view keeps. Pure."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _PAGES: Final[Mapping[str, frozenset[str]]] = {
     "/dashboard/audit": frozenset(),
     "/dashboard/sessions": frozenset(),
 }
-"""Paths, each with the parameters that only this page has and a view keeps. All pages keep the filters they share."""
+"""Parameters that a view keeps for one page only, by the page's path. A view of any page keeps the common filters."""
 _OF_PEOPLE: Final = ("user", "conversation", "thread", "q")
-"""Filters that may name a person: ids, and words. An erasure would not find them in a view."""
+"""Filters that may identify a person: ids and search words. A view with them would survive the person's erasure."""
 MOST_CHARACTERS: Final = 2_000
 
 
 class NotSavable(ValueError):
-    """Error for a URL that cannot be saved as a view; the text says why."""
+    """Error for a URL that cannot be saved as a view; its text is the reason."""
 
 
 class SavablePage(NamedTuple):
@@ -38,14 +38,14 @@ class SavablePage(NamedTuple):
 
 
 def can_be_saved(path: str) -> bool:
-    """Return True if the page with this path can be saved with its filters."""
+    """Return True if the page with this path can be saved as a view."""
     return path in _PAGES
 
 
 def savable_page(url: str, at: Project) -> SavablePage:
-    """Return the page and filters of one of our own relative URLs, rebuilt from its parsed parameters.
+    """Parse a relative URL of the dashboard, and return its page and filters.
 
-    Unknown parameters and positions in lists are left out, and the project is not part of it. Raises NotSavable.
+    Unknown parameters, list positions and the project are omitted. Raises NotSavable if the URL cannot be saved.
     """
     path, _, query = url.partition("?")
     if path not in _PAGES:
@@ -56,7 +56,7 @@ def savable_page(url: str, at: Project) -> SavablePage:
     except ValueError as error:  # a ValidationError too
         raise NotSavable("One of the filters is not valid.") from error
     if any(getattr(view, name) for name in _OF_PEOPLE):
-        raise NotSavable("A view of one person, conversation or thread, or with words to search for, cannot be saved.")
+        raise NotSavable("A view of one person, conversation or thread, or with search words, cannot be saved.")
     kept = {name: "1" if name == "every" else said[name] for name in _PAGES[path] if said.get(name)}
     filters = urlencode({name: value for name, value in _shared(view, at).items() if value not in (None, "")} | kept)
     if len(filters) > MOST_CHARACTERS:

@@ -1,4 +1,4 @@
-"""Lists behind the counts of the health panel: dead letters, and events that wait for their message. Never content."""
+"""Pages that list dead letters and events that wait for their message, without any content."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ DEAD_LETTERS: Final = "/dashboard/dead-letters"
 PARKED: Final = "/dashboard/parked"
 Kind = Literal["dead letters", "parked"]
 Unprocessed = Callable[[Kind], Awaitable[Sequence[Mapping[str, str]]]]
-"""Function that returns records of all tenants, latest dead letters or oldest parked events first.
+"""Function that returns records of all tenants: dead letters latest first, parked events oldest first.
 
-Each has the keys `group` (consumer group), `record` (coordinates), `cause` (coordinates of the chat record that it
-derives from), `reason`, `detail`, `noted_at` (RFC 3339), and `tenant`, `project`, `event_id` and `message_id`, which
-are empty if the record does not name them.
+The keys of each record are `group` (consumer group), `record` (topic, partition and offset), `cause` (coordinates of
+the chat record from which it was derived), `reason`, `detail`, `noted_at` (RFC 3339), `tenant`, `project`, `event_id`
+and `message_id`. The last four are empty if the record does not contain them.
 """
 _SECONDS: Final = 5.0
 _LABELS: Final[Mapping[str, Kind]] = {DEAD_LETTERS: "dead letters", PARKED: "parked"}
@@ -30,14 +30,14 @@ log = structlog.get_logger(part="reporting")
 
 
 def unprocessed_router(unprocessed: Unprocessed | None) -> APIRouter:
-    """Return the routes of the two lists. Without the function, the pages name the commands to use instead."""
+    """Return the routes of the two pages. If `unprocessed` is None, the pages name the commands to use instead."""
     router = APIRouter(include_in_schema=False)
 
     async def show(request: Request) -> Response:
         caller: Caller = request.state.caller
         if caller.tenant is not None or caller.project is not None:
-            why = "It lists records of all tenants and projects, so it needs a token for all of them."
-            return error_page(404, "This token does not open this page", why)
+            why = "The page lists records of all tenants and projects, so it needs a token for all of them."
+            return error_page(404, "This token has no access to this page", why)
         path = request.url.path
         rows: Sequence[Mapping[str, str]] | None = None
         try:

@@ -1,4 +1,4 @@
-"""Page state, such as filters, parsed from the URL. Pure."""
+"""State of a page, such as its filters, parsed from the URL. Pure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _Position = Annotated[Annotated[str, Field(max_length=CURSOR_LIMIT)] | None, Emp
 
 
 class View(BaseModel):
-    """State of a page as encoded in its URL. Empty form fields count as missing."""
+    """State of a page, which its URL encodes. Empty form fields count as missing."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -69,7 +69,7 @@ class View(BaseModel):
     tz: Annotated[str | None, BeforeValidator(_zone)] = None
     origin: Annotated[Origin | None, Empty] = None
     by: Annotated[GivenBy | None, Empty] = None
-    """Author of the feedback: only people, or only AI critics."""
+    """Only feedback by people (`person`), or only by AI critics (`agent`)."""
     source: Annotated[FeedbackSource | None, Empty] = None
     agent: Annotated[Id | None, Empty] = None
     version: Annotated[Label | None, Empty] = None
@@ -92,14 +92,14 @@ class View(BaseModel):
     confidence: Annotated[Confidence | None, Empty] = None
     """Minimum confidence, 0 to 1."""
     suspect: Annotated[bool, BeforeValidator(bool)] = False
-    """List: True for suspect verdicts, False for effective verdicts."""
+    """Feedback list: True for suspect verdicts, False for effective feedback."""
     state: Annotated[Literal["all", "open", "resolved", "muted", "regressed"] | None, Empty] = None
     """Issue list: only issues in this state; None for open and regressed issues."""
     q: Annotated[Annotated[str, Field(max_length=200, pattern=r"^[^\x00]+$")] | None, Empty] = None
-    """List: words to search for in questions, answers and feedback."""
+    """Feedback list: search words for questions, answers and feedback."""
     user: Annotated[Id | None, Empty] = None
     issue: Annotated[Annotated[int, Field(ge=1, lt=2**63)] | None, Empty] = None
-    """Number of an issue. List: only verdicts on its turns. Issue page: the issue to show."""
+    """Id of an issue. Feedback list: only verdicts on its turns. Issue page: the issue to show."""
     conversation: Annotated[Id | None, Empty] = None
     reviewed: Annotated[UUID | None, Empty] = None
     """Transcript: id of the review that was just submitted."""
@@ -110,20 +110,20 @@ class View(BaseModel):
     turn: Annotated[Id | None, Empty] = None
     """Transcript: id of the turn to show."""
     feedback: Annotated[UUID | None, Empty] = None
-    """Transcript: id of the feedback record that the viewer came from."""
+    """Transcript: id of the feedback record that the viewer opened from the list."""
     audit: Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, Empty] = None
-    """Position in the audit queue: of the turn to review (transcript), or of the turn reviewed last (audit page)."""
+    """Position in the audit queue. Transcript: of the turn to review. Audit page: of the turn reviewed last."""
     queue: Annotated[bool, BeforeValidator(bool)] = False
     """Transcript: True if the viewer is working through a review queue."""
     last: Annotated[Id | None, Empty] = None
-    """Review queue: id of the conversation with the turn reviewed last, `last_turn`."""
+    """Review queue: conversation id of the turn reviewed last; `last_turn` is its turn id."""
     last_turn: Annotated[Id | None, Empty] = None
     last_mark: Annotated[
         Annotated[str, Field(pattern=r"^([0-9]{1,18}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$")] | None, Empty
     ] = None
-    """Review queue: the feedback record that was reviewed last. Audit queue: the position that was reviewed last."""
+    """Review queue: id of the feedback record reviewed last. Audit queue: the position reviewed last."""
     dimension: Annotated[DimensionName | None, Empty] = None
-    """Comparison: the dimension whose values are compared."""
+    """Comparison: the dimension by which verdicts are compared."""
     chosen_by: Annotated[DimensionName | None, Empty] = None
     """Comparison: the dimension for which `a` and `b` were chosen; None if that is `dimension`."""
     a: Annotated[Id | None, Empty] = None
@@ -182,7 +182,7 @@ class View(BaseModel):
 
     @property
     def listed(self) -> Filters:
-        """Return the filters of the list. Only the list can search for words and show suspect verdicts."""
+        """Return the filters of the feedback list. Only this list supports search words and suspect verdicts."""
         return replace(self.filters, suspect=self.suspect, words=self.q)
 
     @property
@@ -193,7 +193,7 @@ class View(BaseModel):
 
     @property
     def narrows(self) -> bool:
-        """Return True if a filter is set whose form field the list hides by default."""
+        """Return True if a filter is set that the form hides by default under "More filters"."""
         rare = (
             "suspect",
             "source",
@@ -222,10 +222,7 @@ class View(BaseModel):
         return "period" if self.own_range else PERIODS[self.period][0]
 
     def span(self, now: int, first: int | None) -> TimeSpan:
-        """Return the time window of the period or custom range; "all" starts at the `first` feedback.
-
-        Times are in microseconds.
-        """
+        """Return the time window in microseconds; for the period "all", it starts at `first`, the oldest feedback."""
         length = PERIODS[self.period][1]
         end = now + _AHEAD if self.end is None else parse_local(self.end, self.zone, last=True)
         if self.start is not None:
@@ -237,18 +234,18 @@ class View(BaseModel):
         return TimeSpan(max(0, min(start, end - 1)), end)
 
     def span_of_answers(self, span: TimeSpan) -> TimeSpan:
-        """Return the window `span`, from the epoch on for "all": answers may precede the first feedback."""
+        """Return the window `span`; for "all", from the epoch, because answers may precede the first feedback."""
         return span._replace(start=0) if self.period == "all" and self.start is None else span
 
     def before(self, span: TimeSpan) -> TimeSpan | None:
-        """Return the window of the same length before `span`; None for "all", or if it would start before the epoch."""
+        """Return the window of the same length before `span`; None for "all" or if it starts before the epoch."""
         if self.period == "all" and not self.own_range:
             return None
         length = span.end - span.start - (0 if self.own_range else _AHEAD)
         return TimeSpan(span.start - length, span.start) if span.start > length else None
 
     def parameters(self, at: Project, **changes: Any) -> dict[str, Any]:
-        """Return this view's URL parameters with `changes`, without those that belong to a single page."""
+        """Return this view's URL parameters with `changes`, except for parameters that only one page has."""
         said = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
         pages = (
             "judged",
@@ -278,8 +275,8 @@ class View(BaseModel):
 def chosen(view: View, known: list[Project], last: str | None = None) -> Project | None:
     """Return the project to show; None if there is none.
 
-    It is `at` if that is known, otherwise `tenant` and `project` if given (even if unknown), otherwise the project that
-    the reader viewed last (`last`, as `tenant/project`) if known, otherwise the first known project.
+    The candidates are, in this order: `at` if known; `tenant` and `project` if given, even if unknown; the project that
+    the reader viewed last (`last`, as `tenant/project`) if known; the first known project.
     """
     if view.at is not None:
         tenant, _, project = view.at.partition("/")

@@ -1,4 +1,4 @@
-"""Page requests: determine caller, project, period and filters, or return an error page."""
+"""Context of a page request: caller, project, period and filters, or an error page."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Visit:
 
 
 def view_of(request: Request) -> View:
-    """Return the view from the request's URL; a missing time zone is taken from the viewer's cookie."""
+    """Return the view from the request's URL. If it has no time zone, use the zone in the viewer's cookie."""
     said = dict(request.query_params)
     zone = request.cookies.get(ZONE_COOKIE, "")
     if not said.get("tz") and zone in known_zones():
@@ -100,7 +100,7 @@ def _savable(request: Request) -> str | None:
 
 
 class Visits:
-    """Factory of the visits of all pages. `health` supplies the platform panel."""
+    """Factory of page contexts. `health` supplies the data of the health panel."""
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, health: Health | None) -> None:
         self._pool = pool
@@ -112,7 +112,7 @@ class Visits:
         return await self._health.facts() if caller.tenant is None and caller.project is None else None
 
     async def of(self, request: Request) -> Visit | Response:
-        """Return the visit, an error page if the project does not exist, or the page of an empty platform."""
+        """Return the context, or an error page if the project does not exist, or the empty page without any project."""
         caller: Caller = request.state.caller
         view = view_of(request)
         known = await projects(self._pool, caller.tenant, caller.projects)
@@ -124,7 +124,7 @@ class Visits:
         return Visit(caller, view, at, known, await saved_views(self._pool, at), _savable(request))
 
     def answered(self, show: Callable[[Visit], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-        """Return a request handler that renders a page with `show` and stores the project in a cookie."""
+        """Return a request handler that renders a page with `show` and remembers the project in a cookie."""
 
         async def answered(request: Request) -> Response:
             visit = await self.of(request)
@@ -141,6 +141,6 @@ class Visits:
         return answered
 
     async def span(self, visit: Visit) -> TimeSpan:
-        """Return the time window that the page shows."""
+        """Return the time window of the page."""
         first = await first_reaction(self._pool, visit.at) if visit.view.period == "all" else None
         return visit.view.span(self._clock.now(), first)

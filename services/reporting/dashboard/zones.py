@@ -1,4 +1,4 @@
-"""Conversions between timestamps and the viewer's local days and hours. Pure."""
+"""Conversion between timestamps and local days and hours of the viewer. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def known_zones() -> frozenset[str]:
 
 @cache
 def zone_of(name: str) -> ZoneInfo:
-    """Return the time zone with an IANA name; UTC if the name is unknown."""
+    """Return the time zone with this IANA name, or UTC if the name is unknown."""
     return ZoneInfo(name if name in known_zones() else "UTC")
 
 
@@ -30,7 +30,7 @@ def local(moment: int, zone: ZoneInfo) -> datetime:
 
 
 def moment_of(stamp: datetime) -> int:
-    """Return an aware datetime in microseconds since the epoch, at least 0."""
+    """Return an aware datetime as microseconds since the epoch, at least 0."""
     return max(0, round(stamp.timestamp()) * SECOND)
 
 

@@ -16,7 +16,7 @@ function complain(text, retry) {
 
 async function read(address, signal) {
   const answer = await fetch(address, { signal, credentials: "same-origin" });
-  if (answer.status === 401) throw new Error("The access token no longer works. Open the printed address again.");
+  if (answer.status === 401) throw new Error("The access token is no longer valid. Open the printed URL again.");
   if (!answer.ok) throw new Error(`The figures could not be loaded (${answer.status}).`);
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
@@ -145,7 +145,7 @@ document.addEventListener("click", async (event) => {
   try { await navigator.clipboard.writeText(text); event.target.textContent = "copied"; } catch { /* not allowed */ }
 });
 
-// Typing the key of a control presses it, unless the viewer has turned keys off.
+// Pressing the key of a control activates it, unless the viewer has turned keys off.
 const KEYS = "agent-feedback-keys";
 let keysAreOn = true;
 try { keysAreOn = localStorage.getItem(KEYS) !== "off"; } catch { /* not remembered */ }
@@ -166,7 +166,7 @@ document.addEventListener("keydown", (event) => {
   const command = event.ctrlKey || event.metaKey;
   if (field && event.key === "Escape") field.blur();
   if (field?.dataset.hotkey && event.key === "Enter" && command) {
-    // A better answer without a verdict says that the answer was wrong.
+    // A better answer without a verdict implies that the answer was wrong.
     if (!field.form.elements.reaction.value && field.name === "correction") field.form.elements.reaction.value = "not_ok";
     field.form.requestSubmit();
   }

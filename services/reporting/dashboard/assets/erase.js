@@ -1,4 +1,4 @@
-// Requests an erasure once the id was typed again, and shows its progress by service.
+// Requests an erasure after the id was typed again, and shows the progress of each service.
 "use strict";
 
 {
@@ -31,7 +31,7 @@
         }
         state.textContent = "Waiting for the services.";
       } catch (error) {
-        state.textContent = error instanceof TypeError ? "The service does not answer; trying again." : error.message;
+        state.textContent = error instanceof TypeError ? "The service does not respond. Retrying." : error.message;
       }
       await new Promise((done) => setTimeout(done, BETWEEN_MS));
     }
@@ -50,7 +50,7 @@
       location.assign(`/dashboard/erase?${new URLSearchParams({ tenant, request: accepted.request_id })}`);
     } catch (error) {
       form.querySelector("button").disabled = false;
-      state.textContent = error instanceof TypeError ? "The service does not answer. Nothing was erased." : error.message;
+      state.textContent = error instanceof TypeError ? "The service does not respond. Nothing was erased." : error.message;
     }
   });
 
