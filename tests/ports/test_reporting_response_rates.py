@@ -12,7 +12,7 @@ import pytest
 from contracts.feedback import FeedbackImpressionsReceived, ShownTurn
 from contracts.intervals import wilson
 from reporting.queries.clustering import FEWEST_PEOPLE, ClusteredShare, PersonVotes, effective_size
-from reporting.queries.response_rates import ResponseFigures, Sides, figures_of, response_rates
+from reporting.queries.response_rates import ResponseFigures, Sides, figures_of, rates_for_page, response_rates
 from reporting.queries.selection import Filters, Project, TimeSpan
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
@@ -222,6 +222,12 @@ async def test_a_filter_selects_from_the_last_answers_that_were_read(read_models
           for n, name in enumerate(("b", "a"))),
     )  # fmt: skip
     whole = await response_rates(read_models, AT, ALL, Filters())
+    by_agent = await rates_for_page(read_models, AT, ALL, Filters(), "agent")
+    by_version = await rates_for_page(read_models, AT, ALL, Filters(), "version")
+    assert (by_agent.totals, by_agent.by_agent, by_agent.by_agent_version) == (whole.totals, whole.by_agent, [])
+    assert (by_version.totals, by_version.by_agent, by_version.by_agent_version) == (
+        whole.totals, [], whole.by_agent_version
+    )  # fmt: skip
     assert [(one.agent_id, one.turns, one.impressions) for one in whole.by_agent] == [("a", 1, 1), ("b", 1, 1)]
     for one in whole.by_agent:
         for filters in (Filters(agent_id=one.agent_id), Filters(agent_version=f"{one.agent_id} 1")):

@@ -165,7 +165,7 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
         replies=await reply_count(pool, at, span, view.filters),
         suspects=await suspect_count(pool, at, span, view.filters),
         ratings=await ratings(pool, at, span, view.filters),
-        response=await rates_for_page(pool, at, view.span_of_answers(span), view.filters),
+        response=await rates_for_page(pool, at, view.span_of_answers(span), view.filters, "agent"),
         agents=agents if view.every else agents[:_AGENTS],
         sorting=order,
         more_agents=0 if view.every else max(0, len(agents) - _AGENTS),

@@ -127,7 +127,7 @@ async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, lin
         reasons=(await reasons(pool, at, span, filters, _REASONS, rules=False)).reasons,
         words=await rejected_words(pool, at, span, filters),
         releases=await releases(pool, at, span, view, counted, link),
-        response=await rates_for_page(pool, at, view.span_of_answers(span), filters),
+        response=await rates_for_page(pool, at, view.span_of_answers(span), filters, "version"),
         worst=await worst_conversations(pool, at, span, filters),
         calibration=await calibration(pool, at, span, filters),
     )

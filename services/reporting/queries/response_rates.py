@@ -7,7 +7,7 @@ the newest rows of the window. Their intervals account for clustering: turns by 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import asyncpg
 from pydantic import Field
@@ -122,13 +122,31 @@ _NAMES: Final[dict[int, tuple[str, ...]]] = {3: (), 1: ("agent_id",), 0: ("agent
 """Column names that identify a group, by `level`, the result of SQL's grouping()."""
 
 
-def answered_slots(narrowed: str) -> dict[str, str]:
-    """Return the SQL fragments for the slots of `count_answered_by_conversation`; the condition may be empty."""
+Grouping = Literal["agent", "version"]
+"""Groups that a page lists: agents, or versions of agents. PostgreSQL sorts the rows once for each level of groups."""
+_LEVELS: Final[dict[Grouping | None, dict[str, str]]] = {
+    None: {
+        "version": "agent_version",
+        "levels": "(m.agent_id, m.agent_version, m.cluster), (m.agent_id, m.cluster), (m.cluster)",
+    },
+    "agent": {"version": "null::text", "levels": "(m.agent_id, m.agent_version, m.cluster), (m.cluster)"},
+    "version": {"version": "agent_version", "levels": "(m.agent_id, m.agent_version, m.cluster), (m.cluster)"},
+}
+"""SQL fragments for the slots of both statements. With `agent`, all versions are null."""
+
+
+def shown_slots(narrowed: str, by: Grouping | None = None) -> dict[str, str]:
+    """Return the slots of `count_impressions_by_person` for the condition `narrowed`, which may be empty."""
+    return {"narrowed": narrowed, **_LEVELS[by]}
+
+
+def answered_slots(narrowed: str, by: Grouping | None = None) -> dict[str, str]:
+    """Return the slots of `count_answered_by_conversation` for the condition `narrowed`, which may be empty."""
     # Without a condition, one lookup finds all turns of a conversation. With a condition, each turn is looked up.
     looked_up, of_turn = (
         ("conversation_id, turn_id", " and e.turn_id = c.turn_id") if narrowed else ("conversation_id", "")
     )
-    return {"narrowed": narrowed, "looked_up": looked_up, "of_turn": of_turn}
+    return {**shown_slots(narrowed, by), "looked_up": looked_up, "of_turn": of_turn}
 
 
 async def response_rates(
@@ -139,24 +157,25 @@ async def response_rates(
     *,
     scanned: int = SCANNED,
     most: int = _MOST_GROUPS,
+    by: Grouping | None = None,
 ) -> ResponseRates:
     """Return the shares of turns and impressions in a time window that have feedback so far.
 
     Only the filters agent, version and model apply. They select turns by the last answer, and impressions. At most the
     `scanned` newest answers and the `scanned` newest impressions are read, before the filters apply. Each list has at
-    most `most` entries.
+    most `most` entries. With `by`, only the list of these groups is filled.
     """
     values: dict[str, Any] = {**at._asdict(), **span._asdict()}
     narrowed = ""
     for name in _OF_ANSWER:
         if (given := getattr(filters, name)) is not None:
             narrowed, values[name] = f"{narrowed} and e.{name} = :{name}", given
-    answered = SQL.count_answered_by_conversation.filled(**answered_slots(narrowed))
+    answered = SQL.count_answered_by_conversation.filled(**answered_slots(narrowed, by))
     found = [
         await pool.fetch(*statement(**values, scanned=scanned))
-        for statement in (answered, SQL.count_impressions_by_person.filled(narrowed=narrowed))
+        for statement in (answered, SQL.count_impressions_by_person.filled(**shown_slots(narrowed, by)))
     ]
-    groups = _groups(found)
+    groups = _groups(found, by)
     [(_, totals)] = _figures(groups[3], 1) or [((), figures_of(Sides({}, {})))]
     of_turns, of_shown = (rows[0]["read"] for rows in found)
     return ResponseRates(
@@ -174,17 +193,20 @@ async def response_rates(
     )
 
 
-async def rates_for_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> ResponseRates:
+async def rates_for_page(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Grouping
+) -> ResponseRates:
     """Return the shares as a page shows them: of fewer answers and impressions, and of the largest groups only."""
-    return await response_rates(pool, at, span, filters, scanned=SCANNED_BY_PAGES, most=LISTED_BY_PAGES)
+    return await response_rates(pool, at, span, filters, scanned=SCANNED_BY_PAGES, most=LISTED_BY_PAGES, by=by)
 
 
-def _groups(found: Sequence[Sequence[asyncpg.Record]]) -> dict[int, dict[Group, Sides]]:
+def _groups(found: Sequence[Sequence[asyncpg.Record]], by: Grouping | None) -> dict[int, dict[Group, Sides]]:
     """Return the groups by level. `found` has the rows of turns, then the rows of impressions."""
     groups: dict[int, dict[Group, Sides]] = {level: {} for level in _NAMES}
     for side, rows in enumerate(found):
         for row in rows:
             if (level := row["level"]) is not None:
+                level = 1 if level == 0 and by == "agent" else level
                 group = tuple(row[name] for name in _NAMES[level])
                 counts = groups[level].setdefault(group, Sides({}, {}))[side]
                 counts[PersonVotes(row["responses"], row["total"])] = row["clusters"]

@@ -1,4 +1,4 @@
--- fragment: clusters_counted
+-- fragment: clusters_counted(version, levels)
 -- Count the clusters (conversations or people) that have the same number of rows and of responses. `level` is 0 for
 -- counts by agent and version, 1 by agent, 3 over all agents. A window without rows gives one row with `level` null.
 -- `read` is the number of rows read.
@@ -6,12 +6,12 @@ select c.level, c.agent_id, c.agent_version, c.total, c.responses, count(*) as c
 from (select count(*) as read from looked) l left join (
     select grouping(m.agent_id, m.agent_version) as level, m.agent_id, m.agent_version, count(*) as total,
            count(*) filter (where m.responded) as responses
-    from marked m
-    group by grouping sets ((m.agent_id, m.agent_version, m.cluster), (m.agent_id, m.cluster), (m.cluster))
+    from (select agent_id, {version} as agent_version, cluster, responded from marked) m
+    group by grouping sets ({levels})
 ) c on true
 group by c.level, c.agent_id, c.agent_version, c.total, c.responses, l.read
 
--- name: count_answered_by_conversation(narrowed, looked_up, of_turn)
+-- name: count_answered_by_conversation(narrowed, looked_up, of_turn, version, levels)
 -- Read at most the :scanned newest answers of the window, and attribute each turn to the agent of its last answer. The
 -- filters apply to these turns, so a query for a rare agent does not read more rows.
 with looked as materialized (
@@ -40,9 +40,9 @@ with looked as materialized (
            (conversation_id, turn_id) in (select conversation_id, turn_id from judged) as responded
     from turns
 )
-{clusters_counted}
+{clusters_counted(version, levels)}
 
--- name: count_impressions_by_person(narrowed)
+-- name: count_impressions_by_person(narrowed, version, levels)
 -- Read at most the :scanned newest impressions of the window, then apply the filters and count by person. A response is
 -- an effective verdict, or a rating on one of the project's own scales.
 with looked as materialized (
@@ -61,4 +61,4 @@ with looked as materialized (
     from looked e
     where true{narrowed}
 )
-{clusters_counted}
+{clusters_counted(version, levels)}
