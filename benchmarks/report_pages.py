@@ -1,6 +1,6 @@
 """Latency of reports and pages over many feedbacks: minimum, median and 99th percentile of a few reads each.
 
-    python -m benchmarks.report_pages [--records N] [--times N] [--folder FOLDER]
+    python -m benchmarks.report_pages [--records N] [--times N] [--folder FOLDER] [--html FOLDER]
 
 One project, 60 agents of 5 versions and 3 models, 180 days, a quarter of the feedbacks people's, eight a conversation,
 one conversation of 200 turns, a question and an answer with bundle, intent, strategy, language and channel for each
@@ -8,8 +8,9 @@ feedback, one reply for every four feedbacks. A machine's rejections have a corr
 tag. Twenty issues of each agent, of the newest 50,000 rejections. For the audit a second project with 50,000 answers,
 five a conversation, a verdict of the machine on every fourth, 500 drawn and 250 reviewed. The pages are rendered by
 the dashboard's routes, without network, and read with row level security. PostgreSQL is the embedded one, on this
-machine; what else runs on it counts. Two million feedback records take 10 GB of disk; `--folder` keeps them for the
-next run.
+machine; what else runs on it counts. A page also has the processor time of the server and of PostgreSQL's connection
+(Linux only). Two million feedback records take 10 GB of disk; `--folder` keeps them for the next run. `--html` writes
+the pages without stamps of reads, so that `diff -r` compares two versions of the code on the same records.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import math
+import re
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -119,7 +122,12 @@ FOUND_TYPES: Final[dict[str, FoundType]] = {"replies": "implicit", "verdicts": "
 
 
 Figures = dict[str, dict[str, float]]
-"""`best_ms`, `median_ms` and `p99_ms`, of a page also `blocks` per request, by the name of the read."""
+"""`best_ms`, `median_ms` and `p99_ms` by the name of the read.
+
+A page also has the `blocks` per request, and the least and the median processor time of the server and of PostgreSQL:
+`server_ms`, `server_median_ms`, `postgres_ms` and `postgres_median_ms`.
+"""
+_STAMP: Final = re.compile(r"data-stamp=\S*")
 
 
 async def timed(read: Read, times: int) -> dict[str, float]:
@@ -178,8 +186,11 @@ async def measure(pool: Database, times: int) -> Figures:
     return {name: await timed(read, count) for name, (read, count) in reads.items()}
 
 
-async def measure_pages(reads: Database, pool: Database, times: int) -> Figures:
-    """Measure each page of the dashboard as its route renders it, and count the blocks that PostgreSQL reads for it."""
+async def measure_pages(reads: Database, pool: Database, times: int, html: Path | None = None) -> Figures:
+    """Measure each page of the dashboard as its route renders it, and count the blocks that PostgreSQL reads for it.
+
+    `reads` has one connection. The pages are written to the folder `html` if it is given.
+    """
     app = FastAPI()
     caller = Caller("someone", "acme", scopes=ALL_SCOPES)
 
@@ -195,21 +206,39 @@ async def measure_pages(reads: Database, pool: Database, times: int) -> Figures:
     figures: Figures = {}
     tenant_in_sight.set("acme")
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://pages") as client:
+        backend = int(await reads.fetchval("select pg_backend_pid()"))
+        spent: dict[str, list[float]] = defaultdict(list)
 
-        def get(path: str) -> Read:
-            async def got() -> None:
-                response = await client.get(path)
-                if response.status_code != 200:
-                    raise RuntimeError(f"{path}: {response.status_code} {response.text[:300]}")
-
-            return got
+        async def get(path: str) -> str:
+            server, postgres = time.thread_time(), _processor_ms(backend)
+            response = await client.get(path)
+            if response.status_code != 200:
+                raise RuntimeError(f"{path}: {response.status_code} {response.text[:300]}")
+            spent["server"].append(1_000 * (time.thread_time() - server))
+            spent["postgres"].append(_processor_ms(backend) - postgres)
+            return response.text
 
         for name, path in PAGE_ADDRESSES.items():
-            await get(path)()
+            text = await get(path)
+            if html is not None:
+                html.mkdir(parents=True, exist_ok=True)
+                (html / f"{name.replace(', ', '-').replace(' ', '-')}.html").write_text(_STAMP.sub("", text))
+            spent.clear()
             before = await _blocks(reads, pool)
-            took = await timed(get(path), times)
-            figures[f"page {name}"] = took | {"blocks": (await _blocks(reads, pool) - before) // times}
+            took = await timed(partial(get, path), times)
+            took["blocks"] = (await _blocks(reads, pool) - before) // times
+            for who, each in spent.items():
+                took |= {f"{who}_ms": round(min(each), 1), f"{who}_median_ms": round(median(each), 1)}
+            figures[f"page {name}"] = took
     return figures
+
+
+def _processor_ms(process: int) -> float:
+    """Return the processor time that a process of one thread has used, in milliseconds; 0 except on Linux."""
+    try:
+        return int(Path(f"/proc/{process}/schedstat").read_text().split()[0]) / 1_000_000
+    except OSError:
+        return 0.0
 
 
 async def _blocks(reads: Database, pool: Database) -> int:
@@ -312,10 +341,12 @@ def _no_link(path: str, **_: Any) -> str:
     return path
 
 
-async def report_pages(records: int, times: int, say: Say, folder: Path | None = None) -> dict[str, Any]:
+async def report_pages(
+    records: int, times: int, say: Say, folder: Path | None = None, html: Path | None = None
+) -> dict[str, Any]:
     """Fill a PostgreSQL with `records` feedback records, and read every page at least `times` times.
 
-    A `folder` keeps the rows; one that has rows is not filled again.
+    A `folder` keeps the rows; one that has rows is not filled again. The pages are written to the folder `html`.
     """
     with nullcontext(folder) if folder else TemporaryDirectory() as chosen:
         kept = Path(chosen)
@@ -328,7 +359,7 @@ async def report_pages(records: int, times: int, say: Say, folder: Path | None =
                 if not await pool.fetchval("select exists (select from feedbacks)"):
                     await fill(pool, records, say)
                 tune_gc()  # as every service does
-                pages = await measure(pool, times) | await measure_pages(reads, pool, 4 * times)
+                pages = await measure(pool, times) | await measure_pages(reads, pool, 4 * times, html)
                 for name, took in pages.items():
                     say(_line(name, took))
             finally:
@@ -343,7 +374,12 @@ async def report_pages(records: int, times: int, say: Say, folder: Path | None =
 
 def _line(name: str, took: dict[str, float]) -> str:
     milliseconds = "".join(f"{took[kind]:9.1f} ms {kind[:-3]}" for kind in ("best_ms", "median_ms", "p99_ms"))
-    return f"{name:42}{milliseconds}" + (f"{took['blocks']:11,} blocks" if "blocks" in took else "")
+    if "blocks" not in took:
+        return f"{name:42}{milliseconds}"
+    processor = "".join(
+        f"{who:>10} {took[f'{who}_ms']:.1f} ms ({took[f'{who}_median_ms']:.1f})" for who in ("server", "postgres")
+    )
+    return f"{name:42}{milliseconds}{took['blocks']:11,} blocks{processor}"
 
 
 def main() -> None:
@@ -351,8 +387,11 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=250_000)
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--folder", type=Path, help="folder of the database, kept for the next run")
+    parser.add_argument("--html", type=Path, help="folder to which the pages are written, for comparisons")
     asked = parser.parse_args()
-    measured = asyncio.run(report_pages(asked.records, asked.times, lambda text: print(text, flush=True), asked.folder))
+    measured = asyncio.run(
+        report_pages(asked.records, asked.times, lambda text: print(text, flush=True), asked.folder, asked.html)
+    )
     print(f"projection: {measured['projection']}")
 
 
