@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -20,3 +21,11 @@ def test_a_token_file_that_holds_none_is_written_afresh(tmp_path: Path, left: st
         assert (file.read_text(), file.stat().st_mode & 0o777) == (token, 0o600)
         assert state.token(None) == token
         assert state.token("given") == "given"
+
+
+def test_what_a_run_announces_with_its_token_is_its_owners(tmp_path: Path) -> None:
+    with StateFolder(tmp_path / "state") as state:
+        state.announce({"token": "secret"})
+        file = state.path / "run.json"
+        assert (json.loads(file.read_text()), file.stat().st_mode & 0o777) == ({"token": "secret"}, 0o600)
+    assert not file.exists()
