@@ -196,6 +196,22 @@ async def test_a_batch_that_keeps_failing_while_the_database_answers_is_taken_ap
     assert len(run.backoff.waits) == BISECT_AFTER - 1 + BLAME_AFTER - 1
 
 
+async def test_failures_before_and_after_an_outage_are_not_added_up() -> None:
+    """An outage explains the failures before it, which the probe may just have missed."""
+    left = 2 * BLAME_AFTER - 1
+
+    def decide(_: str) -> None:
+        nonlocal left
+        if left:
+            left -= 1
+            run.handler.probe_fails = left == BLAME_AFTER - 1
+            raise Unavailable("the database")
+
+    run = Run(AcceptingHandler(decide))
+    assert await run.deliver(message(1)) == [Outcome.STORED]
+    assert run.log.messages == []
+
+
 @pytest.mark.parametrize("pick", [min, max])
 async def test_a_connection_that_loses_responses_for_twenty_seconds_costs_no_record(
     pick: Callable[[float, float], float],
