@@ -115,3 +115,10 @@ def test_only_what_the_latest_exchange_lacks_names_an_older_answer() -> None:
     answer, request = prepare("walnuts at sunset"), prepare("a starter")
     held = {latest: named_alone(names, answer, request, latest, points_back=False) for latest in (frozenset(), names)}
     assert held == {frozenset(): names, names: frozenset()}
+
+
+def test_an_older_answer_may_have_as_many_of_the_names_as_the_latest_exchange_but_not_fewer() -> None:
+    latest, request = frozenset({"sunset", "oslo"}), prepare("a starter")
+    for names, alone in (({"walnuts", "sunset"}, {"walnuts"}), ({"walnuts", "sunset", "oslo"}, set())):
+        found = named_alone(frozenset(names), prepare("walnuts at sunset"), request, latest, points_back=False)
+        assert found == alone
