@@ -39,6 +39,7 @@ DECIDED: Sequence[tuple[str, Evidence]] = (
     ("rule.nothing_to_judge", evidence("🙂")),
     ("rule.nothing_to_judge", evidence("that's wrong", answered=False)),
     ("rule.declines_offer", evidence("no, not now", PROPOSAL)),
+    ("rule.declines_offer", evidence("No, sorry", PROPOSAL)),
     ("rule.outweighs", evidence("thanks, but that's wrong")),
     ("rule.for_and_against", evidence("thanks, that's too expensive")),
     ("rule.rejects_finally", evidence("a bit too long", "How about the harbour walk?")),
