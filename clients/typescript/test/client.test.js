@@ -141,8 +141,10 @@ test("what is busy is asked again, and given up after the tries", async () => {
   const options = { tenant: "a", project: "b", tries: 3 };
   await against(busy, (there) => new Client(there, options).search());
   assert.equal(asked, 3);
-  const full = (_, response) => response.writeHead(429, { "retry-after": "0.01" }).end();
+  asked = 0;
+  const full = (_, response) => response.writeHead((asked++, 429), { "retry-after": "0.01" }).end();
   await assert.rejects(against(full, (there) => new Client(there, options).search()), refusal(429));
+  assert.equal(asked, 3);
 });
 
 test("a service that is slow, wrong or gone rejects in time", async () => {
