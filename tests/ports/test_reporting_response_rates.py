@@ -24,7 +24,15 @@ SECOND = 1_000_000
 ALL = TimeSpan(START, START + 1_000 * SECOND)
 
 
-def shown(*turns: str, user: str = "ann", at: float = 0, agent: str = "agent-a", **fields: Any) -> Any:
+def shown(
+    *turns: str,
+    user: str = "ann",
+    at: float = 0,
+    agent: str = "agent-a",
+    version: str | None = None,
+    model: str | None = None,
+    **fields: Any,
+) -> Any:
     values: dict[str, Any] = {
         "event_id": f"{user}-{at}",
         "occurred_at": START + int(at * SECOND),
@@ -32,7 +40,7 @@ def shown(*turns: str, user: str = "ann", at: float = 0, agent: str = "agent-a",
         "project": "support",
         "conversation_id": "c1",
         "user_id": user,
-        "turns": tuple(ShownTurn(turn_id=turn, agent_id=agent) for turn in turns),
+        "turns": tuple(ShownTurn(turn_id=turn, agent_id=agent, agent_version=version, model=model) for turn in turns),
     }
     return FeedbackImpressionsReceived(**(values | fields))
 
@@ -58,6 +66,8 @@ async def test_the_rows_are_the_same_in_any_order_and_number_of_deliveries(read_
             user=choose.choice(["ann", "bob"]),
             at=choose.randrange(5),
             agent=choose.choice(["agent-a", "agent-b"]),
+            version=choose.choice(["1", "2", None]),
+            model=choose.choice(["m", "n", None]),
             tenant=choose.choice(["acme", "globex"]),
             conversation_id=choose.choice(["c1", "c2"]),
         )
