@@ -134,6 +134,18 @@ async def test_what_is_left_of_an_accounts_access(
     assert await ann.left() == left
 
 
+@pytest.mark.parametrize(
+    ("happens", "ended"),
+    [(_changes_password, "there"), (_uses_link, "here"), (_uses_link, "there"), (_signs_out, "here")],
+)
+async def test_a_session_that_the_process_remembers_ends_at_once_with_its_persons_act(
+    ann: Ann, happens: Callable[[Ann], Awaitable[None]], ended: str
+) -> None:
+    assert await ann.sessions.authenticate(ann.valid[ended])
+    await happens(ann)
+    assert await ann.sessions.authenticate(ann.valid[ended]) is None
+
+
 @pytest.mark.parametrize("act", ["link", "disable", "enable", "remove", "change"])
 async def test_administrators_of_other_projects_change_nothing(ann: Ann, act: str) -> None:
     """An account of two projects belongs to those who administer both."""
