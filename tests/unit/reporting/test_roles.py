@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from reporting.access.identity_provider import GroupAccess, IdentityProviderFile, access_of
 from reporting.access.roles import SCOPES, ProjectSet
 from servicekit.errors import RequestRefused
 from servicekit.web.auth import Caller
@@ -86,3 +89,28 @@ def test_roles_have_the_scopes_of_the_page_on_access() -> None:
         "operator": ["export", "operate", "read", "review"],
         "admin": ["admin", "export", "operate", "read", "review"],
     }
+
+
+@pytest.mark.parametrize(
+    ("said", "role"),
+    [
+        ("staff", "reader"), (["staff"], "reader"), (["others", "staff"], "reader"), (["staff", "leads"], "reviewer"),
+        ("staff on leave", None), ("sta", None), (["staff on leave"], None), ("", None), ([], None), (None, None),
+    ],
+)  # fmt: skip
+def test_a_claim_gives_access_by_a_whole_value_and_the_first_group_of_the_file_counts(
+    said: Any, role: str | None
+) -> None:
+    groups = [
+        GroupAccess(value="leads", role="reviewer", projects=("acme/*",)),
+        GroupAccess(value="staff", role="reader", projects=("acme/*",)),
+    ]
+    file = IdentityProviderFile(
+        issuer="https://id.example",
+        client_id="c",
+        secret_from="SECRET",
+        address="https://feedback.example",
+        group=groups,
+    )
+    found = access_of({"groups": said}, file)
+    assert (found and found[0]) == role
