@@ -20,7 +20,7 @@ from reporting.access.attempts import MOST_BY_ADDRESS
 from reporting.access.identity_provider import read_identity_provider
 from reporting.access.log import AccessLog
 from servicekit.clock import SystemClock
-from servicekit.errors import StartError
+from servicekit.errors import RequestRefused, StartError
 from servicekit.web.auth import AnyOf, AnyOfLater
 from tests.support.databases import empty_schema
 from tests.support.openid_provider import SECRET, OpenIdProvider, openid_provider, parameters
@@ -371,6 +371,30 @@ async def test_an_admission_and_its_log_entries_are_one_transaction(
             await admission.admit({**claims, "groups": [group]})
         rows = await pool.fetch("select tenant from access_log order by tenant")
         assert [row["tenant"] for row in rows] == ["acme", "acme", "globex"], "a move is logged for both tenants"
+
+
+async def test_a_refusal_ends_the_sessions_of_its_own_issuers_subject_only(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Issuers choose their subjects, so two of them may name two people alike: after a change of the provider."""
+    monkeypatch.setenv("OIDC_CLIENT_SECRET", SECRET)
+    async with empty_schema(postgres_url, "reporting") as pool:
+
+        def admission(issuer: str) -> Admission:
+            provider = read_identity_provider(OpenIdProvider(url=issuer).file(tmp_path, "https://feedback.example"))
+            assert provider is not None
+            return Admission(pool, SystemClock(), provider, AccessLog(pool, SystemClock()))
+
+        before, now = admission("https://before.example"), admission("https://now.example")
+        claims = {"sub": "1", "email_verified": True, "groups": ["everybody"]}
+        await before.admit({**claims, "email": "ann@example.org"})
+        await now.admit({**claims, "email": "bob@example.org"})
+        left = []
+        for refusing in (now, before):
+            with pytest.raises(RequestRefused):
+                await refusing.admit({**claims, "groups": []})
+            left.append([row["name"] for row in await pool.fetch("select name from account_sessions")])
+        assert left == [["ann@example.org"], []]
 
 
 async def test_without_a_provider_its_addresses_say_so(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
