@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from tests.support.chromium import expect, needs_chromium, opened, picture
 from tests.support.running_stack import RunningStack, exchange, running_stack
 from tests.support.served import served
+from tests.support.waits import PATIENCE_SECONDS
 
 MARKUP = "<img src=x onerror=\"document.title='taken over'\"> & <b>ünï</b>"
 pytestmark = needs_chromium
@@ -145,6 +147,34 @@ async def test_what_is_refused_is_taken_back_on_screen(stack: RunningStack, brow
 
 def good_of(page: Any) -> Any:
     return page.get_by_role("button", name="Good answer")
+
+
+async def test_a_late_refusal_takes_back_no_newer_judgement(stack: RunningStack, browser: Any) -> None:
+    async with served(stack.app()) as url, opened(browser) as (page, _):
+        await page.context.add_cookies([{"name": "agent_feedback_token", "value": "all", "url": url}])
+        await page.goto(f"{url}/widget")
+        await page.get_by_role("button", name="Start a conversation").click()
+        first = page.locator("agent-feedback-thumbs").first
+        bad = first.get_by_role("button", name="Bad answer")
+        sent, pressed_again = asyncio.Event(), asyncio.Event()
+
+        async def refuse_the_first(route: Any) -> None:
+            if route.request.method == "POST" and not sent.is_set():
+                sent.set()
+                await pressed_again.wait()
+                await route.fulfill(status=403, json={"detail": "no"})
+            else:
+                await route.continue_()
+
+        await page.route("**/turns/**", refuse_the_first)
+        await good_of(first).click()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await sent.wait()
+        await bad.click()
+        pressed_again.set()
+        await expect(first.get_by_role("status")).to_have_text("Thank you.")
+        await expect(bad).to_have_attribute("aria-pressed", "true")
+        await expect(good_of(first)).to_have_attribute("aria-pressed", "false")
 
 
 async def test_what_is_to_be_sent_again_is(stack: RunningStack, browser: Any) -> None:
