@@ -267,16 +267,17 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
     async def _learn_committed(self, consumer: AIOKafkaConsumer, partitions: Collection[TopicPartition]) -> None:
         """Query the log for the committed offsets of those `partitions` whose offset is unknown.
 
-        Only the owner of a partition commits, so an answer stays valid until the next assignment. 0 stands for none.
+        Only the owner of a partition commits, so a response stays valid until the next assignment. 0 stands for none.
         """
-        unknown, epoch = [partition for partition in partitions if partition not in self._committed], self._epoch
-        found = await asyncio.gather(*map(consumer.committed, unknown))
-        if epoch != self._epoch:
-            return
-        for partition, at in zip(unknown, found, strict=True):
-            self._committed.setdefault(partition, at or 0)
-            if at is not None and self._positions.unknown([partition]):
-                self._positions.expect({partition: at})
+        while unknown := [partition for partition in partitions if partition not in self._committed]:
+            epoch = self._epoch
+            found = await asyncio.gather(*map(consumer.committed, unknown))
+            if epoch != self._epoch:
+                continue  # another member may have committed since the query
+            for partition, at in zip(unknown, found, strict=True):
+                self._committed.setdefault(partition, at or 0)
+                if at is not None and self._positions.unknown([partition]):
+                    self._positions.expect({partition: at})
 
     @property
     def warnings(self) -> list[str]:
