@@ -98,7 +98,7 @@ class Redactor:
         if self._hints.search(_KEPT.sub(b'""', value)) is not None:
             return True
         # In what is not JSON, identifiers are redacted too.
-        return not is_json(value) and self._hints.search(value) is not None
+        return self._hints.search(value) is not None and not is_json(value)
 
     def clean(self, value: bytes, place: str | None = None) -> bytes:
         """Redact `value`, add the masks to the metric, and return the result."""
