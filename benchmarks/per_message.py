@@ -40,6 +40,7 @@ from contracts.topics import (
 )
 from detector.detector import Detector
 from servicekit.clock import SystemClock
+from servicekit.garbage_collection import tune_gc
 from servicekit.log.fetched import raw_record
 from servicekit.log.handler import Handler
 from servicekit.log.messages import Message, Written
@@ -149,6 +150,7 @@ async def measure(job: Job) -> dict[str, Any]:
         await pipeline.broker.start()
         parts.push_async_callback(pipeline.broker.stop)
         await _assigned(pipeline.broker)
+        tune_gc()
         effort = Effort({"postgres": [job.postgres], "kafka": [job.kafka]})
         await feed(producer, messages)
         while not pipeline.done(fed):
