@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import asyncpg
+import pytest
 
 from contracts.instants import DAY
 from reporting.queries.reasons import reasons
@@ -28,3 +29,20 @@ async def test_reasons_of_verdicts_with_a_reason_are_paged(read_models: asyncpg.
     second = await reasons(read_models, AT, WEEK, wrong, limit=2, cursor=first.next_cursor)
     assert first.reasons + second.reasons == whole.reasons
     assert (await reasons(read_models, AT, WEEK, replace(wrong, reason="nothing"))).reasons == []
+
+
+@pytest.mark.parametrize("filters", [Filters(), Filters(user_id="ann")])
+async def test_reasons_without_rules_are_the_other_reasons(
+    read_models: asyncpg.Pool, take: Take, filters: Filters
+) -> None:
+    await take(
+        feedback("person", kind="explicit", turn="t1", reaction="not_ok", tags=("slow",)),
+        feedback("reviewer", kind="explicit", turn="t2", reaction="not_ok", origin="reviewer", tags=("wrong",)),
+        feedback("typed", kind="inferred", turn="t3", reaction="not_ok", correction_type="rephrased", tags=("r1",)),
+        feedback("ruled", kind="inferred", turn="t4", reaction="not_ok", tags=("r2",)),
+    )
+    found = (await reasons(read_models, AT, WEEK, filters)).reasons
+    assert {one.kind for one in found} == {"tag", "rule", "correction_type"}
+    without = (await reasons(read_models, AT, WEEK, filters, rules=False)).reasons
+    assert without == [one for one in found if one.kind != "rule"]
+    assert len(without) == 3

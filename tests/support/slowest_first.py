@@ -7,13 +7,14 @@ from typing import Final
 import pytest
 
 SLOWEST: Final = (
+    "tests/flow/test_openapi.py",
     "tests/flow/test_sample_history.py",
     "tests/flow/test_command_line.py",
     "tests/flow/test_export_command.py",
     "tests/flow/test_route_answers.py",
     "tests/flow/test_identity_provider.py",
     "tests/flow/test_import.py",
-    "tests/flow/test_openapi.py",
+    "tests/flow/test_subject_access.py",
     "tests/flow/test_erase_command.py",
     "tests/flow/test_database_lost_at_start.py",
     "tests/flow/test_erased_ids.py",
