@@ -14,7 +14,7 @@ from fastapi.routing import iter_route_contexts
 
 from contracts.scopes import ALL_SCOPES
 from servicekit.clock import SystemClock
-from servicekit.web.application import OWN_ROUTES, application, guarded
+from servicekit.web.application import OWN_ROUTES, add_routes, application, guarded
 from servicekit.web.jwks import KeySet
 from servicekit.web.jwt import JwtAuthenticator
 from servicekit.web.paths import Segment, template_of
@@ -221,8 +221,7 @@ def test_every_route_has_its_row(stack: RunningStack) -> None:
 def test_each_service_alone_declares_its_own_routes(stack: RunningStack) -> None:
     for program in PROGRAMS:
         app = application(stack.stack.not_ready)
-        for router in stack.stack.services[program.name].routers:
-            app.include_router(router)
+        add_routes(app, stack.stack.services[program.name].routers)
         declared = {(method, template_of(path)) for method, path in merged(OWN_ROUTES, program.surface.permissions)}
         assert {(method, template) for method, template, _ in routes_of(app)} == declared, program.name
 

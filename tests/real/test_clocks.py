@@ -24,7 +24,7 @@ from servicekit.log.messages import Message
 from servicekit.log.outcome import Observation
 from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, ServiceContext
-from servicekit.web.application import application, guarded
+from servicekit.web.application import add_routes, application, guarded
 from standalone.embedded.local_kafka import LocalKafka
 from tests.support.running_stack import Tokens, message
 
@@ -97,8 +97,7 @@ async def pair(own_database: str, tmp_path: Path) -> AsyncIterator[Pair]:
 
 def _client(service: Service) -> httpx.AsyncClient:
     app = application(service.not_ready)
-    for router in service.routers:
-        app.include_router(router)
+    add_routes(app, service.routers)
     transport = httpx.ASGITransport(guarded(app, Tokens(), feedback.service.PROGRAM.surface))
     return httpx.AsyncClient(transport=transport, base_url="http://feedback", headers={"Authorization": "Bearer acme"})
 

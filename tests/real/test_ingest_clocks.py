@@ -19,7 +19,7 @@ from servicekit.clock import SystemClock
 from servicekit.log.outcome import Observation
 from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, ServiceContext
-from servicekit.web.application import application, guarded
+from servicekit.web.application import add_routes, application, guarded
 from standalone.embedded.local_kafka import LocalKafka
 from tests.support.running_stack import Tokens, message
 
@@ -37,8 +37,7 @@ class ShiftedClock(SystemClock):
 
 def _client(service: Service) -> httpx.AsyncClient:
     app = application(service.not_ready)
-    for router in service.routers:
-        app.include_router(router)
+    add_routes(app, service.routers)
     transport = httpx.ASGITransport(guarded(app, Tokens(), chat_bridge.service.PROGRAM.surface))
     headers = {"Authorization": "Bearer acme", "Content-Type": "application/x-ndjson"}
     return httpx.AsyncClient(transport=transport, base_url="http://bridge", headers=headers)

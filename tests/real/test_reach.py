@@ -15,7 +15,7 @@ import feedback.service
 from feedback.settings import FeedbackSettings
 from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, ServiceContext
-from servicekit.web.application import application, guarded
+from servicekit.web.application import add_routes, application, guarded
 from standalone.embedded.local_kafka import LocalKafka
 from tests.support.running_stack import Tokens, exchange
 
@@ -37,8 +37,7 @@ async def _in_transactions(bootstrap: str, *turns: str) -> None:
 
 def _client(service: Service) -> httpx.AsyncClient:
     app = application(service.not_ready)
-    for router in service.routers:
-        app.include_router(router)
+    add_routes(app, service.routers)
     headers = {"Authorization": "Bearer ann"}
     return httpx.AsyncClient(
         transport=httpx.ASGITransport(guarded(app, Tokens(), feedback.service.PROGRAM.surface)),

@@ -10,8 +10,8 @@ from starlette.types import ASGIApp
 
 from contracts.scopes import ALL_SCOPES
 from reporting.service import PROGRAM
+from servicekit.web.application import add_routes, guarded
 from servicekit.web.application import application as servicekit_application
-from servicekit.web.application import guarded
 from servicekit.web.auth import Caller
 from servicekit.web.sign_in import sign_in_router
 
@@ -31,8 +31,7 @@ class Tokens:
 def application(routers: Sequence[APIRouter]) -> ASGIApp:
     """Return an application with `routers` behind the guard, as the service mounts them."""
     app = servicekit_application(_ready)
-    for router in (*routers, sign_in_router()):
-        app.include_router(router)
+    add_routes(app, (*routers, sign_in_router()))
     return guarded(app, Tokens(), PROGRAM.surface)
 
 
