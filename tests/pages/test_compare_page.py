@@ -125,6 +125,59 @@ async def test_the_page_compares_the_latest_versions_unless_others_are_chosen(re
         assert (await http.get("/dashboard/compare?dimension=nonsense")).status_code == 400
 
 
+async def judged(read_models: asyncpg.Pool, agent: str, *versions: str, verdicts: int = 12) -> None:
+    """Write verdicts of as many people on each version of an agent; each version begins after the one before."""
+    handler = ProjectionHandler(PostgresReadModels(read_models))
+    for version in versions:
+        at = 5 * 24 * HOUR + HOUR * int(version)
+        events = [
+            feedback(f"{agent}{version}-{n}", turn=f"{agent}{version}-{n}", at=at + n, user=f"p{n}", agent=agent,
+                     agent_version=version)
+            for n in range(verdicts)
+        ]  # fmt: skip
+        await handler.handle(batch(*events))
+
+
+def compared(page: str) -> list[str]:
+    """Return the values of the comparison's first table."""
+    return re.findall(r'<th scope="row">(\w+)</th>', page)[:2]
+
+
+async def test_the_latest_versions_are_those_of_one_agent(read_models: asyncpg.Pool) -> None:
+    await two_versions(read_models)
+    await judged(read_models, "other", "7", "8")
+    await judged(read_models, "third", "9", verdicts=150)
+    async with visitor(read_models) as http:
+        page = (await http.get("/dashboard/compare")).text
+        assert compared(page) == ["1", "2"], "third has more verdicts, but one version; other has the latest versions"
+        assert "Versions of bot . Of the agents with two versions or more, it has the most verdicts." in words(page)
+        assert '<option value="bot" selected>' in page
+        assert all("agent=bot" in link for link in re.findall(r'href="(/dashboard/feedback[^"]*version=[^"]*)"', page))
+        assert "agent=bot" not in re.findall(r'href="(/dashboard/issues[^"]*)"', page)[0], "other pages show all agents"
+        assert compared((await http.get("/dashboard/compare?agent=other&a=1&b=2")).text) == ["7", "8"]
+        assert compared((await http.get("/dashboard/compare?agent=other&a=8&b=2")).text) == ["8", "7"]
+        assert compared((await http.get("/dashboard/compare?a=8&b=1")).text) == ["8", "1"], "as chosen"
+        assert compared((await http.get("/dashboard/compare?a=8&b=8&agent=other")).text) == ["7", "8"]
+        assert compared((await http.get("/dashboard/compare?dimension=model&a=1&b=2")).text) == ["1", "2"]
+
+
+async def test_versions_of_an_agent_stay_chosen_without_verdicts_in_the_period(read_models: asyncpg.Pool) -> None:
+    await two_versions(read_models)
+    await judged(read_models, "bot", "7", "8")
+    async with visitor(read_models) as http:
+        page = (await http.get("/dashboard/compare?agent=bot&a=1&b=2&from=2026-03-06&to=2026-03-07")).text
+        assert compared(page) == ["1", "2"]
+
+
+async def test_agents_with_one_version_each_are_not_compared(read_models: asyncpg.Pool) -> None:
+    await judged(read_models, "one", "1")
+    await judged(read_models, "two", "2")
+    async with visitor(read_models) as http:
+        page = (await http.get("/dashboard/compare")).text
+        assert "None of the agents with the most verdicts has verdicts on two versions" in words(page)
+        assert compared((await http.get("/dashboard/compare?a=1&b=2")).text) == ["1", "2"]
+
+
 async def test_the_agent_page_marks_releases_and_compares_the_latest_two(read_models: asyncpg.Pool) -> None:
     await two_versions(read_models)
     async with visitor(read_models) as http:

@@ -20,11 +20,13 @@ from reporting.queries.comparison import compare
 from reporting.queries.comparison_models import ValueComparison
 from reporting.queries.dimension_votes import ValueVotes, first_verdicts, known_dimensions, value_votes
 from reporting.queries.dimensions import KNOWN, Dimension, dimension
-from reporting.queries.selection import Bucket, Project, TimeSpan
+from reporting.queries.selection import Bucket, Filters, Project, TimeSpan
 from reporting.queries.sorting import VOTES_COLUMNS, Column, SortOrder, in_order
 
 _MARKERS: Final = 12
 """Maximum number of release markers in a chart. If there are more versions, only the latest are marked."""
+_MOST_AGENTS: Final = 5
+"""Number of agents with the most verdicts among which the page looks for one with two versions."""
 
 
 VALUE_COLUMNS: Final[Mapping[str, Column[ValueVotes]]] = {
@@ -39,7 +41,8 @@ VALUE_COLUMNS: Final[Mapping[str, Column[ValueVotes]]] = {
 class ComparisonPage:
     """Data of the comparison page. `comparison` is None if there are no two values to compare.
 
-    `values` are sorted by `sorting`, by default alphabetically.
+    `values` are sorted by `sorting`, by default alphabetically. `agent` is the agent whose verdicts are counted, None
+    for all agents. It is the view's agent, or the result of `_agent_with_versions`.
     """
 
     by: Dimension
@@ -47,6 +50,11 @@ class ComparisonPage:
     values: list[ValueVotes]
     sorting: Sorting
     comparison: ValueComparison | None
+    agent: str | None
+
+    def cases(self, value: str) -> dict[str, str | None]:
+        """Return the URL parameters of pages that list the feedback with a value."""
+        return {"agent": self.agent, **self.by.cases(value)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +76,31 @@ class Releases:
 async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, link: Link) -> ComparisonPage:
     """Return the data of the comparison page.
 
-    If no values are chosen, the two latest versions or the two most frequent values are compared.
+    If no values are chosen, the two latest versions or the two most frequent values are compared. Versions of different
+    agents are compared only if they are chosen, because such a difference says nothing about a release.
     """
     filters, by = replace(view.filters, origins=None), dimension(view.dimension or "version")
     known = await known_dimensions(pool, at, span, filters)
     if by.name not in {one.name for one in known}:
         known = [*known, by]
     values = await value_votes(pool, at, span, filters, by)
-    pair = _pair(view, by, values)
+    a, b = await _chosen(pool, at, view, by, values)
+    pair, agent = _pair(a, b, by, values), view.agent
+    if by.name == "version" and agent is None and a is None and b is None:
+        agents = await value_votes(pool, at, span, filters, KNOWN["agent"])
+        if len(agents) > 1:
+            agent, values = await _agent_with_versions(pool, at, span, filters, agents) or (None, values)
+            filters = replace(filters, agent_id=agent)
+            pair = None if agent is None else _pair(None, None, by, values)
     comparison = None if pair is None else await compare(pool, at, span, filters, by, pair, known=values)
-    chosen = {"dimension": by.name, "chosen_by": by.name, "a": view.a, "b": view.b}
+    chosen = {"dimension": by.name, "chosen_by": by.name, "a": a, "b": b, "agent": agent}
     order = sorting(
         view.sort,
         VALUE_COLUMNS,
         lambda text: link("/dashboard/compare", sort=text, **chosen) + "#values",
         SortOrder("value", descending=False),
     )
-    return ComparisonPage(by, known, in_order(values, order.order, VALUE_COLUMNS), order, comparison)
+    return ComparisonPage(by, known, in_order(values, order.order, VALUE_COLUMNS), order, comparison, agent)
 
 
 async def releases(
@@ -121,17 +137,44 @@ async def steps_of(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) 
     return await breakdown(pool, at, span, filters, starts(span, bucket_of(span), view.zone))
 
 
-def _pair(view: View, by: Dimension, values: Sequence[ValueVotes]) -> tuple[str, str] | None:
-    """Return the two values to compare. A value that is not chosen is the latest version or the most frequent value.
+async def _chosen(
+    pool: asyncpg.Pool, at: Project, view: View, by: Dimension, values: Sequence[ValueVotes]
+) -> tuple[str | None, str | None]:
+    """Return the two values that the view chooses, None for each value not chosen.
 
-    Return None if there are no two values.
+    Values chosen for another dimension, and versions that the view's agent never had, count as not chosen.
     """
-    fresh = view.chosen_by is not None and view.chosen_by != by.name  # chosen for another dimension
-    a, b = (None, None) if fresh else (view.a, view.b)
+    if view.chosen_by is not None and view.chosen_by != by.name:
+        return None, None
+    unknown = {one for one in (view.a, view.b) if one is not None} - {one.value for one in values}
+    if by.name != "version" or view.agent is None or not unknown:
+        return view.a, view.b
+    unknown -= (await first_verdicts(pool, at, view.agent)).keys()
+    return (None if view.a in unknown else view.a), (None if view.b in unknown else view.b)
+
+
+async def _agent_with_versions(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, agents: Sequence[ValueVotes]
+) -> tuple[str, list[ValueVotes]] | None:
+    """Return the first of the `agents` that has verdicts on two versions or more, and these verdicts; else None."""
+    by = KNOWN["version"]
+    for one in agents[:_MOST_AGENTS]:
+        values = await value_votes(pool, at, span, replace(filters, agent_id=one.value), by)
+        if len(values) > 1:
+            return one.value, values
+    return None
+
+
+def _pair(a: str | None, b: str | None, by: Dimension, values: Sequence[ValueVotes]) -> tuple[str, str] | None:
+    """Return the two values to compare, or None if there are no two values.
+
+    A value that is not chosen is the latest version or the most frequent value.
+    """
+    a = None if a == b else a
     likely = list(values)
     if by.name == "version":
         likely.sort(key=lambda one: (one.first_at, one.value), reverse=True)
     others = [one.value for one in likely if one.value not in (a, b)]
     b = b or (others.pop(0) if others else None)
     a = a or (others.pop(0) if others else None)
-    return None if a is None or b is None or a == b else (a, b)
+    return None if a is None or b is None else (a, b)

@@ -161,7 +161,7 @@ def pages_router(
         return visit.page(
             "compare.html",
             c=found,
-            cases=found.by.cases,
+            cases=found.cases,
             most_values=MOST_VALUES,
             agent_names=await agent_ids(pool, visit.at),
             span=span,
