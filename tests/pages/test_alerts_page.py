@@ -17,6 +17,7 @@ from contracts.scopes import ADMIN
 from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.page_channels import PageChannels
+from reporting.alerts.rules import MOST_CHANNELS_OF_RULE
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.settings_file import read_alerts
 from reporting.alerts.store import MOST_RULES, AlertMessages
@@ -213,6 +214,54 @@ async def test_an_alert_about_an_issue_leads_to_it(site: Site, read_models: Data
         [alert] = (await http.get(ALERTS)).json()["alerts"]
         assert alert["issue"] is not None and alert["title"] == f"agent-a: issue {alert['issue']} came back"
         assert f"/dashboard/issue?at=acme%2Fsupport&amp;issue={alert['issue']}" in (await http.get(PAGE)).text
+
+
+async def test_the_channels_of_a_rule_are_changed(site: Site) -> None:
+    async def rules() -> dict[str, Any]:
+        return {one["rule"]["name"]: one["rule"] for one in (await http.get(ALERTS)).json()["rules"]}
+
+    async with site.client() as http:
+        await http.post(f"{ALERTS}/rules", json=RULE | {"channels": []})
+        page = (await http.get(PAGE)).text
+        assert "No rule of this project announces in it." in page
+        assert page.count("Save the channels") == 1, "the rule of the file has no form"
+        page = (await http.post(PAGE, data={"rule": "low", "channels": "team"})).text
+        assert "Alerts of the rule low are announced in team." in page
+        assert "No rule of this project announces in it." not in page
+        assert '<input type="checkbox" name="channels" value="team" checked>' in page
+        assert ((await rules())["low"]["channels"], (await rules())["low"]["below"]) == (["team"], 0.8)
+        for form, told in (
+            ({"rule": "fixed", "channels": "team"}, "There is no rule of that name, or it is in the file."),
+            ({"rule": "nothing"}, "There is no rule of that name, or it is in the file."),
+            ({"rule": "low", "channels": "others"}, "channels: must be names of channels of this project."),
+            ({"rule": "low", "channels": ["team"] * 11}, "channels: Tuple should have at most 10 items"),
+        ):
+            assert told in (await http.post(PAGE, data=form)).text, form
+        assert (await rules())["low"]["channels"] == ["team"]
+        page = (await http.post(PAGE, data={"rule": "low"})).text
+        assert "Alerts of the rule low are shown on this page only." in page
+        assert (await rules())["low"]["channels"] == []
+    async with site.client("acme") as http:  # reads only
+        assert "Save the channels" not in (await http.get(PAGE)).text
+        assert (await http.post(PAGE, data={"rule": "low", "channels": "team"})).status_code == 403
+
+
+async def test_all_rules_with_room_announce_in_a_channel(site: Site, read_models: Database) -> None:
+    at = Project("acme", "support")
+    full = [f"c{n}" for n in range(MOST_CHANNELS_OF_RULE)]
+    channels = PageChannels(read_models, NOW, Fernet.generate_key().decode())
+    for name in full:
+        await channels.set(at, name, "https://93.184.215.14/x", "https://feedback.example", "ann", everywhere=False)
+    admin = AlertAdministration(read_models, read_models, site.settings, site.courier, NOW, channels)
+    for name, chosen in (("few", []), ("gone", ["c1", "removed"]), ("full", full), ("has", ["team"]), ("fixed", [])):
+        rule = json.dumps({"kind": "silence", "name": name, "channels": chosen})
+        await read_models.execute("insert into alert_rules values ('acme', 'support', $1, $2, 0)", name, rule)
+    for _ in range(2):
+        assert await admin.announce_all_in(at, "team", "ann") == 3
+        found = {rule.name: rule.channels for rule, source in (await admin.overview(at)).rules if source == "here"}
+        assert found == {"few": ("team",), "gone": ("c1", "team"), "full": tuple(full), "has": ("team",)}
+    noted = await read_models.fetch("select about from access_log where action = 'changed rule' order by about")
+    assert [row["about"] for row in noted] == ["few", "gone"]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from servicekit.errors import RequestRefused, StartError
 from tests.support.axe import violations
-from tests.support.chromium import launched, needs_chromium, opened, picture
+from tests.support.chromium import expect, launched, needs_chromium, opened, picture
 from tests.support.hand_clock import HandClock
 from tests.support.perceivable import faint_texts
 from tests.support.receiver import receiver
@@ -175,13 +175,23 @@ async def test_a_test_message_reaches_a_local_receiver(stack: RunningStack) -> N
         served(stack.app()) as url,
         opened(browser) as (page, complaints),
     ):
+        async with stack.client("acme") as http:
+            for name in ("quiet", "silent"):
+                rule = {"kind": "silence", "name": name}
+                assert (await http.post("/conversations/acme/support/alerts/rules", json=rule)).status_code == 200
         await page.goto(f"{url}/?token=all&at=acme/support")
         await page.click("nav.pages >> text=Alerts")
         await page.fill("input[name=channel]", "team")
         await page.fill("input[name=url]", f"{there.url}/services/T0/SECRET")
         await looked_at(page, "empty")
         await page.click("text=Save the channel")
-        await page.wait_for_selector("text=The channel team was saved.")
+        await page.wait_for_selector("text=The channel team was saved, and")
+        await expect(page.locator("li", has_text="quiet")).to_contain_text("team")
+        await page.get_by_label("Channels of the rule quiet").click()
+        await page.locator("li", has_text="quiet").get_by_label("team").uncheck()
+        await page.locator("li", has_text="quiet").get_by_role("button", name="Save the channels").click()
+        await page.wait_for_selector("text=Alerts of the rule quiet are shown on this page only.")
+        await expect(page.locator("li", has_text="silent")).not_to_contain_text("Shown here only.")
         await page.click("text=Send a test")
         await page.wait_for_selector("text=The channel team accepted the test message.")
         [taken] = there.at("/services/T0/SECRET")

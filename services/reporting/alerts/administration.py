@@ -16,7 +16,7 @@ from reporting.access.log import AccessLog
 from reporting.access.secret_values import digest
 from reporting.alerts.messages import Announcement
 from reporting.alerts.page_channels import PageChannels
-from reporting.alerts.rules import AlertRule, ProjectRule
+from reporting.alerts.rules import MOST_CHANNELS_OF_RULE, PROJECT_RULE, AlertRule, ProjectRule
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.settings_file import AlertSettings, OpenChannel
 from reporting.alerts.store import (
@@ -35,6 +35,7 @@ from servicekit import Caller, Clock, RequestRefused
 
 MOST_TESTS: Final = 10
 """Maximum number of test messages per project and minute."""
+_NO_RULE: Final = "There is no rule with this name, or the rule is in the file."
 Source = Literal["file", "here"]
 """Origin of a rule: the operator's file (`file`), or the page or HTTP API (`here`)."""
 
@@ -83,9 +84,7 @@ class AlertAdministration:
         fixed = self._settings.rules.get(at, ())
         rules: list[tuple[AlertRule, Source]] = [(rule, "file") for rule in fixed]
         if at is not None:
-            names = {rule.name for rule in fixed}
-            stored = (await stored_rules(self._reads, at)).get(at, ())
-            rules += [(rule, "here") for rule in stored if rule.name not in names]
+            rules += [(rule, "here") for rule in await self._stored_rules(at)]
         counts = await message_counts(self._reads, at)
         in_file = {one.settings.name for one in self._settings.channels_of(at)}
         channels = [
@@ -111,10 +110,34 @@ class AlertAdministration:
             raise RequestRefused(409, f"A project has at most {MOST_RULES} rules of this kind: remove one first.")
         await self._log.note(by, *at, "changed rule", rule.name)
 
+    async def set_rule_channels(self, at: Project, name: str, channels: Sequence[str], by: str) -> None:
+        """Replace the channels of a stored rule. Raises RequestRefused if the rule or a channel is unknown."""
+        rule = next((one for one in await self._stored_rules(at) if one.name == name), None)
+        if rule is None:
+            raise RequestRefused(404, _NO_RULE)
+        await self.set_rule(at, PROJECT_RULE.validate_python({**rule.model_dump(), "channels": channels}), by)
+
+    async def announce_all_in(self, at: Project, channel: str, by: str) -> int:
+        """Add a channel to every stored rule that has room for it. Return the number of rules that announce in it."""
+        known = {one.settings.name for one in await self._channels(at)}
+        announcing = 0
+        for rule in await self._stored_rules(at):
+            kept = [one for one in rule.channels if one in known]
+            if channel not in kept and len(kept) < MOST_CHANNELS_OF_RULE:
+                await self.set_rule_channels(at, rule.name, [*kept, channel], by)
+                kept.append(channel)
+            announcing += channel in kept
+        return announcing
+
+    async def _stored_rules(self, at: Project) -> list[ProjectRule]:
+        """Return the rules of the project in the database, except those that a rule of the file replaces."""
+        in_file = {rule.name for rule in self._settings.rules.get(at, ())}
+        return [rule for rule in (await stored_rules(self._reads, at)).get(at, ()) if rule.name not in in_file]
+
     async def remove_rule(self, at: Project, name: str, by: str) -> None:
         """Delete a stored rule; its alerts end at the next evaluation. Raises RequestRefused if there is none."""
         if not await delete_rule(self._writes, at, name):
-            raise RequestRefused(404, "There is no rule with this name, or the rule is in the file.")
+            raise RequestRefused(404, _NO_RULE)
         await self._log.note(by, *at, "changed rule", name)
 
     @property

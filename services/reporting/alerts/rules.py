@@ -10,6 +10,7 @@ from contracts.base import Id, Name
 
 JudgedBy = Literal["people", "machine"]
 """Author of the verdicts that a rule counts; `machine` includes the reviews that replace machine verdicts."""
+MOST_CHANNELS_OF_RULE: Final = 10
 
 
 class RuleSettings(BaseModel):
@@ -21,7 +22,9 @@ class RuleSettings(BaseModel):
     channels: Annotated[
         tuple[Name, ...],
         Field(
-            max_length=10, description="Names of the channels that get the rule's alerts.", examples=[["support-slack"]]
+            max_length=MOST_CHANNELS_OF_RULE,
+            description="Names of the channels that get the rule's alerts.",
+            examples=[["support-slack"]],
         ),
     ] = ()
 

@@ -44,10 +44,20 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
             base = f"{request.url.scheme}://{request.url.netloc}"
             name, url = said.field("channel").strip(), said.field("url").strip()
             await administration.set_channel(at, name, url, base, request.state.caller)
-            return FormOutcome(f"The channel {name} was saved. Send a test, then select it in a rule.")
+            if "announce" not in said:
+                return FormOutcome(f"The channel {name} was saved. Send a test, then select it in a rule.")
+            count = await administration.announce_all_in(at, name, request.state.caller.subject)
+            rules = "1 rule announces" if count == 1 else f"{count} rules announce"
+            return FormOutcome(f"The channel {name} was saved, and {rules} in it. Send a test.")
         if "remove_channel" in said:
             await administration.remove_channel(at, said.field("remove_channel"), request.state.caller.subject)
             return FormOutcome(f"The channel {said.field('remove_channel')} was removed.")
+        if "rule" in said:
+            name, channels = said.field("rule"), said.get("channels", [])
+            await administration.set_rule_channels(at, name, channels, request.state.caller.subject)
+            if not channels:
+                return FormOutcome(f"Alerts of the rule {name} are shown on this page only.")
+            return FormOutcome(f"Alerts of the rule {name} are announced in {', '.join(channels)}.")
         if "test" in said:
             result = await administration.test(at, said["test"][0])
             if result.delivered:
