@@ -21,6 +21,15 @@ _PAGES: Final[Mapping[str, frozenset[str]]] = {
     "/dashboard/sessions": frozenset(),
 }
 """Parameters that a view keeps for one page only, by the page's path. A view of any page keeps the common filters."""
+SORTED_BY: Final[Mapping[str, frozenset[str]]] = {
+    "/": frozenset({"agent", "change", "people", "machine", "rejected", "total"}),
+    "/dashboard/issues": frozenset({"turns", "people", "topic", "last"}),
+    "/dashboard/compare": frozenset({"value", "first", "last", "people", "machine", "rejected", "total"}),
+    "/dashboard/agent": frozenset({"version", "people", "machine", "rejected", "total"}),
+}
+"""Columns by which the table of each page can be sorted, by path. The pages' own modules import I/O, so the names
+are repeated here."""
+_OLDEST: Final = "oldest"
 _OF_PEOPLE: Final = ("user", "conversation", "thread", "q")
 """Filters that may identify a person: ids and search words. A view with them would survive the person's erasure."""
 MOST_CHARACTERS: Final = 2_000
@@ -57,11 +66,19 @@ def savable_page(url: str, at: Project) -> SavablePage:
         raise NotSavable("One of the filters is not valid.") from error
     if any(getattr(view, name) for name in _OF_PEOPLE):
         raise NotSavable("A view of one person, conversation or thread, or with search words, cannot be saved.")
+    if view.sort is not None and "sort" in _PAGES[path] and not _is_order(path, view.sort):
+        raise NotSavable("The page cannot be sorted by this column.")
     kept = {name: "1" if name == "every" else said[name] for name in _PAGES[path] if said.get(name)}
     filters = urlencode({name: value for name, value in _shared(view, at).items() if value not in (None, "")} | kept)
     if len(filters) > MOST_CHARACTERS:
         raise NotSavable("The filters are too long to be saved.")
     return SavablePage(path, filters)
+
+
+def _is_order(path: str, sort: str) -> bool:
+    if path not in SORTED_BY:
+        return sort == _OLDEST
+    return sort.removeprefix("-") in SORTED_BY[path]
 
 
 def _shared(view: View, at: Project) -> dict[str, Any]:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from reporting.dashboard.savable import NotSavable, SavablePage, savable_page, url_of
+from reporting.dashboard.comparison import VALUE_COLUMNS
+from reporting.dashboard.overview import AGENT_COLUMNS
+from reporting.dashboard.reading import VERSION_COLUMNS
+from reporting.dashboard.savable import SORTED_BY, NotSavable, SavablePage, savable_page, url_of
+from reporting.issues.reading import ISSUE_COLUMNS
 from reporting.queries.selection import Project
 
 HERE = Project("acme", "support")
@@ -21,6 +25,8 @@ HERE = Project("acme", "support")
         ("/dashboard/compare?dimension=model&a=x&b=y&sort=-rejected&issue=7", "dimension=model&a=x&b=y&sort=-rejected"),
         ("/dashboard/issues?state=all&id=c1&turn=t1&feedback=", "state=all"),
         ("/?period=7d&every=1&queue=1&last=c1&last_turn=t1", "period=7d&every=1"),
+        ("/?sort=-people", "sort=-people"),
+        ("/dashboard/review?sort=anything", ""),
         ("/", ""),
     ],
 )
@@ -58,6 +64,11 @@ def test_known_filters_are_kept_and_nothing_else(url: str, query: str | None) ->
         "/dashboard/feedback?thread=h1",
         "/dashboard/feedback?q=ann@shop.example",
         "/dashboard/feedback?period=nonsense",
+        "/dashboard/feedback?sort=-oldest",
+        "/dashboard/feedback?sort=turns",
+        "/dashboard/issues?sort=rejected",
+        "/dashboard/agent?agent=a&sort=--people",
+        "/?sort=value",
         "/dashboard/feedback?agent=%00",
         "/?" + "&".join(f"p{n}=1" for n in range(90)),
         "/dashboard/feedback?" + "&".join(f"attributes.{n}={'x' * 250}" for n in range(9)),
@@ -70,3 +81,12 @@ def test_other_addresses_are_refused(url: str) -> None:
 
 def test_a_page_is_built_from_its_parts() -> None:
     assert url_of(SavablePage("/", ""), HERE) == "/?at=acme%2Fsupport"
+
+
+def test_the_columns_are_those_of_the_pages_tables() -> None:
+    assert {
+        "/": AGENT_COLUMNS.keys(),
+        "/dashboard/issues": ISSUE_COLUMNS,
+        "/dashboard/compare": VALUE_COLUMNS.keys(),
+        "/dashboard/agent": VERSION_COLUMNS.keys(),
+    } == SORTED_BY
