@@ -91,6 +91,29 @@ async def test_a_turn_with_several_verdicts_is_one_place(stack: RunningStack) ->
         assert parse_qs(urlsplit(answer.headers["location"]).query)["id"] == ["v-4"]
 
 
+@needs_chromium[0]
+@needs_chromium[1]
+async def test_a_machine_verdict_of_the_list_is_corrected_in_three_clicks(stack: RunningStack, browser: Any) -> None:
+    await judged(stack, "listed", "v-20")
+    [row] = await stack.rows("select feedback_id from reporting.effective where conversation_id = 'v-20'")
+    opened_form = '<details class="review" open>'
+    async with stack.client() as http:
+        transcript = "/dashboard/conversation?at=acme/support&id=v-20&turn=t1"
+        assert opened_form in (await http.get(f"{transcript}&feedback={row['feedback_id']}")).text
+        assert opened_form not in (await http.get(transcript)).text
+        assert opened_form not in (await http.get(f"{transcript}&feedback=0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11")).text
+    async with served(stack.app()) as url, opened(browser, viewport={"width": 1280, "height": 800}) as (page, _):
+        await page.goto(f"{url}/?token=all")
+        await page.goto(f"{url}/dashboard/feedback?at=acme/support&period=all&agent=listed&origin=machine")
+        await page.get_by_role("link", name="Read the conversation").click()
+        await page.get_by_label("Neutral").click()
+        await picture(page, "review-from-list")
+        await page.get_by_role("button", name="Save the review").click()
+        await page.wait_for_url("**reviewed=**")
+        await expect(page.locator("details.review[open]")).to_have_count(0)
+    assert await reviews(stack, "listed") == {"v-20": "neutral"}
+
+
 async def pressed(page: Any, key: str) -> None:
     """Press a key and wait for the page that it leads to."""
     async with page.expect_navigation():
