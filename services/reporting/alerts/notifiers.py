@@ -47,10 +47,17 @@ def heading(one: Announcement) -> str:
     return f"{_SIGNS[one.state]}: {one.title}"
 
 
+def link_text(one: Announcement) -> str:
+    """Return the text of an announcement's link, which names the page that it leads to."""
+    if one.state == "test":
+        return "Show the alerts"
+    return "Show the dashboard" if one.state == "digest" or one.tenant is None else "Show the turns"
+
+
 def slack(channel: OpenChannel, id_: str, one: Announcement, now: int) -> HttpRequest:
     """Return the request to Slack's incoming webhook."""
     title, text = (_escaped(part, _SLACK) for part in (heading(one), one.text))
-    content = f"*{title}*\n{text}\n<{one.link}|Show the turns>" if one.link else f"*{title}*\n{text}"
+    content = f"*{title}*\n{text}\n<{one.link}|{link_text(one)}>" if one.link else f"*{title}*\n{text}"
     block = {"type": "section", "text": {"type": "mrkdwn", "text": content}}
     return _json(channel.secret, {"text": title, "blocks": [block]})
 
@@ -63,7 +70,7 @@ def teams(channel: OpenChannel, id_: str, one: Announcement, now: int) -> HttpRe
     ]
     card: dict[str, Any] = {"type": "AdaptiveCard", "version": "1.4", "body": blocks}
     if one.link:
-        card["actions"] = [{"type": "Action.OpenUrl", "title": "Show the turns", "url": one.link}]
+        card["actions"] = [{"type": "Action.OpenUrl", "title": link_text(one), "url": one.link}]
     attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "content": card}
     return _json(channel.secret, {"type": "message", "attachments": [attachment]})
 
@@ -85,7 +92,7 @@ def pagerduty(channel: OpenChannel, id_: str, one: Announcement, now: int) -> Ht
         },
     }
     if one.link:
-        event["links"] = [{"href": one.link, "text": "Show the turns"}]
+        event["links"] = [{"href": one.link, "text": link_text(one)}]
     return _json(channel.settings.url, event)
 
 

@@ -120,6 +120,23 @@ def test_slack_gets_its_markup_escaped_and_a_link_if_there_is_one() -> None:
     assert body(SLACK, replace(ONE, link=""))["blocks"] == blocks(text)
 
 
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"state": "fired"}, "Show the turns"),
+        ({"state": "over"}, "Show the turns"),
+        ({"state": "test"}, "Show the alerts"),
+        ({"state": "digest"}, "Show the dashboard"),
+        ({"state": "over", "tenant": None, "project": None}, "Show the dashboard"),
+    ],
+)
+def test_the_text_of_the_link_names_its_page(changes: dict[str, Any], text: str) -> None:
+    one = replace(ONE, **changes)
+    assert body(SLACK, one)["blocks"][0]["text"]["text"].endswith(f"|{text}>")
+    assert body(TEAMS, one)["attachments"][0]["content"]["actions"][0]["title"] == text
+    assert body(PAGER, one)["links"][0]["text"] == text
+
+
 def test_teams_gets_a_card_with_escaped_lines() -> None:
     [attachment] = body(TEAMS)["attachments"]
     card = attachment["content"]
