@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 from reporting.access.log import AccessLog
-from reporting.dashboard.queries.saved_views import MOST_VIEWS, ViewChanges
+from reporting.dashboard.queries.saved_views import LONGEST_NAME, MOST_VIEWS, ViewChanges
 from reporting.dashboard.routes import pages_router
 from reporting.dashboard.saved_views import saved_views_router
 from servicekit.clock import FixedClock
@@ -71,6 +71,15 @@ async def got(pool: asyncpg.Pool, who: str, path: str = VIEWS) -> str:
 
 async def id_of(pool: asyncpg.Pool, name: str) -> str:
     return str(await pool.fetchval("select id from saved_views where name = $1", name))
+
+
+async def test_the_fields_for_a_name_accept_the_longest_name(pool: asyncpg.Pool) -> None:
+    longest = "n" * LONGEST_NAME
+    assert (await posted(pool, "ann", name=longest, page="/")).status_code == 303
+    assert (await posted(pool, "ann", name=longest + "n", page="/")).status_code == 422
+    for path in ("/dashboard/feedback", VIEWS):
+        fields = re.findall(r'<input name="name"[^>]*>', await got(pool, "ann", path))
+        assert fields and all(f'maxlength="{LONGEST_NAME}"' in one for one in fields), (path, fields)
 
 
 async def test_a_view_is_saved_and_listed_for_all_readers_of_the_project(pool: asyncpg.Pool) -> None:

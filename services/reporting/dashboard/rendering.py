@@ -19,6 +19,7 @@ from detector.reasons import reason_in_words
 from reporting.api.audit.kinds import VerdictKind
 from reporting.dashboard import charts
 from reporting.dashboard.markdown import rendered
+from reporting.dashboard.queries.saved_views import LONGEST_NAME
 from reporting.dashboard.view import ORIGINS, PERIODS
 from reporting.dashboard.zones import local, offset_text, zone_of
 from reporting.queries.votes import Votes
@@ -118,6 +119,7 @@ _ENVIRONMENT.globals |= {
     "assets": ASSETS_AT,
     "version": VERSION,
     "periods": PERIODS,
+    "longest_view_name": LONGEST_NAME,
     "origins": ORIGINS,
     "reaction_names": _REACTIONS,
     "type_names": _TYPE_NAMES,
