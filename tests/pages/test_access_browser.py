@@ -47,6 +47,15 @@ async def test_a_colleague_gets_access_in_two_clicks(
         await admin.click("text=Add, and show the link")
         link = await admin.input_value("#new-link")
         assert await faint_texts(admin) == []
+        log = admin.get_by_role("region", name="Access log")
+        sides = "cells => cells.map(one => getComputedStyle(one).textAlign)"
+        for cells in ("thead th", "tbody td"):
+            found = await log.locator(cells).evaluate_all(sides)
+            assert found and set(found) <= {"left", "start"}, (cells, found)
+        lines = (
+            "one => { const r = document.createRange(); r.selectNodeContents(one); return r.getClientRects().length }"
+        )
+        assert await log.locator("tbody td").first.evaluate(lines) == 1, "a time stays in one line"
         await looked_at(admin, "access")
         async with opened(browser, **look) as (page, complaints):
             await page.goto(link)
