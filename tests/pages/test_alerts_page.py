@@ -231,8 +231,8 @@ async def test_the_channels_of_a_rule_are_changed(site: Site) -> None:
         assert '<input type="checkbox" name="channels" value="team" checked>' in page
         assert ((await rules())["low"]["channels"], (await rules())["low"]["below"]) == (["team"], 0.8)
         for form, told in (
-            ({"rule": "fixed", "channels": "team"}, "There is no rule of that name, or it is in the file."),
-            ({"rule": "nothing"}, "There is no rule of that name, or it is in the file."),
+            ({"rule": "fixed", "channels": "team"}, "There is no rule with this name, or the rule is in the file."),
+            ({"rule": "nothing"}, "There is no rule with this name, or the rule is in the file."),
             ({"rule": "low", "channels": "others"}, "channels: must be names of channels of this project."),
             ({"rule": "low", "channels": ["team"] * 11}, "channels: Tuple should have at most 10 items"),
         ):

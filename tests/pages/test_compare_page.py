@@ -112,7 +112,7 @@ async def test_the_page_compares_the_latest_versions_unless_others_are_chosen(re
         page = (await http.get("/dashboard/compare")).text
         assert "People are less satisfied with 2 than with 1" in words(page)
         assert "58 of 60" in words(page)
-        assert "by the intents of 100% of the verdicts, the difference is distinguishable" in words(page)
+        assert "by intents with 100% of the verdicts), the difference is distinguishable" in words(page)
         rejected = next(link for link in re.findall(r'href="(/dashboard/feedback[^"]*)"', page) if "not_ok" in link)
         listed = (await http.get(html.unescape(rejected))).text
         assert listed.count('class="badge not_ok"') == 4

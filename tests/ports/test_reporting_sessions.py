@@ -104,4 +104,4 @@ async def test_the_page_shows_them_to_who_reaches_the_tenant(read_models: asyncp
         assert (await http.get("/dashboard/sessions?at=globex/support")).status_code == 404
     async with client([pages_router(read_models, NOW, None)], "acme") as http:
         refused = await http.get(address)
-        assert (refused.status_code, "whole tenant" in refused.text) == (404, True)
+        assert (refused.status_code, "only some of its projects" in refused.text) == (404, True)
