@@ -45,7 +45,7 @@ log = logger("replica")
 
 
 class ReplicaLag:
-    """Lag of a replica: the age of the oldest observed WAL position of the primary that the replica has not replayed.
+    """Lag of a replica: the age of the oldest observed position in the primary's WAL that it has not replayed.
 
     The measurement is independent of the servers' clocks. An idle primary causes no lag. The lag is infinite until the
     replica has replayed an observed position, because the age of its data is unknown until then.
@@ -97,7 +97,7 @@ class ReplicaReads:
     async def check(self) -> None:
         """Compare the replica with the primary, and update `reason`.
 
-        If the primary does not respond, raises its error and changes nothing.
+        If the primary does not respond, its error is raised and nothing changes.
         """
         now = self._clock.monotonic()
         primary = await self._primary.fetchrow(*SQL.primary_position())

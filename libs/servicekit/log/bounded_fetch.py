@@ -144,7 +144,7 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
         """Time of the fetch by our clock, in milliseconds."""
 
     def calculate_backoff(self) -> float:
-        """Return the seconds for which no other partition of the broker is fetched; 0 while records are held."""
+        """Return the seconds to wait before the broker's other partitions are fetched; 0 while records are held."""
         return 0.0 if self.is_held else float(super().calculate_backoff())
 
     def head(self) -> int | None:

@@ -146,10 +146,10 @@ class BugRateBreaker:
         return frozenset(bug.conversation for bug in topic.failing)
 
     def condemn(self, name: str) -> bool:
-        """Open the breaker because no record of the topic succeeds; return True if it opened.
+        """Try to open the breaker after a topic's records all failed. Return True if it opened.
 
-        The breaker stays closed if all of the latest bugs are in one conversation and a record succeeded in the last
-        ten minutes.
+        The breaker stays closed if all of the latest bugs are in one conversation and a record of the topic succeeded
+        in the last ten minutes.
         """
         topic, now = self._topics[name], self._clock.monotonic()
         lately = topic.succeeded_at is not None and now - topic.succeeded_at < WINDOW_SECONDS

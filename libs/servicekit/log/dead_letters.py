@@ -22,11 +22,11 @@ _OFFSETS_LIMIT = 32_768
 
 
 def joined_records(refused: Sequence[Unreadable]) -> list[tuple[Unreadable, list[int]]]:
-    """Join a partition's records with the same reason if they are equal, or too short to be an event.
+    """Join refused records of a partition that have the same reason and the same content.
 
-    Returns the first record of each group, with the group's offsets. A few hundred kilobytes may contain a million
-    short records, and one dead letter per record would block the partition for minutes. No replay could turn a short
-    record into an event.
+    Records that are too short to be an event count as equal. Returns the first record of each group, with the group's
+    offsets. A few hundred kilobytes may contain a million short records, and one dead letter per record would block the
+    partition for minutes. No replay could turn a short record into an event.
     """
     found: dict[object, tuple[Unreadable, list[int]]] = {}
     for one in refused:

@@ -91,7 +91,7 @@ class Delivery:
     """Delivery of raw record batches to one consumer group's handler.
 
     `letters` writes the dead letters. `probe` raises if a dependency of the handler does not respond. `redactor` masks
-    text from people that must not be stored.
+    the parts of people's texts that must not be stored.
     """
 
     def __init__(
@@ -314,9 +314,9 @@ class Delivery:
     async def _hold_if_all_fail(self, topic: str) -> None:
         """Hold the group if consecutive bugs suggest that every record of `topic` fails, and no witness succeeds.
 
-        A held group attempts one record per minute until a record succeeds. A hostile record that is sent repeatedly
-        must not hold the group, and a bad release must not cause more than a few dead letters. Witnesses are records of
-        other conversations. They are handled again in their normal order.
+        Witnesses are records of other conversations. They are handled here as a test, and again in their normal order,
+        so that one hostile record that is sent repeatedly cannot hold the group. A held group attempts one record per
+        minute until a record succeeds, so a bad release causes only a few dead letters.
         """
         failed = self.breaker.suspects(topic)
         if not failed:

@@ -58,9 +58,9 @@ class MergeStep(NamedTuple):
 def next_step(partitions: Sequence[PartitionHead]) -> MergeStep | None:
     """Return the step that reads the partition with the earliest record; None if nothing is fetched.
 
-    The partition is read up to the time of the next partition's first record; at equal times, the topic with the lower
-    rank is first. Reading also stops at the time of the last record read from a partition without fetched records. That
-    partition is then checked again.
+    The step ends before the first record of the next partition; at equal times, the topic with the lower rank is first.
+    It also ends at `read_to` of each partition without fetched records, because a later record of that partition may
+    come next. The caller then computes the next step.
     """
     order = sorted(
         (partition.head, partition.rank, index)
@@ -104,7 +104,10 @@ class BatchEnd:
 
 
 class HoldDeadlines:
-    """Partition positions that fetched records of other partitions wait for, each with a deadline of `HOLD_SECONDS`."""
+    """Deadlines of held records: how long fetched records wait for partitions that may have earlier, unfetched records.
+
+    The wait for each position of such a partition ends after `HOLD_SECONDS`.
+    """
 
     def __init__(self) -> None:
         self._since: dict[Hashable, tuple[int | None, float]] = {}

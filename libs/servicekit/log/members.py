@@ -17,7 +17,10 @@ MARK = "agent-feedback"
 
 
 class Progress:
-    """Detection of commits by foreign consumers in a group, including consumers that use our client id or have left."""
+    """Detection of commits that foreign consumers make in a group.
+
+    A foreign consumer is detected even if it uses our client id, or if it has left the group.
+    """
 
     def __init__(self) -> None:
         self.taken: Counter[str] = Counter()
@@ -32,7 +35,7 @@ class Progress:
         """Return, by topic, the number of records that foreign consumers have committed since our last commit.
 
         `positions` are committed offsets with their metadata. Only partitions on which we have committed before are
-        counted. If a partition's offset was reset to an earlier one, its records are read again, so nothing is lost.
+        counted. An offset that was reset to an earlier one is not counted, because its records are read again.
         """
         taken: Counter[str] = Counter()
         for partition, (at, mark) in positions.items():
@@ -53,7 +56,10 @@ class Member(NamedTuple):
 
 
 async def foreign_members(admin: AIOKafkaAdminClient, group: str) -> list[Member]:
-    """Return the members of `group` that are not our processes. Raises KafkaError if the log does not answer."""
+    """Return the foreign members of `group`: those that are not our processes.
+
+    Raises KafkaError if the log does not answer.
+    """
     return [
         member for member in members_in(await admin.describe_consumer_groups([group])) if not _is_ours(member.client_id)
     ]

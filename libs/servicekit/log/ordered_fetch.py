@@ -78,7 +78,11 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
                 waiter.cancel()
 
     async def _proc_fetch_request(self, *arguments: Any) -> bool:
-        """Fetch, and return True if records arrived or are held, because another partition's end may have changed."""
+        """Fetch once. Return True to wake the consumer: records arrived, or held records may have become readable.
+
+        Records are held until another partition is known to have no earlier ones, and a fetch without records may show
+        that.
+        """
         return bool(await super()._proc_fetch_request(*arguments)) or self.is_holding
 
     def _take(self, partitions: Collection[TopicPartition], max_records: int | None) -> Records:
@@ -117,7 +121,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
         return groups
 
     def _related(self, one: TopicPartition, among: Collection[TopicPartition]) -> Iterator[TopicPartition]:
-        """Yield the equally numbered partitions of related topics that are assigned and not paused."""
+        """Yield the partitions with the same number in each related topic, if assigned and not paused."""
         for topic in IN_LOG_ORDER:
             other = TopicPartition(topic, one.partition)
             state = self._state(other)

@@ -23,9 +23,9 @@ def poll_without_pauses() -> None:
 async def poll(subscriber: BatchSubscriber, consumer: AIOKafkaConsumer) -> tuple[ConsumerRecord, ...]:
     """Return the available records; if there are none, wait for the subscriber's timeout. May return no records.
 
-    The next fetch begins only after these records are processed. An earlier fetch would return with the first record
-    that arrives during the processing, and all later records would wait for one more fetch. After a full batch, or if
-    fetched records are held, the next batch is fetched concurrently.
+    After a full batch, or if fetched records are held, the next batch is fetched while these records are processed.
+    Otherwise the next fetch begins after they are processed. An earlier fetch would return with the first record that
+    arrives meanwhile, and all later records would wait for one more fetch.
     """
     consumer.resume(*consumer.paused())
     found = await consumer.getmany(timeout_ms=subscriber.batch_timeout_ms, max_records=subscriber.max_records)

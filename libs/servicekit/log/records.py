@@ -180,7 +180,8 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
     """Parse the record's event, or return the reason why it cannot be read. Never raises.
 
     `models` maps each topic to its event model. `judged_at` (microseconds) replaces the log's time in the check for
-    events from the future. It is also the latest time that a judgement or an impression can get from the log.
+    events from the future. If the log's time becomes the time of a judgement or an impression, `judged_at` is also its
+    upper limit.
     """
     value = raw.value
     if raw.refused is not None:

@@ -299,8 +299,9 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         )
 
     async def look_for_foreign_members(self, admin: AIOKafkaAdminClient) -> None:
-        """Log and count the group's foreign members, and the records that foreign consumers have committed.
+        """Check the group for foreign members and for offsets that foreign consumers have committed.
 
+        Foreign members are members of the group that are not our processes. Both findings are logged and counted.
         Raises KafkaError.
         """
         found = set(await foreign_members(admin, self.group))

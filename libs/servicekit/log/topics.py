@@ -79,11 +79,11 @@ async def wait_for_broker(bootstrap: Bootstrap, say: Say) -> AIOKafkaAdminClient
 async def ensure_topics(
     bootstrap: Bootstrap, *, replication: int | None = None, create: bool = True, say: Say = lambda _: None
 ) -> None:
-    """Create missing topics, and reject a cluster with another partition count of a compacted topic than declared.
+    """Create missing topics, and check the partition counts of compacted topics.
 
-    If `replication` is None, each partition has three replicas, or as many as there are brokers. Raises StartError for
-    a missing topic, and for a different partition count, because a feedback record's announcements could then be on two
-    partitions.
+    If `replication` is None, each partition has three replicas, or as many as there are brokers. Raises StartError if a
+    topic is missing, or if a compacted topic has another number of partitions than declared. The announcements of a
+    feedback record could then be on two partitions.
     """
     admin = await wait_for_broker(bootstrap, say)
     try:

@@ -107,9 +107,9 @@ class Redactor:
         return result
 
     def _recognisers_of(self, place: str) -> tuple[Any, Sequence[Recogniser]]:
-        """Return the recognisers of a project, and a pattern that matches every text in which they can find something.
+        """Return a pattern, and the recognisers of a project; with an empty `place`, the recognisers of all projects.
 
-        The pattern is None if there is none. With an empty `place`, return those of all projects.
+        A text that the pattern does not match has nothing to redact. The pattern is None if every text must be checked.
         """
         own = {(name, source) for name, source in self._settings.patterns_in(place).items()}
         if not place:
@@ -125,7 +125,10 @@ class Redactor:
             return None, recognisers
 
     def _place_of(self, value: bytes) -> str:
-        """Return the event's project if it has its own patterns, otherwise "/"; the empty string if it is uncertain."""
+        """Return the event's project as `tenant/project` if the project has its own patterns, otherwise "/".
+
+        Return the empty string if the project is uncertain.
+        """
         if not self._settings.patterns_of:
             return "/"
         try:

@@ -86,9 +86,10 @@ class AccessToken:
 
 
 class AnyOfLater:
-    """Authenticator that accepts the tokens of `authenticators`, which are known once the services have started.
+    """Authenticator that accepts the tokens of the authenticators that `known` returns.
 
-    Until then `known` returns None, and `authenticate` raises Unavailable for a token with the prefix `prefix`.
+    `known` returns None until the services have started. Until then, `authenticate` raises Unavailable for a token with
+    the prefix `prefix`.
     """
 
     def __init__(self, known: Callable[[], Sequence[Authenticator] | None], prefix: str = "af") -> None:

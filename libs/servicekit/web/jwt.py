@@ -28,7 +28,8 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 class Claims:
     """Names of a token's claims. The scope claim is a space-separated string, or a list.
 
-    A token with the tenant `all_tenants` is valid for all tenants. If that is None, no token is.
+    A token with the tenant `all_tenants` is valid for all tenants. If `all_tenants` is None, every token is limited to
+    one tenant.
     """
 
     subject: str = "sub"

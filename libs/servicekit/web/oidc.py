@@ -191,7 +191,10 @@ class OpenIdProvider:
         return self.refreshing is None or self.refreshing.done()
 
     async def _refresh(self) -> None:
-        """Replace the cached document. Keep it if the provider does not respond; drop it if the next one is refused."""
+        """Fetch the discovery document and cache it.
+
+        The cached document is kept if the provider does not respond, and dropped if the fetched one is refused.
+        """
         try:
             self._known = await self._fetched()
             self._known_at = self._clock.monotonic()

@@ -146,7 +146,7 @@ def _row(name: str, field: dict[str, Any], required: bool) -> str:
 
 
 def _blocks(markdown: str, models: Collection[str]) -> Iterator[str]:
-    """Convert the kinds of Markdown that are generated above to HTML, with links to `models`."""
+    """Convert the Markdown of this module (tables and paragraphs) to HTML, with links to `models`."""
     for block in re.split(r"\n\n+|\n(?=\|)(?<!\|\n)", markdown.strip()):
         lines = block.strip().splitlines()
         if not lines:

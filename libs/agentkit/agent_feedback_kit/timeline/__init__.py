@@ -1,1 +1,1 @@
-"""Feedback in an agent's timeline: changes since the conversation was last loaded are added to their turns."""
+"""Feedback in an agent's timeline: feedback given since the last load is added to the turns that it is about."""
