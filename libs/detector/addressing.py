@@ -29,11 +29,12 @@ _OPENINGS: Final = frozenset(_NO_NAMES.split())
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The answer that a message is addressed to. `answered` is None if there is none.
+    """The answer that a message is addressed to.
 
-    `rule` is the rule that selected the answer. `own` is False if the answer is to another person and the message does
-    not reply to it. `request` is the question behind the answer; None if it is unknown or `own` is False. `aside` is
-    another person's message after the answer that no agent has answered.
+    `answered` is None if there is none. `rule` is the rule that selected the answer. `own` is False if the answer is to
+    another person and the message does not reply to it. `request` is the question behind the answer; None if it is
+    unknown or `own` is False. `aside` is a message that another person wrote after the answer, and to which no agent
+    has responded; None if there is none.
     """
 
     answered: Message | None
@@ -181,7 +182,7 @@ def _opens_with(text: str, name: str, bare: bool = False) -> bool:
 
 
 def _aside(item: Neighbourhood, questions: Sequence[Message | None], since: int) -> Message | None:
-    """Return another person's latest message after index `since` that no agent has answered, or None.
+    """Return the latest message of another person after index `since` to which no agent has responded, or None.
 
     Replies to an agent's message are excluded, because they are addressed to the agent.
     """

@@ -57,7 +57,7 @@ def is_about_subject(e: Evidence) -> bool:
 def is_about_code(e: Evidence) -> bool:
     """Return True if the answer has no words outside of code, and the message reports no program error.
 
-    The learned layer was trained on answers with words.
+    The learned layer is less reliable then, because it was trained on answers with words.
     """
     return not e.answer.words and not e.message.failed
 
@@ -83,11 +83,12 @@ def has_contradiction(e: Evidence) -> bool:
 
 
 class Cap(NamedTuple):
-    """Row of `CAPS`: the maximum confidence of decisions of certain `kinds` if `condition` holds.
+    """Row of `CAPS`: a limit on the confidence of decisions of certain `kinds`, if `condition` holds.
 
-    A row applies to decisions by the learned layer with a confidence of `at_least` or more; if `rules_too`, also to
-    decisions by rules. If `cap` is None, the confidence stays and the gate becomes neutral, so that an approval is not
-    announced. `detector/reasons.py` describes each row by its name.
+    A row applies to decisions with a confidence of at least `at_least`. Decisions of rules are limited only if
+    `rules_too`, those of the learned layer always. `cap` is the maximum confidence. If `cap` is None, the confidence is
+    not changed, but the gate becomes neutral, so that an approval is not announced. `detector/reasons.py` describes
+    each row by its name.
     """
 
     name: str

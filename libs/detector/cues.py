@@ -161,7 +161,10 @@ def has_strong_rejection(e: Evidence) -> bool:
 
 
 def has_final_rejection(e: Evidence) -> bool:
-    """Return True for a rejected suggestion, or a dislike without a "but". The learned layer misjudges both."""
+    """Return True for a rejected suggestion, or a dislike without a "but".
+
+    A rule decides both without the learned layer, which misjudges them.
+    """
     found = rejections(e)
     return bool(found) and ("agent_suggests" in e.answer_kinds or (v.TASTE in found and "cue_but" not in e.kinds))
 
@@ -196,7 +199,7 @@ def rejections(e: Evidence) -> tuple[str, ...]:
 def is_taste_of_answer(e: Evidence) -> bool:
     """Return True if a stated dislike is about the answer.
 
-    The answer must recommend something, or the message must have a pronoun that refers to it.
+    The answer must recommend something, or the message must contain a pronoun, which may refer to the answer.
     """
     recommended = {"agent_suggests", "agent_offers"} & e.answer_kinds
     pronouns = not (v.PRONOUNS | v.DEMONSTRATIVES).isdisjoint(e.message.words)
@@ -311,7 +314,7 @@ def has_cue_for(e: Evidence) -> bool:
 
 
 def has_cues_for(e: Evidence) -> bool:
-    """Return True if both kinds of cues for the answer match and `has_cue_for` is True."""
+    """Return True if praise and a yes both speak for the answer, and `has_cue_for` is True."""
     return e.kinds >= v.CUES_FOR and has_cue_for(e)
 
 

@@ -180,8 +180,8 @@ class Detector:
     ) -> dict[int, tuple[JudgedExchange, Target]]:
         """Re-judge messages that name an older answer, against that answer. Return verdicts and targets by row.
 
-        `named` has, by row, the older answer and the number of names in the message. A row is omitted if the verdict on
-        the older answer has other feedback than the first verdict, or if `_settled_before` is True.
+        `named` has, by row, the older answer and the number of its names in the message. A row is omitted if the
+        feedback of the two verdicts differs, or if the older answer was settled before (`_settled_before`).
         """
         again = self._judge(judged[row].exchange.about(target.message_id) for row, (target, _) in named.items())
         earlier = [one.exchange.next_word() for one in again]
@@ -222,7 +222,7 @@ class Detector:
 def _settled_before(said: Decision, before: Decision | None, names: int) -> bool:
     """Return True if the writer's first message after the answer confidently rejected it.
 
-    Return False if the message now accepts the answer and contains at least two of its names.
+    The exception is a message that now accepts the answer and contains at least two of its names: return False.
     """
     turned_down = before is not None and before.feedback == "rejected" and before.confidence >= ANNOUNCEMENT_THRESHOLD
     return turned_down and (said.feedback == "rejected" or names < 2)

@@ -145,9 +145,9 @@ def named_alone(
 ) -> frozenset[str]:
     """Return the words of `names` that occur in an older answer but not in the latest exchange.
 
-    Return an empty set if more words of `names` occur in the latest exchange. The request behind the older answer is
-    searched as well if the message points back, or if the latest exchange shares words with neither `names` nor the
-    older exchange.
+    Return an empty set if the latest exchange contains more words of `names` than that. The request behind the older
+    answer is searched as well if the message points back. It is also searched if the latest exchange shares words with
+    neither `names` nor the older exchange.
     """
     shared = names & latest
     elsewhere = not shared and not (answer.content | request.content) & latest
@@ -190,7 +190,7 @@ def ranked(x: Exchange, e: Evidence, reader: Reader, top_k: int = TOP_K) -> tupl
 
 
 def addressed_target(x: Exchange, e: Evidence) -> Target | None:
-    """Return the answer that the message is addressed to as a target, or None if there is none."""
+    """Return, as a target, the answer that the message is addressed to; None if there is none."""
     if x.answered is None:
         return None
     place = x.candidates.index(x.answered)

@@ -58,7 +58,7 @@ class _Preparations(dict[str, Prepared]):
 class Reader:
     """Converter of exchanges to evidence, with a cache of its results for each text. A full cache is emptied.
 
-    It is also an `Embedder` with a cache.
+    The reader is also an `Embedder` with a cache.
     """
 
     def __init__(self, embedder: Embedder, intent: IntentModel | None = None) -> None:

@@ -39,7 +39,7 @@ class Scale:
     def sameness(self, cosine: float) -> Sameness:
         """Return the cosine, clipped to [0, 1], and the probability of the same intent.
 
-        Both are rounded, so that they do not depend on the texts encoded with them.
+        Both results are rounded, so that they do not depend on other texts that are encoded in the same call.
         """
         similarity = round(min(1.0, max(0.0, cosine)), 4)
         return Sameness(similarity, round(1 / (1 + float(np.exp(-self.weight * similarity - self.bias))), 6))

@@ -46,7 +46,8 @@ class RuleVerdict(NamedTuple):
 class Override(NamedTuple):
     """Condition under which the learned layer's opinion replaces a rule's verdict.
 
-    `words` describes the condition. `certain` is True if the rule's verdict, if it stands, needs no second opinion.
+    `words` describes the condition. `certain` is True if a verdict that is not replaced is final, so that no language
+    model is asked about it.
     """
 
     words: str

@@ -47,7 +47,7 @@ class SentenceEncoder(Embedder, Protocol):
 
     @property
     def early(self) -> Embedder | None:
-        """Cheaper embedder that runs only the encoder's first layers; None if the encoder has none."""
+        """Embedder that runs only the encoder's first layers, and is therefore faster; None if there is none."""
 
 
 def unit_rows(rows: Vectors) -> Vectors:

@@ -23,7 +23,7 @@ def score_at_target(rows: Sequence[Row], verdicts: Sequence[Verdict], target: fl
     """Return precision and recall of announced reactions, and their recall at the required precision `target`.
 
     `verdicts` must come from a detector without a required precision. In the report, `published` is the published
-    precision. It decides if a reaction is announced at the target.
+    precision of a reaction. At the target, reactions are announced only if their published precision is high enough.
     """
     report: dict[str, Any] = {"target": target}
     for reaction, (name, field, value) in _RIGHT.items():

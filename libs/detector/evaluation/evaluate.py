@@ -73,7 +73,8 @@ def score_pairs(rows: Sequence[Row], detector: Detector) -> Report:
 def score_targets(rows: Sequence[Row], detector: Detector) -> Report:
     """Return the accuracy of the most probable target, overall and for targets more than one turn back.
 
-    `by_verdict` has the same figures for the targets of verdicts, `by_rules` for the targets of verdicts by rules.
+    `by_verdict` has the same figures for the rows whose verdict has a target. `by_rules` has them for the rows whose
+    verdict has a target and was decided by a rule.
     """
     items = [neighbourhood(row) for row in rows]
     meant = [{f"m{number:06}" for number in row["target_indices"]} for row in rows]

@@ -126,8 +126,8 @@ def _core(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
 def _announced(truth: Sequence[str], verdicts: Sequence[Verdict], name: str) -> dict[str, float]:
     """Return precision and recall of the announced verdicts of one kind, and the precision at a prevalence of 8 %.
 
-    `name` is ok, which is compared with the gate label, or another label. For rejections, `ranking_auc` is the
-    probability that a correct announcement has a higher ranking score than a wrong one.
+    `name` is the kind and its label in `truth`; for ok, `truth` has the gate labels. For rejections, `ranking_auc` is
+    the probability that a correct announcement has a higher ranking score than a wrong one.
     """
     wanted = {"ok": "accepted"}.get(name, name)
     said = [v.emitted and v.feedback == wanted for v in verdicts]
