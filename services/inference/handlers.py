@@ -55,7 +55,7 @@ class ConversationHandler(Handler):
         return [Outcome.STORED if message.key in changed else Outcome.UNCHANGED for message in messages]
 
     async def _ranges(self, arrived: Collection[MessageKey]) -> Sequence[MessageRange]:
-        """Return the messages with verdicts that the `arrived` messages may change, with their neighbourhoods."""
+        """Return the messages to judge again because of the `arrived` ones, with their neighbourhoods."""
         places = await self._store.places(arrived)
         return message_ranges(await self._store.around(places, REACH), places)
 

@@ -58,8 +58,9 @@ class JudgedMessages(NamedTuple):
 class Judging:
     """Judge of indexed messages, with a detector and, if `gate` is given, a language model.
 
-    Announcements are recorded before the verdicts are stored, and the records are read afterwards. If two processes
-    judge the same message, the later one therefore sees the verdict or the record of the other.
+    Each process records planned announcements before it stores its verdicts, and reads the recorded announcements
+    afterwards. If two processes judge the same message, the later one therefore sees the verdict or the record of the
+    other.
     """
 
     def __init__(
@@ -194,8 +195,8 @@ def _upheld(
 ) -> tuple[Placed, Verdict, str]:
     """Return the verdict to publish, with its message and the version of its detector.
 
-    It is `verdict`, unless a stored verdict without an announcement takes precedence. A neutral verdict with the
-    precedence of the stored one is then returned, to retract announcements of lower precedence.
+    This is `verdict`, unless a stored verdict that is not announced takes precedence. In that case, return a neutral
+    verdict with the precedence of the stored one, which retracts announcements of lower precedence.
     """
     if held is None:
         return placed, verdict, version

@@ -19,7 +19,7 @@ REACH: Final = NEIGHBOURHOOD + SAME_INSTANT
 class Earlier(NamedTuple):
     """The messages before a message, sorted by (at, message_id).
 
-    `is_certain` is False if an agent's message may have the same time, because their order is then unknown.
+    `is_certain` is False if the order is unknown, because an agent's message may have the same time as the message.
     """
 
     rows: Sequence[Placed]
@@ -27,9 +27,9 @@ class Earlier(NamedTuple):
 
     @property
     def judged_from(self) -> tuple[Message, ...]:
-        """The messages from which a verdict is derived. It is empty if their order is unknown.
+        """The messages from which a verdict is derived; empty if their order is unknown.
 
-        If the order is unknown, the judged message could be about any of several answers.
+        With an unknown order, the judged message could be about any of several answers.
         """
         return tuple(one.indexed.message for one in self.rows) if self.is_certain else ()
 
@@ -49,9 +49,10 @@ def earlier(message: Message, before: Sequence[Placed], after: Sequence[Placed])
 
 @dataclass(frozen=True, slots=True)
 class MessageRange:
-    """Consecutive messages of a thread or channel, and the indexes of those that depend on added or changed messages.
+    """Consecutive messages of a thread or channel, and the indexes of the dependent ones.
 
-    The neighbourhood of each dependent message is complete. Messages between distant neighbourhoods may be missing.
+    A dependent message may have another verdict or question after the change of a message. Its neighbourhood in `rows`
+    is complete. Messages between distant neighbourhoods may be missing.
     """
 
     rows: Sequence[Placed]
@@ -65,10 +66,11 @@ class MessageRange:
 
 
 def message_ranges(scopes: Iterable[Sequence[Placed]], places: Iterable[Place]) -> list[MessageRange]:
-    """Return, for each scope, its rows and the indexes of those that depend on a message at one of `places`.
+    """For each scope, return its rows and the indexes of the messages to judge again after a change at `places`.
 
-    `scopes` has the ordered rows of each scope. A message depends on itself, on the `NEIGHBOURHOOD` messages before it,
-    and on those of the `SAME_INSTANT` messages after it that have the same time.
+    `scopes` has the ordered rows of each scope. A message is judged again if the change may be in its neighbourhood: in
+    the message itself, in one of the `NEIGHBOURHOOD` messages before it, or in one of the `SAME_INSTANT` messages after
+    it with the same time.
     """
     asked: defaultdict[Scope, list[tuple[int, str]]] = defaultdict(list)
     for place in places:

@@ -88,7 +88,8 @@ class Placed:
     """Message as it is read from the index.
 
     `evaluation` is the number of message versions in its conversation. `epoch` is the epoch of new verdicts.
-    `emitted_turn_id` and `emitted_agent_id` are those of its last announced verdict; None if there was none.
+    `emitted_turn_id` and `emitted_agent_id` are the turn and the agent of the last announced verdict on the message;
+    None if there was none.
     """
 
     indexed: IndexedMessage

@@ -27,8 +27,9 @@ async def strategies_that_worked(
     """Return turns with strategies that were successful for similar questions: one turn per strategy, best first.
 
     At most `limit` turns are returned. If `text` rejects a turn, the question of that turn is compared, and its
-    strategy is excluded. Otherwise `text` is compared. If `agent_id` is None, only strategies of the agent that `found`
-    is about are returned, or those of all agents if there is none.
+    strategy is excluded. Otherwise `text` is compared. Only strategies of the agent `agent_id` are returned. If
+    `agent_id` is None, the agent that `found` is about is used instead; without such an agent, strategies of all agents
+    are returned.
     """
     if limit < 1:
         return ()

@@ -36,9 +36,10 @@ SCHEMA: Final[dict[str, Any]] = LlmAnswer.model_json_schema()
 
 
 def answer_in(completion: bytes, numbered: int) -> LlmAnswer:
-    """Return the model's answer in the body of a chat completion. `numbered` answers were numbered in the request.
+    """Return the model's answer in the body of a chat completion.
 
-    Raises WrongAnswer if the model's answer is invalid.
+    `numbered` is the number of agent answers that the request listed. Raises WrongAnswer if the model's answer is
+    invalid.
     """
     answer = read_answer(content_in(completion))
     if answer.about is not None and answer.about > numbered:
@@ -63,7 +64,8 @@ def judges_answer(answer: LlmAnswer) -> bool:
 def apply_answer(verdict: Verdict, answer: LlmAnswer, target: Target | None) -> Verdict:
     """Return the verdict that the model's answer gives. It replaces `verdict`, which rules and learned layer gave.
 
-    If both find no feedback and `verdict` is a new topic, `verdict` is returned, because it sets the turn's status.
+    A new topic is kept if the model finds no feedback either: `verdict` is then returned, because it sets the turn's
+    status.
     """
     if not judges_answer(answer) and verdict.status_only:
         return verdict

@@ -41,10 +41,10 @@ class Endpoint(Protocol):
 
 
 class Asking:
-    """Client of an endpoint with limits. A question takes at most `seconds`.
+    """Client of an endpoint with limits.
 
-    At most `at_once` questions of batches run at a time, and as many of interactive callers. Interactive callers
-    therefore never queue behind a batch.
+    A question takes at most `seconds`. At most `at_once` questions of batches run at a time, and at most `at_once` more
+    of interactive callers. Interactive callers therefore never queue behind a batch.
     """
 
     def __init__(

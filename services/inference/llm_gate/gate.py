@@ -90,9 +90,10 @@ class LlmGate:
         *,
         final: bool,
     ) -> Mapping[Digest, LlmAnswer | None]:
-        """Return the outcomes of the questions by digest. Stored outcomes are reused; the other questions are asked.
+        """Return the outcomes of the questions by digest.
 
-        A question without an outcome is missing. If `final`, missing answers are stored as outcomes.
+        Stored outcomes are reused; the other questions are asked. Questions without an outcome are not in the result.
+        If `final`, missing answers are stored as outcomes.
         """
         known = await self._answers.known(asked)
         metrics.LLM_GATE.labels("known").inc(len(known))

@@ -22,7 +22,7 @@ class NewAnswer:
 
 class GateAnswers(Protocol):
     async def known(self, digests: Collection[Digest]) -> Mapping[Digest, LlmAnswer | None]:
-        """Return the stored outcomes by digest. Digests without a stored outcome are missing."""
+        """Return the stored outcomes by digest. Digests without a stored outcome are not in the result."""
         ...
 
     async def keep(self, answers: Mapping[Digest, NewAnswer]) -> Mapping[Digest, LlmAnswer | None]:

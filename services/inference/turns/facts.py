@@ -115,7 +115,7 @@ def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
 
 
 def questions_of(span: MessageRange) -> list[Facts]:
-    """Return the questions of dependent agent messages that are their own turns, as the detector finds them.
+    """Return, for each dependent agent message that is its own turn, the question that the detector finds for it.
 
     Answers without a question are included, because an earlier judgement may have found a question that has since
     moved.

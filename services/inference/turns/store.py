@@ -69,9 +69,11 @@ class PersonTurns:
 
 @dataclass(frozen=True, slots=True)
 class PreviousVerdict:
-    """Earlier verdict on a message, and the turn for which a verdict on it was last announced.
+    """Earlier verdict on a message, and the message's last announcement.
 
-    `stamp` is `NO_VERDICT` if the message had no verdict.
+    `stamp` is `NO_VERDICT` if the message had no verdict. `emitted_turn_id` and `emitted_agent_id` are the turn and the
+    agent of the last announced verdict on the message, which may be another one than the earlier verdict; None if there
+    was none.
     """
 
     stamp: VerdictStamp
