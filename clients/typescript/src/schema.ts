@@ -1342,7 +1342,7 @@ export interface ResolutionFigures {
   proved: boolean;
 }
 
-/** Numbers of answered turns and impressions, and of those with feedback so far, with 95 % confidence intervals. */
+/** Numbers of answered turns and of impressions, the numbers that have feedback so far, and both shares. The shares have 95 % confidence intervals. */
 export interface ResponseFigures {
   /** Number of answered turns. A turn is attributed to the agent of its last answer. */
   turns: number;

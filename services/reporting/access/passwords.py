@@ -35,7 +35,10 @@ class Passwords:
             return await asyncio.to_thread(self._hasher.hash, password)
 
     async def matches(self, stored: str | None, password: str) -> bool:
-        """Return True if `stored` is the hash of the password. The check takes as long if `stored` is None."""
+        """Return True if `stored` is the hash of the password.
+
+        If `stored` is None, the check takes the same time, so that its duration does not reveal if an account exists.
+        """
         if not _is_bounded(password):
             password, stored = "", None
         async with self._turns:

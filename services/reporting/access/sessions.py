@@ -96,7 +96,10 @@ class AccountSessions:
         return caller
 
     async def sign_in(self, name: str, password: str, address: str) -> SignedIn:
-        """Check a name and a password sent from `address`. The check takes as long for an unknown name."""
+        """Check a name and a password sent from `address`.
+
+        The check takes the same time for an unknown name, so that its duration does not reveal if an account exists.
+        """
         name = name.strip().lower()
         known = name if is_account_name(name) else ""
         if wait := await self._attempts.wait(name, address, self._clock.now()):

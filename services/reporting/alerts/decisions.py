@@ -1,7 +1,7 @@
 """Decisions of alert rules: evidence in, findings out. Pure.
 
-A rule about satisfaction makes one test for each of the last days, of the verdicts since that day, so that older
-verdicts do not hide a recent change. The tests remain valid however often they are repeated (decision 132).
+A rule about satisfaction makes several tests, so that older verdicts do not hide a recent change: for each of the last
+days, it tests the verdicts since that day. The tests remain valid however often they are repeated (decision 132).
 """
 
 from __future__ import annotations

@@ -229,7 +229,7 @@ class _MailAttempt:
         self._aborted = False
 
     def abort(self) -> None:
-        """End the connection, if there is one. Do nothing after the attempt."""
+        """Shut down the connection, if one is open. Has no effect once the attempt has finished."""
         self._aborted = True
         connection = None if self._client is None else self._client.sock
         if connection is not None:

@@ -72,7 +72,10 @@ def below_level(votes: Votes, level: float) -> ShareTest:
 
 
 def below_before(now: Mapping[int, Votes], before: Mapping[int, Votes]) -> ShareTest:
-    """Compare satisfaction with an earlier period, by stratum. Both periods need verdicts in a stratum to use it."""
+    """Compare satisfaction with an earlier period, by stratum.
+
+    A stratum is used only if both periods have verdicts in it.
+    """
     information = gained = 0.0
     pooled = Votes()
     for stratum, votes in now.items():

@@ -58,7 +58,10 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """Verdicts on an agent. The chart shows the verdicts of `origin`, which rank the agent if there are `enough`."""
+    """Verdicts on an agent.
+
+    The chart shows the verdicts of `origin`. `enough` is True if these verdicts are enough to rank the agent.
+    """
 
     agent_id: str
     people: Votes

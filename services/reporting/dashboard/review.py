@@ -124,7 +124,10 @@ async def audit_at(pool: asyncpg.Pool, at: Project, view: View, link: Link) -> R
 
 
 def undo_of(at: Project, view: View, link: Link, **back: Any) -> Undo | None:
-    """Return the form that retracts the last review and returns to its turn. Return None without a last review."""
+    """Return the form that retracts the last review, with the page of the reviewed turn to show afterwards.
+
+    Return None without a last review.
+    """
     if view.last is None or view.last_turn is None:
         return None
     return Undo(

@@ -26,7 +26,10 @@ class Sorting:
         return "descending" if self.order.descending else "ascending"
 
     def href(self, column: str, *, descending: bool = True) -> str:
-        """Return the URL of the page sorted by a column. If it already is, the URL reverses the direction."""
+        """Return the URL of the page sorted by a column.
+
+        If the page is already sorted by this column, the URL reverses the direction.
+        """
         if self.order is not None and self.order.column == column:
             descending = not self.order.descending
         return self.at(SortOrder(column, descending).text)

@@ -245,7 +245,10 @@ class View(BaseModel):
         return TimeSpan(span.start - length, span.start) if span.start > length else None
 
     def parameters(self, at: Project, **changes: Any) -> dict[str, Any]:
-        """Return this view's URL parameters with `changes`, except for parameters that only one page has."""
+        """Return this view's URL parameters for any page, with `changes`.
+
+        Parameters that only one page has are omitted, unless `changes` has them.
+        """
         said = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
         pages = (
             "judged",

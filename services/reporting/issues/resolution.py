@@ -80,10 +80,11 @@ class Resolution:
 
 
 def resolution(counts: Iterable[TopicCount], version: str | None, at: int, first_seen: Mapping[str, int]) -> Resolution:
-    """Compare the turns before and from `version` on; if it is None, before and after the day of `at` (microseconds).
+    """Compare the turns before `version` with the turns from `version` on.
 
-    `first_seen` is the time of each version's first answer, which orders the versions. Turns of an unknown version are
-    ignored. If `version` has no answer yet, no turn counts as after.
+    If `version` is None, compare the turns before and after the day of `at` (microseconds). `first_seen` is the time of
+    each version's first answer, which orders the versions. Turns of an unknown version are ignored. If `version` has no
+    answer yet, no turn counts as after.
     """
     before, after = Share(), Share()
     for one in counts:

@@ -80,5 +80,8 @@ def _is_hidden(character: str) -> bool:
 
 
 def is_outdated(words_then: Sequence[str], words: Sequence[str]) -> bool:
-    """Return True if less than half of `words_then`, the words when a sentence was written, are still distinctive."""
+    """Return True if a title is outdated: less than half of its words are still distinctive.
+
+    `words_then` are the issue's distinctive words when the title was written, and `words` the current ones.
+    """
     return 2 * len(set(words_then) & set(words)) < len(words_then)

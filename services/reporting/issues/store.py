@@ -54,7 +54,10 @@ class Rejection:
 
 
 async def rejections(pool: asyncpg.Pool, at: Project, turns: Collection[Turn]) -> list[Rejection]:
-    """Return those of `turns` that have an effective rejection, with their texts; an unknown text is empty."""
+    """Return the effective rejections of `turns`, with their texts; an unknown text is empty.
+
+    Turns without an effective rejection are skipped.
+    """
     of = at._asdict()
     given = [(n, *turn) for n, turn in enumerate(sorted(turns))]
     rejected = {row["n"]: row for row in await pool.fetch(*SQL.rejections_of_turns.bulk(given, **of))}

@@ -97,8 +97,8 @@ class IssueTitler:
     async def _typical(self, at: Project, issue: int) -> Sequence[Rejection]:
         """Return the turns nearest to the issue's centre, with their texts.
 
-        A turn is skipped if its people have changed since its row was written, because an erasure finds the sentence by
-        the people in the rows.
+        A turn is skipped if its people differ from those in its stored row. An erasure finds the titles to delete by
+        the people in these rows, so it would miss a title made from this turn.
         """
         typical = SQL.typical_turns(**at._asdict(), issue_id=issue, limit=MOST_EXAMPLES)
         rows = await self._pool.fetch(*typical)

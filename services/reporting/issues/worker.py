@@ -94,7 +94,7 @@ class IssueWorker:
         ]
 
     async def _join(self, connection: Connection, agent: AgentScope, turns: Sequence[Turn]) -> set[int]:
-        """Assign those of `turns` without an issue to the nearest issue. Return the issues of all `turns`."""
+        """Assign each of `turns` to the nearest issue, unless it has an issue. Return the issues of all `turns`."""
         of = agent._asdict()
         waiting = await connection.fetch(*SQL.waiting_among.bulk(sorted(turns), **agent.at._asdict()))
         known = await connection.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))

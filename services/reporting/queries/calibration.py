@@ -90,7 +90,7 @@ class _BinCounts(NamedTuple):
 
 
 async def calibration(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN) -> Calibration:
-    """Return the agreement between machine verdicts in a time window and people's verdicts, inside or outside it."""
+    """Return the agreement between the machine verdicts in a time window and people's verdicts at any time."""
     source, values = judgements(at, span, filters)
     rows = await pool.fetch(*SQL.count_judgements.filled(source=source)(**values))
     verdicts = {row["bin"]: int(row["total"]) for row in rows if row["kind"] == "verdict"}

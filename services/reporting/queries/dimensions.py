@@ -58,5 +58,5 @@ KNOWN: Final = {
 
 
 def dimension(name: str) -> Dimension:
-    """Return the dimension with this name; an unknown name is that of an answer attribute."""
+    """Return the dimension with this name. A name that is not in the table is the name of an answer attribute."""
     return KNOWN.get(name) or Dimension(name, name.removeprefix(ATTRIBUTES).replace("_", " ").capitalize())

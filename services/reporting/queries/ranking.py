@@ -161,7 +161,10 @@ async def ranking(
 
 
 def _sort_key(one: AgentEvidence, order: SortOrder | None) -> tuple[bool, float]:
-    """Return the agent's sort key for `order`: agents without a value come last. All keys are equal if it is None."""
+    """Return the agent's sort key for `order`: agents without a value come last.
+
+    Without an `order`, all keys are equal.
+    """
     value = 0.0 if order is None else VOTES_COLUMNS[order.column](one, order.descending)
     if value is None:
         return True, 0.0

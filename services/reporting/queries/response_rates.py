@@ -30,7 +30,10 @@ _MOST_GROUPS: Final = 1_000
 
 
 class ResponseFigures(ResponseModel):
-    """Numbers of answered turns and impressions, and of those with feedback so far, with 95 % confidence intervals."""
+    """Numbers of answered turns and of impressions, the numbers that have feedback so far, and both shares.
+
+    The shares have 95 % confidence intervals.
+    """
 
     turns: Annotated[
         int, Field(description="Number of answered turns. A turn is attributed to the agent of its last answer.")
@@ -161,9 +164,9 @@ async def response_rates(
 ) -> ResponseRates:
     """Return the shares of turns and impressions in a time window that have feedback so far.
 
-    Only the filters agent, version and model apply. They select turns by the last answer, and impressions. At most the
+    Only the filters agent, version and model apply: to the last answer of a turn, and to an impression. At most the
     `scanned` newest answers and the `scanned` newest impressions are read, before the filters apply. Each list has at
-    most `most` entries. With `by`, only the list of these groups is filled.
+    most `most` entries. With `by`, only the list of this grouping is filled.
     """
     values: dict[str, Any] = {**at._asdict(), **span._asdict()}
     narrowed = ""
@@ -201,7 +204,7 @@ async def rates_for_page(
 
 
 def _groups(found: Sequence[Sequence[asyncpg.Record]], by: Grouping | None) -> dict[int, dict[Group, Sides]]:
-    """Return the groups by level. `found` has the rows of turns, then the rows of impressions."""
+    """Return the groups by level. `found` is a pair: the rows of turns, and the rows of impressions."""
     groups: dict[int, dict[Group, Sides]] = {level: {} for level in _NAMES}
     for side, rows in enumerate(found):
         for row in rows:

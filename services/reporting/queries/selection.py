@@ -261,7 +261,7 @@ def where(
 
 
 def copies_of(filters: Filters) -> tuple[Copies | None, ...]:
-    """Return the values of `copies` for the queries that together select each matching row once.
+    """Return a value of `copies` for each query that is needed to select every matching row once.
 
     With row-level security, PostgreSQL uses an index only if each kind of row has a query of its own.
     """

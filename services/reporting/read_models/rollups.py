@@ -138,7 +138,11 @@ class Rollups:
         return True
 
     def _settle(self, now: _SnapshotMark) -> None:
-        """Store the newest snapshot for which all transactions that were running then have ended by `now`."""
+        """Store the newest snapshot whose concurrent transactions have all ended.
+
+        `now` is the current snapshot. Concurrent transactions are those that were running when the stored one was
+        taken.
+        """
         oldest_running = int(now.seen.split(":")[0])
         if self._looked is not None and now.next < self._looked.next:
             self._looked = self._settled = None  # another or a restored server has lower transaction ids

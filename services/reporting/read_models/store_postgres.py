@@ -46,7 +46,7 @@ class PostgresReadModels:
     async def adopt(self) -> None:
         """Reset the transaction ids of rows restored from another server, because they may exceed this server's ids.
 
-        Read only one row, except at the first start on another server.
+        Reads a single row if the server is the same as before.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             await connection.execute(*SQL.lock_server())

@@ -13,10 +13,10 @@ from reporting.sql import SQL
 async def decide(
     pool: asyncpg.Pool, at: Project, feedback_id: UUID, by: str, now: int, *, suspect: bool, whole_person: bool
 ) -> int | None:
-    """Store a reviewer's decision on a person's verdict. Return the number of decided verdicts; None if it is unknown.
+    """Store a reviewer's decision on a person's verdict. Return the number of decided verdicts.
 
-    If `whole_person` is set, the decision that it is not suspect applies to all suspect verdicts of the person in the
-    project. `now` is in microseconds.
+    Return None if the project has no such verdict. With `whole_person`, a decision that the verdict is not suspect
+    applies to all suspect verdicts of the person in the project. `now` is in microseconds.
     """
     of = {**at._asdict(), "feedback_id": feedback_id, "whole_person": whole_person and not suspect}
     async with pool.acquire() as connection, connection.transaction():

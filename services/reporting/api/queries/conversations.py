@@ -106,9 +106,9 @@ async def conversations_in_period(
 async def _first_page(
     connection: Connection, now: Snapshot, after: tuple[int, str, str] | None
 ) -> tuple[Snapshot | str, str | None]:
-    """Return the first page's snapshot twice: for the next cursor, and for PostgreSQL (None on the first page).
+    """Return the first page's snapshot in two forms: for the next cursor, and for PostgreSQL.
 
-    Raises BadCursor if the cursor's snapshot is from another database.
+    The second is None on the first page itself. Raises BadCursor if the cursor's snapshot is from another database.
     """
     if after is None:
         return now, None
