@@ -29,8 +29,9 @@ PARKING_FULL = Outcome.dead_lettered("parking_full")
 class BatchedEvent:
     """One event of a batch. A message or post sets `message`, a reaction sets `about`, a reply or comment sets both.
 
-    `copy` is the original that the event contains, if it is a copy of the message that the reply or reaction is about.
-    Later steps set `forwarded` (the derived feedback event) or `parked` (the event that waits for its original).
+    `copy` is the copy of the original that the event contains; None if the event has no copy, or a copy of another
+    message. Later steps set `forwarded` (the derived feedback event) or `parked` (the event that waits for its
+    original).
     """
 
     received: Received[Any]
@@ -132,7 +133,8 @@ class Batch:
     def parked_under(self, holders: Mapping[ParkedKey, str]) -> None:
         """Set the outcomes of parked events.
 
-        `holders` has the cause of the stored event by key. If it is another record, the event is a duplicate.
+        `holders` has, by key, the cause of the event that is stored under the key. An event with another cause is a
+        duplicate.
         """
         for event in self.events:
             if (parked := event.parked) is not None:
@@ -191,7 +193,7 @@ def _read(received: Received[Any]) -> BatchedEvent:
 def _copy_in(event: About | None) -> IndexedMessage | None:
     """Return the copy of the original that an event contains.
 
-    Return None if there is none, or if it is a copy of another message than the event names.
+    Return None if there is no copy, or if the copy is of another message than the event names.
     """
     if event is None or event.original is None:
         return None

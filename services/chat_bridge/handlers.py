@@ -17,8 +17,8 @@ from servicekit import Clock, Handler, Outcome, Producer, Received, Unreadable
 class ChatHandler(Handler):
     """Handler of the consumer group `chat_bridge`.
 
-    A message and an event that waits for it may arrive concurrently. Each side commits its write before it looks for
-    the other, so at least one of them finds the other.
+    A message and an event that waits for it may be handled concurrently. Each is written and committed before the other
+    is searched for, so at least one of the two searches succeeds.
     """
 
     def __init__(

@@ -23,10 +23,7 @@ Late = Sequence[tuple[Received[Any], Outcome]]
 
 
 async def list_parked(store: MessageStore) -> list[dict[str, str]]:
-    """Return the events that have been parked longest, without content.
-
-    The keys are those of the list of dead letters.
-    """
+    """Return the events that have been parked longest, without content, in the form of the list of dead letters."""
     return [
         {
             "group": "chat_bridge",

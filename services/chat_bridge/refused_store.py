@@ -34,7 +34,7 @@ class RefusedEvents:
         self._tenant_limit = tenant_limit
 
     async def note_set_aside(self, refused: Collection[Unreadable]) -> None:
-        """Store rejections for those of the dead-lettered records that are chat events. Never raises."""
+        """Store rejections for the dead-lettered records that are chat events. Never raises."""
         await self.note([one for one in map(refusal_of_record, refused) if one is not None])
 
     async def note(self, refusals: Collection[EventRefusal]) -> None:

@@ -61,8 +61,8 @@ def impressions_router(intake: ImpressionIntake) -> Routes:
     ) -> AcceptedImpressions:
         """Report that the controls for judging turns became visible to a person.
 
-        Reports count a person and a turn once, however often they are sent. Impressions are not feedback: they change
-        no reward and no satisfaction rate.
+        An impression is counted once per person and turn, however often it is sent. Impressions are not feedback: they
+        change no reward and no satisfaction rate.
         """
         given = await read_body(request, {JSON: GivenImpressions.model_validate_json})
         person = caller.person(given.user_id)

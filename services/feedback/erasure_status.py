@@ -61,10 +61,10 @@ class ErasureStatuses(Protocol):
 
 
 class ErasureStatusHandler(Handler):
-    """Handler of the consumer group `feedback_erasures`. A receipt may arrive before its request.
+    """Handler of the consumer group `feedback_erasures`, which stores requests and receipts in any order.
 
-    A request may be complete as soon as it is stored. It is therefore stored only after the person was erased from the
-    turn registry and the ratings.
+    Before a request is stored, the person is erased from the turn registry and the ratings. If its receipts arrived
+    earlier, the request counts as complete as soon as it is stored.
     """
 
     def __init__(self, statuses: ErasureStatuses, turns: TurnErasures) -> None:

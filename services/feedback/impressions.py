@@ -77,7 +77,7 @@ class ImpressionIntake:
         return len(answers)
 
     async def _answers(self, place: ShownPlace, user_id: str, turn_ids: Sequence[str]) -> dict[str, AgentAnswer]:
-        """Return the answers by turn id. Turns without an answer are missing. Raises Unavailable."""
+        """Return the answers by turn id, for the turns that have one. Raises Unavailable."""
         found = await asyncio.gather(*(self._registry.find(TurnKey(*place, turn), user_id) for turn in turn_ids))
         return {
             name: facts.turn.answer

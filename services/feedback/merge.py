@@ -21,8 +21,8 @@ UNMAPPED = Outcome.ignored("unmapped_emoji")
 def applies(record: Record | None, change: Change) -> bool:
     """Return True unless the change removes an emoji that has no reward and is not in the record.
 
-    An emoji can therefore be removed even if its reward was removed meanwhile. An emoji that never had a reward is not
-    stored.
+    An emoji in the record can be removed even if its reward was removed meanwhile. The removal of an emoji that never
+    had a reward is not stored.
     """
     if change.feedback_type != "reaction" or change.entry.payload.value is not None:
         return True

@@ -90,7 +90,7 @@ class RegisteredTurn:
 
 
 class KnownFacts(NamedTuple):
-    """A turn (None if it is unknown), and a person's user type in their latest message that has one."""
+    """A turn (None if it is unknown), and the user type in the person's latest message with a user type."""
 
     turn: RegisteredTurn | None = None
     user_type: str | None = None
@@ -113,7 +113,7 @@ class Registry(Protocol):
         ...
 
     async def only_tenant(self, conversation_id: str) -> str | None:
-        """Return the tenant with turns of the conversation; None if several tenants have turns of it, or none has."""
+        """Return the tenant with turns of the conversation; None if no tenant, or more than one, has turns of it."""
         ...
 
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:

@@ -143,7 +143,7 @@ def _(event: FeedbackInferredReceived, rewards: Mapping[str, float] = DEFAULT_RE
 def _judge_of(event: FeedbackInferredReceived) -> dict[str, Any]:
     """Return the detector, the layer that decided and the epoch of a verdict.
 
-    All are None for events of release 0.1.0, because their digests must not change.
+    All are None for events of release 0.1.0, because the digests of these events must not change.
     """
     if event.detector_version == UNVERSIONED and event.epoch == 0:
         return {"detector": None, "decided_by": None, "epoch": None}

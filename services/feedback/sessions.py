@@ -91,8 +91,9 @@ class SessionAnnouncer:
 class Sessions:
     """Intake of session ends in one process.
 
-    Ratings are written to `ratings`. `kept` reads the ratings that the caller may see. `announce` starts the
-    announcement of stored ratings. Ratings of incognito sessions are kept in memory and never announced.
+    Ratings are written to `ratings`, and read through `kept`, which sees only one tenant's ratings at a time.
+    `announce` starts the announcement of stored ratings. Ratings of incognito sessions are kept in memory and never
+    announced.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class Sessions:
             self._announce()
 
     async def tenant_of(self, thread_id: str) -> str | None:
-        """Return the only tenant with turns of the thread; None if several tenants have turns of it, or none has.
+        """Return the only tenant with turns of the thread; None if no tenant, or more than one, has turns of it.
 
         Also return None if the database does not respond within half of `seconds`.
         """

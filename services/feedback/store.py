@@ -110,8 +110,9 @@ class Store(Protocol):
 
         There is at most one save per record. Records that were not written have lost a race, and must be loaded and
         merged again. A record that was written and at once overwritten may count as not written. `ledger` has the
-        erasures of `people` with which the records were merged. If the stored erasures differ, a store may write
-        nothing. An erasure that is not in the result is committed later, and then finds the written records.
+        erasures of `people` with which the records were merged. If the stored erasures differ, the result contains
+        them, and the store may have written nothing. Any other erasure is committed after this write, and then finds
+        the written records.
         """
         ...
 
@@ -138,7 +139,7 @@ class Store(Protocol):
         ...
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        """Return the time of each person's erasure in microseconds. People who are not in the ledger are missing."""
+        """Return the time of each person's erasure in microseconds, for the people in the ledger."""
         ...
 
     async def totals(self) -> Totals:

@@ -181,8 +181,8 @@ def explicit_event(
     """Return the event of a judgement received at `now` (microseconds). Pure except for the random event id.
 
     Consumers replace its time by the log's time (`contracts/log_time.py`). For a log without times, and for older
-    consumers, the event's time is at most `now` and at most `judge_at`. If it is not `now`, the sequence is `now`. A
-    retraction drops rating, text, tags and correction.
+    consumers, the event's time is at most `now` and at most `judge_at`. The sequence is `now` if the event has an
+    earlier time, otherwise None. A retraction drops rating, text, tags and correction.
     """
     latest = now if judge_at is None else min(now, judge_at)
     occurred_at = latest if judgement.ts is None else min(judgement.ts, latest)

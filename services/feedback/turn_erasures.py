@@ -31,8 +31,8 @@ class TurnErasures:
     async def erase(self, erased: ErasedAt) -> None:
         """Delete these people's roles, verdicts and rate limits, and make their ratings anonymous.
 
-        If the tenant uses pseudonyms, these people's ids in turns are replaced. All of them must have a ledger entry.
-        The erasure covers the ratings that the database stored before that entry.
+        If the tenant uses pseudonyms, these people's ids in turns are replaced. Each person must have a ledger entry;
+        the ratings stored before the entry are covered.
         """
         for person, at in sorted(erased.items()):
             async with self._pool.acquire() as connection, connection.transaction():

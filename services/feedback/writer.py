@@ -60,9 +60,9 @@ class WrittenRecord:
 class AnnouncedRecords(NamedTuple):
     """Result of an announcement: written records by id, True if any of them changed, and the overtaken updates.
 
-    An update is overtaken if another process has changed its record in the meantime. The announcement of this process
-    may then be later in the log than the newer one. Two processes write the same record only if its events are on two
-    partitions, because of foreign producers or added partitions.
+    An update is overtaken if another process has changed its record in the meantime. The log may then contain the older
+    announcement after the newer one, so the record must be announced again. Two processes write the same record only if
+    its events are on two partitions, because of foreign producers or added partitions.
     """
 
     written: Mapping[UUID, WrittenRecord]

@@ -71,10 +71,10 @@ class PostgresAggregates:
         return [Aggregate(*row) for row in await self._pool.fetch(*SQL.unannounced_aggregates(limit=limit))]
 
     async def mark(self, aggregates: Iterable[Aggregate]) -> None:
-        """Mark aggregates as announced.
+        """Mark aggregates as announced, except those with another stored revision.
 
-        An aggregate with another stored revision is marked as not announced. The older revision may have been published
-        last, and compaction would then keep it.
+        Such an aggregate is marked as not announced, even if its stored revision was published: the older one may have
+        been published after it, and compaction would then keep the older one.
         """
         rows = [(one.aggregate_id, one.revision) for one in aggregates]
         await self._pool.execute(*SQL.mark_aggregates_announced.bulk(rows))

@@ -239,10 +239,11 @@ def _environment() -> dict[str, str]:
 def clear_if_stale(data: Path) -> bool:
     """Remove a stale `postmaster.pid`, whose server has ended. Return True if there was one.
 
-    PostgreSQL considers the server running if a process of the same user has the process id in the file. That happens
-    after a container's restart, where process ids repeat, or if a dead server was never reaped. Every process of a
-    server has the data directory as its working directory; its children may outlive it for a moment. If the kernel does
-    not let us inspect a `postgres` process of the data's owner, it counts as a process of the server.
+    PostgreSQL considers the server running if any process of the same user has the process id in the file. That is
+    wrong after a container's restart, where process ids repeat, and if a dead server was never reaped. Here, the server
+    counts as running while a process has the data directory as its working directory, as all processes of a server do.
+    A server's child processes may outlive it for a moment. If the kernel does not let us inspect a `postgres` process
+    of the data's owner, it counts as a process of the server.
     """
     file = data / "postmaster.pid"
     if not file.exists() or any(_works_in(data, process) for process in Path("/proc").iterdir()):

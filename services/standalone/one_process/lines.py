@@ -56,9 +56,10 @@ def route(line: bytes) -> Routed | str:
 
 
 def violation_of(routed: Routed) -> tuple[str, str] | None:
-    """Return the reason and the violated rule if all services would reject the record, without its content; else None.
+    """Return the reason and the violated rule if all services would reject the record, otherwise None.
 
-    Times in the future are not checked, because only the services know the log's time.
+    Both texts are without the record's content. Times in the future are not checked, because only the services know the
+    log's time.
     """
     raw = RawRecord(Coordinates(routed.topic, 0, 0), None, routed.value, (), LAST)
     found = read(raw, _MODELS)

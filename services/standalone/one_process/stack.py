@@ -135,9 +135,10 @@ class Stack:
         return sum((producer.produced for producer in producers), Counter[str]())
 
     async def quiet(self, progress: Callable[[int], None] = lambda _: None) -> None:
-        """Wait until two checks in a row, without a write between them, find that all groups have read all records.
+        """Wait until all groups have read all records.
 
-        `progress` receives the number of unconsumed records.
+        This is so if two checks in a row find no unconsumed record, and no record was written between them. `progress`
+        receives the number of unconsumed records.
         """
         before: Counter[str] | None = None
         while True:

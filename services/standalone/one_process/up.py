@@ -161,7 +161,10 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
 
 
 def _authenticator(auth: AuthSettings, token: str) -> Authenticator:
-    """Accept the run's access token for everything, and an issuer's tokens within their scopes."""
+    """Return the authenticator of the run.
+
+    It accepts the run's access token for everything, and an issuer's tokens within their scopes.
+    """
     issuer = issuer_of(auth)
     ours = access_token(token)
     return ours if issuer is None else AnyOf(ours, issuer)

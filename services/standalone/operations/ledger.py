@@ -72,9 +72,9 @@ def fault_of(record: Record) -> str:
 class Ledger:
     """State of a consumer that has read the whole topic: the highest revision of each record that was not erased.
 
-    `stale` contains records with a last announcement that is not their highest revision; compaction would keep only the
-    last. `ended` contains the revisions of tombstones. `junk` contains the offset of the last record for each partition
-    and key, if that record is not an announcement. Compaction removes junk after a later record or tombstone with its
+    `stale` contains the records whose last announcement is not their highest revision; compaction would keep only that
+    announcement. `ended` contains the revisions of tombstones. `junk` contains, by partition and key, the offset of a
+    last record that is not an announcement. Compaction removes such a record once a later record or tombstone has its
     key.
     """
 
@@ -169,7 +169,7 @@ async def clear_junk(bootstrap: Bootstrap, producer: Producer, is_stored: IsStor
 
 
 async def nulls_behind(junk: Collection[tuple[int, bytes]], is_stored: IsStored) -> list[Message]:
-    """Return tombstones with revision 0, so that compaction removes junk, given by partition and key.
+    """Return tombstones with revision 0 for `junk`, so that compaction removes it. `junk` is by partition and key.
 
     Skips keys of stored records, because `republish` overwrites their junk, and keys that are not UTF-8.
     """

@@ -66,7 +66,10 @@ async def _starts(
 def earlier(
     committed: Mapping[TopicPartition, int | None], starts: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Return those `starts` below the committed offset. Without a committed offset, a group starts at 0 anyway."""
+    """Return the `starts` that are below the committed offset of their partition.
+
+    Partitions without a committed offset are omitted, because the group starts at 0 there anyway.
+    """
     return {
         lane: start for lane, start in starts.items() if (offset := committed.get(lane)) is not None and start < offset
     }

@@ -20,9 +20,10 @@ _EARLIEST: Final = 10**14
 
 
 def own_event(event: object, person: Person) -> Mapping[str, Any] | None:
-    """Return the event if it is from or about the person, otherwise the copy of their message in it, otherwise None.
+    """Return the event if it is from or about the person. Otherwise, return the copy of the person's message in it.
 
-    Accepts anything that a record may contain. A copy of another person's message is omitted.
+    Return None if the event contains neither. Accepts anything that a record may contain. A copy of another person's
+    message is omitted.
     """
     if not isinstance(event, Mapping) or event.get("tenant") != person.tenant:
         return None
