@@ -341,9 +341,9 @@ STATED = (
     of_field("docs/alerts.md", "more than `more_than` (10,000) records", Lag, "more_than", 10_000),
     of_field("docs/alerts.md", "in the log for `minutes` (5)", Lag, "minutes", 5),
     Stated(ALERTS, "crosses this boundary with a probability of at most 2 %", 0.02, lambda: sequential.ALPHA),
-    Stated(ISSUES, "a tenth of the agent's turns (at least 5, at most 20) are waiting", 20, lambda: job._ENOUGH),
-    Stated(ISSUES, "a tenth of the agent's turns (at least 5,", 5, lambda: job._FEW),
-    Stated(ISSUES, "if a tenth of the agent's turns", 10, lambda: job._SHARE),
+    Stated(ISSUES, "are waiting, with a minimum of 5 and a maximum of 20 turns", 20, lambda: job._ENOUGH),
+    Stated(ISSUES, "are waiting, with a minimum of 5", 5, lambda: job._FEW),
+    Stated(ISSUES, "At least 10 % of the agent's turns are waiting", 10, lambda: 100 // job._SHARE),
     Stated(
         "docs/decisions/0134-almost-equal-turns-are-clustered-as-one.md",
         "similarity of at least 0.85",
