@@ -14,9 +14,9 @@ HEAD = """\
 
 <!-- Made from libs/contracts by `make docs`; edit the models there. -->
 
-The fields of all events, from those that chat services send to those that learners read. The same descriptions are in
-the JSON schemas (`libs/contracts/schemas`) and in the AsyncAPI document ([asyncapi.json](asyncapi.json),
-`GET /asyncapi.json`, `agent-feedback topics --asyncapi`).
+This page has the fields of all events, from those that chat services send to those that learners read. The same
+descriptions are in the JSON schemas (`libs/contracts/schemas`) and in the AsyncAPI document
+([asyncapi.json](asyncapi.json), `GET /asyncapi.json`, `agent-feedback topics --asyncapi`).
 
 - A chat service sends the three `chat.*` topics. The record key must be `<tenant>/<project>/<conversationId>`, so that
   a conversation's events stay in order. A record has at most 1 MiB.
