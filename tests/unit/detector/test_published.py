@@ -18,8 +18,8 @@ EVALUATION = Path(__file__).parents[3] / "docs" / "evaluation.md"
 
 #: Verdict -> its column in the table of labelled messages, and its words in the sentence about the labelled turns.
 STATED: dict[Reaction, tuple[int, str]] = {
-    "not_ok": (5, r"(\d+) of (\d+) announced\s+rejections\s+are\s+right"),
-    "ok": (8, r"(\d+) of (\d+) announced\s+ok\s+are\s+right"),
+    "not_ok": (5, r"(\d+) of (\d+)\s+announced\s+rejections\s+are\s+right"),
+    "ok": (8, r"(\d+) of (\d+)\s+announced\s+ok\s+are\s+right"),
 }
 
 
