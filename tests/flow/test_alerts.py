@@ -497,6 +497,19 @@ async def test_a_rule_that_is_removed_ends_its_alerts(
     assert [json.loads(one.body)["type"] for one in there.at("/hook")] == ["alert.fired", "alert.over"]
 
 
+async def test_an_alert_does_not_end_before_it_began(
+    read_models: Database, take: Take, there: Receiver, smtp: int, tmp_path: Path
+) -> None:
+    file = file_of(tmp_path, there, smtp, project(["hook"]))
+    alerts, slow = Alerts(read_models, read_alerts(file)), Alerts(read_models, read_alerts(file))
+    await judged(take, 1, 40, 60, agent="bot")
+    await alerts.look()
+    await slow.look(NOW - 20 * DAY)  # a process whose clock is wrong, or the history of the sample
+    rows = await read_models.fetch("select opened_at, over_at from alerts")
+    assert [tuple(row) for row in rows] == [(NOW // MINUTE * MINUTE, None)]
+    assert len(there.at("/hook")) == 1
+
+
 async def test_a_digest_has_the_three_that_moved_most_and_is_sent_once(
     read_models: Database, take: Take, there: Receiver, tmp_path: Path
 ) -> None:

@@ -104,7 +104,8 @@ class AlertEvaluator:
             await connection.execute(*SQL.lock_alerts())
             alerts = AlertTransaction(connection, at)
             rows = await alerts.rows()
-            left = {row.id: row for row in rows if row.over_at is None}
+            # An alert that began later, by another process's clock, must not end before its beginning.
+            left = {row.id: row for row in rows if row.over_at is None and row.opened_at <= evidence.now}
             for rule in rules:
                 states = alert_states(rows, rule)
                 for found in findings(rule, evidence, states):
