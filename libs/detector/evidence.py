@@ -21,7 +21,7 @@ class Evidence:
     - `sentences`: comparison of message and request by sentence vectors; None if they were not compared.
     - `silence`: microseconds from the answer to the message; 0 if the clock went backwards.
     - `language`: language of the message.
-    - `answered`: False if the message is not addressed to an answer.
+    - `answered`: True if the message is addressed to an answer.
     """
 
     message: Prepared

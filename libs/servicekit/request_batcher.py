@@ -52,7 +52,7 @@ class RequestBatcher(Generic[Question, Reply]):
             self._worker = None
 
     def _next(self) -> list[tuple[Question, asyncio.Future[Reply]]]:
-        """Take and return the next batch: at least one waiting question, then more up to the weight `most`."""
+        """Remove and return the next batch: the first waiting question, and more up to the total weight `most`."""
         batch: list[tuple[Question, asyncio.Future[Reply]]] = []
         weight = 0
         while self._waiting:

@@ -60,7 +60,7 @@ class Differences:
         return self.counts.total()
 
     def add(self, example: Example) -> None:
-        """Count a message under its kind of difference."""
+        """Count a message by the change of its verdict, and keep the first examples of each change."""
         kind = difference(example.before, example.after)
         self.counts[kind] += 1
         kept = self.kept.setdefault(kind, [])

@@ -1,4 +1,4 @@
-"""Encoders that measure the time of their calls as the stage `encoder`."""
+"""Wrappers of encoders that record the duration of each call as the stage `encoder`."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class EarlyLayers:
     dimension = 2 * WIDTH
 
     def __init__(self, layers: Callable[[str], Vectors]) -> None:
-        """Store `layers`, which returns the third layer's output for a text, shape (word pieces, WIDTH)."""
+        """Store the function `layers`. It returns the third layer's output for a text, shape (word pieces, WIDTH)."""
         self._layers = layers
 
     def embed(self, texts: Sequence[str]) -> Vectors:

@@ -100,7 +100,9 @@ class _Topic:
 
 
 class BugRateBreaker:
-    """Circuit breaker of one consumer group, open while all or more than 10 % of a topic's records fail.
+    """Circuit breaker of one consumer group.
+
+    It opens when more than 10 % of at least 100 records of a topic fail, or when all of a topic's recent records fail.
 
     It counts the last 1,000 records of each topic, unless they are older than ten minutes. While the breaker is open,
     one record is attempted at a time. After a bug, the next attempt waits for a minute. After a success, twice as many
@@ -136,9 +138,10 @@ class BugRateBreaker:
         self.resting = self.open
 
     def suspects(self, name: str) -> frozenset[Conversation]:
-        """Return the conversations of the latest bugs if the whole topic is suspected to fail, else an empty set.
+        """Return the conversations of the failed records if all recent records of the topic failed, else an empty set.
 
-        The caller then tries records of other conversations. `handled` clears the suspicion, `condemn` confirms it.
+        The caller then tests whether records of other conversations succeed. It reports the result to `handled` or
+        `condemn`.
         """
         topic = self._topics[name]
         if self.open or not topic.fails_as_a_whole:

@@ -49,8 +49,8 @@ class Erasures(Protocol):
 class ErasingHandler(Handler):
     """Handler that removes erased content from the batches of the handler `inner` and from its store.
 
-    `is_guarded` is True if `inner` guards all its writes of people's text, and calls a guarded function before it
-    publishes (`erasure_guard.py`).
+    `is_guarded` is True if `inner` itself checks for erasures (`erasure_guard.py`) in each write of people's text, and
+    in a write before it publishes.
     """
 
     def __init__(

@@ -59,8 +59,8 @@ def next_step(partitions: Sequence[PartitionHead]) -> MergeStep | None:
     """Return the step that reads the partition with the earliest record; None if nothing is fetched.
 
     The step ends before the first record of the next partition; at equal times, the topic with the lower rank is first.
-    It also ends at `read_to` of each partition without fetched records, because a later record of that partition may
-    come next. The caller then computes the next step.
+    It also ends at `read_to` of each partition without fetched records, because the next record of that partition may
+    be the earliest one after `read_to`. The caller then computes the next step.
     """
     order = sorted(
         (partition.head, partition.rank, index)

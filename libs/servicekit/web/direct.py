@@ -37,7 +37,7 @@ class DirectRoute(APIRoute):
         return handler
 
     async def answer(self, request: Request, place: Mapping[str, str]) -> Response:
-        """Respond to a request with the decoded path parameters `place`. Raises RequestRefused and HTTPException."""
+        """Handle a request. `place` has its decoded path parameters. Raises RequestRefused and HTTPException."""
         try:
             values = self._place.model_validate(place).__dict__
         except ValidationError as error:

@@ -41,7 +41,7 @@ def as_markdown(document: dict[str, Any]) -> str:
 def reference_page(document: dict[str, Any]) -> str:
     """Return the reference as an HTML page that loads no other resource.
 
-    Routes and models are folded, so that the page opens as a list of contents. The script only adds the search field.
+    Routes and models are collapsed, so the page opens as a table of contents. The script only adds the search field.
     """
     models = _models(document)
     sections: dict[str, list[str]] = {}

@@ -16,7 +16,7 @@ Payload = Mapping[str, Any]
 
 
 class NotUnderstood(ValueError):
-    """The payload differs from the platform's documentation. The message names the missing part, never its content."""
+    """The payload differs from the platform's documentation. The message names the field, never its content."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,9 +112,9 @@ class TurnSearch(Protocol):
         ...
 
     async def search(self, wanted: StrategyFilter, limit: int) -> Sequence[Turn]:
-        """Return at most `limit` turns with a strategy, in the order of `turns.rules.ranked`, without rejected ones.
+        """Return at most `limit` turns that have a strategy and are not rejected, ordered by `turns.rules.ranked`.
 
-        With a text, the best turns of each status are searched for similar questions, and the matches are ranked.
+        If `wanted` has a text, only turns with similar questions are returned, from the best turns of each status.
         """
         ...
 

@@ -20,7 +20,10 @@ _ENOUGH: Final = 10
 
 
 def period_end(every: Every, now: int) -> int:
-    """Return the end of the last day or week with a due digest, in microseconds: 00:00 UTC, for weeks on a Monday."""
+    """Return the end of the latest period with a due digest, in microseconds.
+
+    Days end at 00:00 UTC, weeks at 00:00 UTC on Monday.
+    """
     length, shift = DAYS[every] * DAY, SHIFTS[every]
     return (now - _READY - shift) // length * length + shift
 

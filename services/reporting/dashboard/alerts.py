@@ -76,7 +76,7 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
 
 
 def _rule_of(said: dict[str, list[str]]) -> dict[str, Any]:
-    """Return the rule in a form, with percentages converted to proportions. An empty field counts as missing."""
+    """Return the rule that a submitted form describes. Percentages become proportions; empty fields are omitted."""
     rule: dict[str, Any] = {name: values[0] for name, values in said.items() if name != "channels" and values[0]}
     if "below" in rule:
         rule["below"] = float(rule["below"]) / 100

@@ -67,7 +67,7 @@ def steps(at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]) 
 def reasons_given(at: Project, span: TimeSpan, filters: Filters, *, rules: bool = True) -> CountSource:
     """Return a subselect of the window's counts by reason: people's tags, the machine's rules and correction types.
 
-    If not `rules`, verdicts without a tag or correction type are not read. The counts of rules are then incomplete.
+    If `rules` is False, verdicts without a tag or correction type are not read, so counts of rules are incomplete.
     """
     grains = _Grains("reason hour", "reason day")
     return _source(at, span, filters, "reasons", grains, of_rows="" if rules else _HAS_REASON)

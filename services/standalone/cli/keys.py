@@ -1,4 +1,4 @@
-"""The commands `keys`, which manage API keys for programs."""
+"""The `keys` commands, which manage API keys for programs."""
 
 from __future__ import annotations
 

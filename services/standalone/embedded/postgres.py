@@ -60,8 +60,8 @@ class EmbeddedPostgres:
     """PostgreSQL server on `directory`, initialised at the first start. Only one run at a time may use a directory.
 
     It listens only on a Unix socket, which only its own user and root can open. It ends when this process ends for any
-    reason. `say` is called with one line if the data or the programs are in another location. On systems other than
-    Linux, the package's own launcher runs the server, which may outlive this process.
+    reason. `say` is called with one line if the data or the server's programs are not in their usual folder. On systems
+    other than Linux, the package's own launcher runs the server, which may outlive this process.
     """
 
     def __init__(self, directory: Path, say: Callable[[str], None] = say_nothing) -> None:

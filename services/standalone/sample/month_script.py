@@ -59,5 +59,5 @@ class MonthScript(_Planned):
 
 
 def read_month() -> MonthScript:
-    """Read the included month script."""
+    """Load the sample month that is part of the package."""
     return MonthScript.model_validate_json(MONTH.read_bytes())

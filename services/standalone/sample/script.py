@@ -69,7 +69,7 @@ class ScriptedConversation(_Written):
 
 
 class Stray(_Written):
-    """Event outside of all conversations: its message is missing, or the event violates the contract."""
+    """Event that belongs to no conversation: it refers to a missing message, or violates the contract."""
 
     name: str
     minutes_ago: float

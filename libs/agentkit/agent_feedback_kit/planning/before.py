@@ -42,7 +42,7 @@ class NewMessage(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Planner context from the platform. Without `detected`, `missing` has the reason: an exception name or `slow`."""
+    """Planner context from the platform. If `detected` is None, `missing` is the reason: `slow` or an exception."""
 
     detected: DetectedJson | None
     missing: str | None = None
