@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from functools import lru_cache
@@ -30,6 +31,12 @@ from tests.support.slowest_first import pytest_collection_modifyitems  # noqa: F
 # Durations depend on the machine's load, so no deadline; everything else is Hypothesis's default.
 settings.register_profile("untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+def pytest_configure() -> None:
+    """Stop ignoring SIGINT, as a shell lets programs in the background do: commands under test would inherit it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 UNSAFE_WRITES = ("fsync", "full_page_writes", "synchronous_commit")
