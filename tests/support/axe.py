@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 import subprocess
 from functools import cache
@@ -18,12 +19,18 @@ RULES: Final = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag2
 @cache
 def page_packages() -> Path:
     """Return the folder with the packages of tests/pages. Skips the test without npm or its registry."""
+    FETCHED.mkdir(parents=True, exist_ok=True)
+    with FETCHED.with_suffix(".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # another worker may be fetching them
+        return _fetched()
+
+
+def _fetched() -> Path:
     wanted = (WANTED / "package-lock.json").read_text("utf-8")
     lock, packages = FETCHED / "package-lock.json", FETCHED / "node_modules"
     if not packages.exists() or lock.read_text("utf-8") != wanted:
         if shutil.which("npm") is None:
             pytest.skip("needs npm to fetch axe-core and oidc-provider")
-        FETCHED.mkdir(parents=True, exist_ok=True)
         for name in ("package.json", "package-lock.json"):
             shutil.copy(WANTED / name, FETCHED)
         done = subprocess.run(["npm", "ci", "--silent"], cwd=FETCHED, capture_output=True, check=False, timeout=120)
