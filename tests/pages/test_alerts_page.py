@@ -29,6 +29,7 @@ from servicekit.clock import FixedClock
 from tests.support.receiver import Receiver, receiver
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback
+from tests.support.waits import PATIENCE_SECONDS
 
 NOW = FixedClock(START + DAY)
 ALERTS = "/conversations/acme/support/alerts"
@@ -244,6 +245,20 @@ async def test_the_channels_of_a_rule_are_changed(site: Site) -> None:
     async with site.client("acme") as http:  # reads only
         assert "Save the channels" not in (await http.get(PAGE)).text
         assert (await http.post(PAGE, data={"rule": "low", "channels": "team"})).status_code == 403
+
+
+async def test_a_rule_that_is_removed_meanwhile_stays_removed(site: Site, read_models: Database) -> None:
+    async with site.client() as http:
+        await http.post(f"{ALERTS}/rules", json=RULE | {"channels": []})
+        async with read_models.acquire() as connection:
+            async with connection.transaction():
+                await connection.execute("delete from alert_rules where name = 'low'")
+                changing = asyncio.create_task(http.post(PAGE, data={"rule": "low", "channels": "team"}))
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    while not await connection.fetchval("select count(*) from pg_locks where not granted"):
+                        await asyncio.sleep(0.01)
+            assert "There is no rule with this name" in (await changing).text
+        assert await read_models.fetchval("select count(*) from alert_rules") == 0
 
 
 async def test_all_rules_with_room_announce_in_a_channel(site: Site, read_models: Database) -> None:

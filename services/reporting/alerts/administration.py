@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 from uuid import uuid4
@@ -16,7 +16,7 @@ from reporting.access.log import AccessLog
 from reporting.access.secret_values import digest
 from reporting.alerts.messages import Announcement
 from reporting.alerts.page_channels import PageChannels
-from reporting.alerts.rules import MOST_CHANNELS_OF_RULE, PROJECT_RULE, AlertRule, ProjectRule
+from reporting.alerts.rules import MOST_CHANNELS_OF_RULE, AlertRule, ProjectRule
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.settings_file import AlertSettings, OpenChannel
 from reporting.alerts.store import (
@@ -27,6 +27,7 @@ from reporting.alerts.store import (
     delete_rule,
     message_counts,
     set_rule,
+    set_rule_channels,
     stored_rules,
 )
 from reporting.egress.webhooks.sending import AttemptResult
@@ -84,7 +85,7 @@ class AlertAdministration:
         fixed = self._settings.rules.get(at, ())
         rules: list[tuple[AlertRule, Source]] = [(rule, "file") for rule in fixed]
         if at is not None:
-            rules += [(rule, "here") for rule in await self._stored_rules(at)]
+            rules += [(rule, "here") for rule in await self._stored_rules(self._reads, at)]
         counts = await message_counts(self._reads, at)
         in_file = {one.settings.name for one in self._settings.channels_of(at)}
         channels = [
@@ -103,36 +104,43 @@ class AlertAdministration:
         """
         if any(one.name == rule.name for one in self._settings.rules.get(at, ())):
             raise RequestRefused(409, "The file already has a rule with this name: change it there, or choose another.")
-        known = {one.settings.name for one in await self._channels(at)}
-        if not known.issuperset(rule.channels):
-            raise RequestRefused(422, "channels: must be names of channels of this project.")
+        await self._refuse_unknown(at, rule.channels)
         if not await set_rule(self._writes, at, rule, self._clock.now()):
             raise RequestRefused(409, f"A project has at most {MOST_RULES} rules of this kind: remove one first.")
         await self._log.note(by, *at, "changed rule", rule.name)
 
     async def set_rule_channels(self, at: Project, name: str, channels: Sequence[str], by: str) -> None:
         """Replace the channels of a stored rule. Raises RequestRefused if the rule or a channel is unknown."""
-        rule = next((one for one in await self._stored_rules(at) if one.name == name), None)
-        if rule is None:
+        await self._refuse_unknown(at, channels)
+        in_file = any(rule.name == name for rule in self._settings.rules.get(at, ()))
+        if in_file or not await set_rule_channels(self._writes, at, name, lambda _: channels, self._clock.now()):
             raise RequestRefused(404, _NO_RULE)
-        await self.set_rule(at, PROJECT_RULE.validate_python({**rule.model_dump(), "channels": channels}), by)
+        await self._log.note(by, *at, "changed rule", name)
 
     async def announce_all_in(self, at: Project, channel: str, by: str) -> int:
         """Add a channel to every stored rule that has room for it. Return the number of rules that announce in it."""
         known = {one.settings.name for one in await self._channels(at)}
-        announcing = 0
-        for rule in await self._stored_rules(at):
-            kept = [one for one in rule.channels if one in known]
-            if channel not in kept and len(kept) < MOST_CHANNELS_OF_RULE:
-                await self.set_rule_channels(at, rule.name, [*kept, channel], by)
-                kept.append(channel)
-            announcing += channel in kept
-        return announcing
 
-    async def _stored_rules(self, at: Project) -> list[ProjectRule]:
+        def with_channel(rule: ProjectRule) -> list[str]:
+            kept = [one for one in rule.channels if one in known]
+            return kept if channel in kept or len(kept) == MOST_CHANNELS_OF_RULE else [*kept, channel]
+
+        rules = await self._stored_rules(self._writes, at)
+        for rule in rules:
+            if channel not in rule.channels and channel in with_channel(rule):
+                await set_rule_channels(self._writes, at, rule.name, with_channel, self._clock.now())
+                await self._log.note(by, *at, "changed rule", rule.name)
+        return sum(channel in with_channel(rule) for rule in rules)
+
+    async def _stored_rules(self, pool: asyncpg.Pool, at: Project) -> list[ProjectRule]:
         """Return the rules of the project in the database, except those that a rule of the file replaces."""
         in_file = {rule.name for rule in self._settings.rules.get(at, ())}
-        return [rule for rule in (await stored_rules(self._reads, at)).get(at, ()) if rule.name not in in_file]
+        return [rule for rule in (await stored_rules(pool, at)).get(at, ()) if rule.name not in in_file]
+
+    async def _refuse_unknown(self, at: Project, channels: Collection[str]) -> None:
+        known = {one.settings.name for one in await self._channels(at)}
+        if not known.issuperset(channels):
+            raise RequestRefused(422, "channels: must be names of channels of this project.")
 
     async def remove_rule(self, at: Project, name: str, by: str) -> None:
         """Delete a stored rule; its alerts end at the next evaluation. Raises RequestRefused if there is none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4
@@ -74,6 +74,25 @@ async def set_rule(pool: asyncpg.Pool, at: Project, rule: ProjectRule, now: int)
     if len(known.get(at, ())) >= MOST_RULES and all(one.name != rule.name for one in known[at]):
         return False
     await pool.execute(*SQL.set_alert_rule(**at._asdict(), name=rule.name, rule=rule.model_dump_json(), now=now))
+    return True
+
+
+async def set_rule_channels(
+    pool: asyncpg.Pool, at: Project, name: str, channels_of: Callable[[ProjectRule], Sequence[str]], now: int
+) -> bool:
+    """Replace the channels of a stored rule by the result of `channels_of`. Return False if the rule does not exist.
+
+    The rule is locked meanwhile, so other changes of the rule are kept. Raises pydantic.ValidationError.
+    """
+    async with pool.acquire() as connection, connection.transaction():
+        stored = await connection.fetchval(*SQL.lock_alert_rule(**at._asdict(), name=name))
+        if stored is None:
+            return False
+        rule = PROJECT_RULE.validate_json(stored)
+        changed = PROJECT_RULE.validate_python({**rule.model_dump(), "channels": channels_of(rule)})
+        await connection.execute(
+            *SQL.set_alert_rule(**at._asdict(), name=name, rule=changed.model_dump_json(), now=now)
+        )
     return True
 
 

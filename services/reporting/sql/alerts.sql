@@ -7,6 +7,9 @@ select tenant, project, name, rule from alert_rules
 where (:tenant::text is null or tenant = :tenant) and (:project::text is null or project = :project)
 order by tenant, project, name
 
+-- name: lock_alert_rule
+select rule from alert_rules where tenant = :tenant and project = :project and name = :name for update
+
 -- name: set_alert_rule
 insert into alert_rules (tenant, project, name, rule, changed_at) values (:tenant, :project, :name, :rule, :now)
 on conflict (tenant, project, name) do update set rule = excluded.rule, changed_at = excluded.changed_at
