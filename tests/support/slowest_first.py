@@ -16,7 +16,7 @@ SLOWEST: Final = (
     "tests/flow/test_import.py",
     "tests/flow/test_subject_access.py",
     "tests/flow/test_erase_command.py",
-    "tests/flow/test_database_lost_at_start.py",
+    "tests/flow/test_lost_database.py",
     "tests/flow/test_erased_ids.py",
 )
 """Files whose slowest test or sum of tests took the most time (`pytest --durations=0`)."""

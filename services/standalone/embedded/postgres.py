@@ -82,14 +82,19 @@ class EmbeddedPostgres:
             return int(self._elsewhere.get_pid())
         return self._process.pid if self._process is not None else None
 
+    @property
+    def has_ended(self) -> bool:
+        """True if the server was started and has ended by itself. Always False on systems other than Linux."""
+        return self._process is not None and self._process.poll() is not None
+
     async def start(self) -> None:
         """Start the server and wait until it accepts connections. Does nothing if it is running. Main thread only.
 
         Raises:
             EmbeddedPostgresError: it cannot run here, or another run uses the directory.
         """
-        if self._process is not None and self._process.poll() is not None:
-            await self.stop()  # the server died
+        if self.has_ended:
+            await self.stop()
         if self.url:
             return
         try:

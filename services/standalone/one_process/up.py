@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import time
@@ -12,7 +13,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
@@ -51,6 +52,8 @@ Say = Callable[[str], None]
 T = TypeVar("T")
 DRAIN_SECONDS = 6.0
 """Shutdown timeout for draining the in-process log, in seconds."""
+_CHECK_SECONDS: Final = 1.0
+"""Interval at which a serving run checks its embedded database, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +119,10 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         await server.start(
             guarded(app, authenticator, SURFACE, auth.cors_origins, http.request_seconds, lambda: stack is None)
         )
-        stack = await _unless(stopping, asyncio.create_task(_start(options, state, outcomes, parts, say)))
-        if stack is None:
+        started = await _unless(stopping, asyncio.create_task(_start(options, state, outcomes, parts, say)))
+        if started is None:
             return None
+        stack = started.stack
         add_routes(app, routers_of(stack))
         url = f"http://{options.host}:{server.port}/"
         facts_of_run = {
@@ -156,8 +160,18 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
             if not options.json:
                 console.print(f"\nDashboard: [link]{url}?token={token}[/link]", soft_wrap=True)
             say("Serving until you press Ctrl-C.")
-            await stopping.wait()
+            await _serve(stopping, started.postgres)
         return facts
+
+
+async def _serve(stopping: asyncio.Event, postgres: EmbeddedPostgres | None) -> None:
+    """Wait for the signal to stop. Raises DependencyLost if the embedded database ends, because nothing restarts it."""
+    while not stopping.is_set():
+        if postgres is not None and postgres.has_ended:
+            logging.disable()  # otherwise the services' errors would hide the reason
+            raise DependencyLost("The database that this run started has ended: start the run again.")
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stopping.wait(), _CHECK_SECONDS)
 
 
 def _authenticator(auth: AuthSettings, token: str) -> Authenticator:
@@ -170,7 +184,15 @@ def _authenticator(auth: AuthSettings, token: str) -> Authenticator:
     return ours if issuer is None else AnyOf(ours, issuer)
 
 
-async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts: AsyncExitStack, say: Say) -> Stack:
+class _Started(NamedTuple):
+    """Started services, and the database that this run started for them."""
+
+    stack: Stack
+    postgres: EmbeddedPostgres | None
+
+
+async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts: AsyncExitStack, say: Say) -> _Started:
+    postgres: EmbeddedPostgres | None = None
     if options.database_url is None:
         say("Starting PostgreSQL ...")
         postgres = await parts.enter_async_context(EmbeddedPostgres(state.path / "postgres", say))
@@ -199,7 +221,7 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
     tune_gc()
     if options.broker == "memory":
         parts.push_async_callback(_drain, stack, say)
-    return stack
+    return _Started(stack, postgres)
 
 
 def _stack(

@@ -1,4 +1,4 @@
-"""A database that is lost while `up` starts: a batch run ends with a sentence, a serving run waits or ends."""
+"""A database that is lost while `up` starts or serves: the run ends with a sentence, or waits."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.command import (
+    COMMAND,
     IMPATIENT,
     IMPATIENT_SECONDS,
     children_of,
@@ -66,6 +67,22 @@ async def test_a_serving_run_waits_and_starts_once_its_own_database_is_back() ->
                     process.terminate()
                     assert "Traceback" not in (await process.communicate())[1].decode()
     assert process.returncode == 0
+
+
+async def test_a_serving_run_ends_with_a_sentence_when_its_database_ends() -> None:
+    async with state_folder() as state:
+        process = await asyncio.create_subprocess_exec(
+            COMMAND, "up", "--port", "0", "--state", str(state), stdout=PIPE, stderr=PIPE
+        )
+        assert process.stderr is not None
+        async with asyncio.timeout(90):
+            await line_with(process.stderr, "Serving")
+            [server] = [pid for pid in children_of(process.pid) if is_postgres(pid)]
+            os.kill(server, signal.SIGKILL)
+            err = (await process.communicate())[1].decode()
+    assert err.strip().splitlines()[-1] == ("The database that this run started has ended: start the run again."), err
+    assert process.returncode == 1
+    assert "Traceback" not in err
 
 
 async def test_a_serving_run_ends_if_the_database_that_it_started_has_ended() -> None:
