@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from tests.support.platforms import ENVIRONMENT, PLATFORMS, Platform, as_body
 from tests.support.running_stack import RunningStack, exchange, message, running_stack
 
-SETTINGS = ENVIRONMENT | {"CHAT_BRIDGE_LOG_SECONDS": "1", "FEEDBACK_LOG_SECONDS": "1"}
+SETTINGS = ENVIRONMENT | {"CHAT_BRIDGE_LOG_SECONDS": "5", "FEEDBACK_LOG_SECONDS": "5"}
 TURN = "/conversations/acme/support/c1/turns/t1"
 
 
@@ -62,7 +63,9 @@ RATING: dict[str, Any] = {"method": "POST", "url": "/api/threads/c1/end", "json"
 
 
 async def answers_to(http: httpx.AsyncClient, verdict: str) -> dict[str, httpx.Response]:
-    return {name: await http.request(**request) for name, request in requests_of(verdict).items()}
+    requests = requests_of(verdict)
+    answers = await asyncio.gather(*(http.request(**request) for request in requests.values()))
+    return dict(zip(requests, answers, strict=True))
 
 
 async def verdict_on_a_turn(stack: RunningStack) -> str:
