@@ -43,6 +43,7 @@ async def test_a_colleague_gets_access_in_two_clicks(
     async with served(app) as url, opened(browser, **look) as (admin, _):
         await admin.goto(url + "/?token=all")
         await admin.click("text=Access")
+        assert await admin.locator("nav.pages a").count() == 10, "the page has the navigation of the others"
         await admin.fill("input[name=name]", name)
         await admin.click("text=Add, and show the link")
         link = await admin.input_value("#new-link")

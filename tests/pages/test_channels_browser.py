@@ -184,8 +184,11 @@ async def test_a_test_message_reaches_a_local_receiver(stack: RunningStack) -> N
         await page.fill("input[name=channel]", "team")
         await page.fill("input[name=url]", f"{there.url}/services/T0/SECRET")
         await looked_at(page, "empty")
-        await page.click("text=Save the channel")
-        await page.wait_for_selector("text=The channel team was saved, and")
+        await page.click("text=Save, and send a test")
+        saved = (
+            r"The channel team was saved, and \d rules announce in it\. The channel team accepted the test message\."
+        )
+        await page.wait_for_selector(f"text=/{saved}/")
         await expect(page.locator("li", has_text="quiet")).to_contain_text("team")
         await page.get_by_label("Channels of the rule quiet").click()
         await page.locator("li", has_text="quiet").get_by_label("team").uncheck()
@@ -194,7 +197,8 @@ async def test_a_test_message_reaches_a_local_receiver(stack: RunningStack) -> N
         await expect(page.locator("li", has_text="silent")).not_to_contain_text("Shown here only.")
         await page.click("text=Send a test")
         await page.wait_for_selector("text=The channel team accepted the test message.")
-        [taken] = there.at("/services/T0/SECRET")
+        [taken, again] = there.at("/services/T0/SECRET")
+        assert again.body == taken.body
         said = json.loads(taken.body)
         assert "acme / support can reach this channel" in said["text"]
         assert f"<{url}/dashboard/alerts?at=acme/support|" in said["blocks"][0]["text"]["text"]
@@ -202,4 +206,8 @@ async def test_a_test_message_reaches_a_local_receiver(stack: RunningStack) -> N
         await looked_at(page, "saved")
         await page.click("button[name=remove_channel]")
         await page.wait_for_selector("text=The channel team was removed.")
+        await page.fill("input[name=channel]", "gone")
+        await page.fill("input[name=url]", f"{there.url.replace('http', 'https')}/SECRET")
+        await page.click("text=Save, and send a test")
+        await page.wait_for_selector(r"text=/The channel gone was saved, .* The test message was not delivered/")
         assert complaints == []

@@ -14,9 +14,12 @@ import pytest
 
 from reporting.api.conversations import conversations_router
 from reporting.dashboard.routes import pages_router
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
+from servicekit import Database
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
-from tests.support.reporting_events import START, Take, feedback, message
+from tests.support.reporting_events import START, Take, batch, feedback, message
 
 NOW = FixedClock(START + 3_600_000_000)
 TRACES = "https://traces.example/{trace_id}/view"
@@ -241,6 +244,53 @@ async def test_the_calibration_page_compares_machine_and_people(read_models: asy
         page = (await http.get("/dashboard/calibration")).text
         assert '<p class="figure">100%</p>' in page
         assert re.search(r'<td class="agrees"><a href="[^"]*">1</a></td>', page)
+
+
+async def test_each_bin_of_the_calibration_page_links_to_its_verdicts(read_models: asyncpg.Pool, take: Take) -> None:
+    for number, confidence in enumerate((0.65, 0.6999999999, 0.7, 0.95, 0.9499, 1.0)):
+        turn = f"t{number}"
+        await take(
+            message(f"a{number}", turn=turn, at=1),
+            feedback(f"p{number}", turn=turn, kind="explicit", reaction=("ok", "not_ok")[number % 2], at=2),
+            feedback(f"m{number}", turn=turn, kind="inferred", reaction="not_ok", confidence=confidence, at=3),
+        )
+    await take(feedback("m9", turn="t9", kind="inferred", reaction="not_ok", confidence=0.7, at=3))  # nobody judged it
+    async with visitor(read_models) as http:
+        page = (await http.get("/dashboard/calibration?period=all")).text
+        rows = re.findall(r'<th scope="row">(\d+%) to (\d+%)</th><td><a href="([^"]*)">(\d+)</a>', page)
+        assert [(low, pairs) for low, _, _, pairs in rows] == [("65%", "1"), ("70%", "2"), ("90%", "1"), ("95%", "2")]
+        for low, high, url, pairs in rows:
+            listed = (await http.get(html.unescape(url))).text
+            assert listed.count("% confidence</span>") == int(pairs), low
+            assert f"Machine verdicts with a confidence from {low} to {high} on turns that a person" in listed
+            assert 'name="bin" value=' in listed, "a change of another filter keeps the bin"
+        for wrong in ("-1", "20", "x", "1.5"):
+            assert (await http.get(f"/dashboard/feedback?bin={wrong}")).status_code == 400
+
+
+async def test_the_language_can_be_chosen_without_opening_more_filters(read_models: Database) -> None:
+    handler = ProjectionHandler(PostgresReadModels(read_models), frozenset({"language", "tier"}))
+    for number, language in enumerate(("de", "en")):
+        turn, attributes = f"t{number}", {"language": language, "tier": "gold"}
+        answer = message(f"a{number}", turn=turn, agent="agent-a", attributes=attributes, at=1)
+        await handler.handle(batch(answer, feedback(f"f{number}", turn=turn, reaction="ok", at=2)))
+    async with visitor(read_models) as http:
+        for path in ("/?", "/dashboard/feedback?", "/dashboard/agent?agent=agent-a&"):
+            page = (await http.get(f"{path}period=all&attributes.language=de")).text
+            form = page[page.index('id="filters"') : page.index("</form>", page.index('id="filters"'))]
+            assert form.index('name="attributes.language"') < form.index("More filters") < form.index("attributes.tier")
+            assert form.count('name="attributes.language"') == 1 and '<option value="de" selected>' in form
+            assert '<details class="range" open><summary>More filters' not in form
+
+
+async def test_the_list_of_a_person_leads_administrators_to_the_erasure(read_models: asyncpg.Pool, take: Take) -> None:
+    await take(feedback("f1", user="ann & <b>", reaction="ok", at=1))
+    person = "/dashboard/feedback?period=all&user=ann+%26+%3Cb%3E"
+    link = '<a href="/dashboard/erase?tenant=acme&amp;user=ann+%26+%3Cb%3E">'
+    for token, expected in (("all", True), ("acme-admin", True), ("acme", False), ("support-admin", False)):
+        async with visitor(read_models, token) as http:
+            assert (link in (await http.get(person)).text) is expected
+            assert "/dashboard/erase" not in (await http.get("/dashboard/feedback?period=all")).text
 
 
 async def test_a_callers_files_and_pages_hold_their_project_alone(read_models: asyncpg.Pool, take: Take) -> None:

@@ -18,6 +18,8 @@ from servicekit.web.sign_in import sign_in_router
 CALLERS = {
     "all": Caller("local", scopes=ALL_SCOPES),
     "acme": Caller("ann", tenant="acme", project="support", scopes=frozenset({"read", "detect", "export"})),
+    "acme-admin": Caller("ada", tenant="acme", scopes=ALL_SCOPES),
+    "support-admin": Caller("sue", tenant="acme", project="support", scopes=ALL_SCOPES),
     "globex": Caller("gus", tenant="globex", scopes=frozenset({"read", "detect", "export"})),
 }
 """Caller of each token."""

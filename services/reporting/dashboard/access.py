@@ -47,6 +47,7 @@ def access_router(
         return page(
             "access.html",
             status,
+            signed_in=True,
             name=name,
             has_password=name is not None and await accounts.has_password(name),
             scopes=sorted(caller.scopes),

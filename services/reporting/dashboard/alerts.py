@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fastapi import Request
@@ -44,11 +44,15 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
             base = f"{request.url.scheme}://{request.url.netloc}"
             name, url = said.field("channel").strip(), said.field("url").strip()
             await administration.set_channel(at, name, url, base, request.state.caller)
-            if "announce" not in said:
-                return FormOutcome(f"The channel {name} was saved. Send a test, then select it in a rule.")
-            count = await administration.announce_all_in(at, name, request.state.caller.subject)
-            rules = "1 rule announces" if count == 1 else f"{count} rules announce"
-            return FormOutcome(f"The channel {name} was saved, and {rules} in it. Send a test.")
+            saved = f"The channel {name} was saved. Select it in a rule."
+            if "announce" in said:
+                count = await administration.announce_all_in(at, name, request.state.caller.subject)
+                rules = "1 rule announces" if count == 1 else f"{count} rules announce"
+                saved = f"The channel {name} was saved, and {rules} in it."
+            if "and_test" not in said:
+                return FormOutcome(saved)
+            tested = await _tested(administration, at, name)
+            return replace(tested, said=f"{saved} {tested.said}")
         if "remove_channel" in said:
             await administration.remove_channel(at, said.field("remove_channel"), request.state.caller.subject)
             return FormOutcome(f"The channel {said.field('remove_channel')} was removed.")
@@ -59,10 +63,7 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
                 return FormOutcome(f"Alerts of the rule {name} are shown on this page only.")
             return FormOutcome(f"Alerts of the rule {name} are announced in {', '.join(channels)}.")
         if "test" in said:
-            result = await administration.test(at, said["test"][0])
-            if result.delivered:
-                return FormOutcome(f"The channel {said['test'][0]} accepted the test message.")
-            return FormOutcome(f"The test message was not delivered: {result.what}.", failed=True)
+            return await _tested(administration, at, said["test"][0])
         rule = PROJECT_RULE.validate_python(_rule_of(said))
         await administration.set_rule(at, rule, request.state.caller.subject)
     except RequestRefused as refusal:
@@ -73,6 +74,14 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
     except ValueError:
         return FormOutcome("The form could not be read.", failed=True)
     return FormOutcome(f"The rule {rule.name} was saved. It is evaluated every minute.")
+
+
+async def _tested(administration: AlertAdministration, at: Project, channel: str) -> FormOutcome:
+    """Send a test message to the channel. Raises RequestRefused if the channel does not exist."""
+    result = await administration.test(at, channel)
+    if result.delivered:
+        return FormOutcome(f"The channel {channel} accepted the test message.")
+    return FormOutcome(f"The test message was not delivered: {result.what}.", failed=True)
 
 
 def _rule_of(said: dict[str, list[str]]) -> dict[str, Any]:

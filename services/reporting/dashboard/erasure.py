@@ -55,7 +55,16 @@ def erasure_router(reads: asyncpg.Pool) -> APIRouter:
             why = "An erasure covers all projects of a tenant, so you need access to all of them."
             return error_page(404, "You cannot erase people here", why)
         found = await _found(reads, tenant, user) if user and not wanted else {}
-        return page("erase.html", tenant=tenant, tenants=tenants, user=user, request=wanted, found=found, erased=ERASED)
+        return page(
+            "erase.html",
+            signed_in=True,
+            tenant=tenant,
+            tenants=tenants,
+            user=user,
+            request=wanted,
+            found=found,
+            erased=ERASED,
+        )
 
     router.add_api_route(ERASE, show, methods=["GET"], response_model=None)
     return router

@@ -22,6 +22,7 @@ from reporting.dashboard.markdown import rendered
 from reporting.dashboard.queries.saved_views import LONGEST_NAME
 from reporting.dashboard.view import ORIGINS, PERIODS
 from reporting.dashboard.zones import local, offset_text, zone_of
+from reporting.queries.selection import BINS
 from reporting.queries.votes import Votes
 
 _FOLDER: Final = Path(__file__).parent
@@ -129,7 +130,9 @@ _ENVIRONMENT.globals |= {
     "spark": lambda days: charts.spark([Votes(not_ok=one) for one in days]),
     "offset_text": offset_text,
     "wilson": wilson,
+    "n_bins": BINS,
     "view": None,
+    "signed_in": False,
     "views": (),
     "here_url": None,
     "at": None,

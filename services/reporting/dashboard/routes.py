@@ -143,6 +143,7 @@ def pages_router(
             span=span,
             path=reading.path_of(PROJECT, visit.at),
             reviewer=reviewer,
+            may_erase=ADMIN in visit.caller.scopes and visit.caller.may_touch(visit.at.tenant, None),
             oldest_first=oldest_first,
         )
 

@@ -11,7 +11,7 @@ from reporting.queries.selection import Project
 
 _PAGES: Final[Mapping[str, frozenset[str]]] = {
     "/": frozenset({"sort", "every"}),
-    "/dashboard/feedback": frozenset({"sort", "judged", "issue"}),
+    "/dashboard/feedback": frozenset({"sort", "judged", "bin", "issue"}),
     "/dashboard/issues": frozenset({"sort"}),
     "/dashboard/compare": frozenset({"sort", "dimension", "chosen_by", "a", "b"}),
     "/dashboard/agent": frozenset({"sort"}),

@@ -17,7 +17,7 @@ from contracts.sources import FeedbackSource
 from reporting.dashboard.zones import known_zones, parse_local, zone_of
 from reporting.queries.cursor import CURSOR_LIMIT
 from reporting.queries.dimensions import ATTRIBUTES, DimensionName
-from reporting.queries.selection import Filters, FoundType, GivenBy, Project, TimeSpan, attribute_pairs
+from reporting.queries.selection import BINS, Filters, FoundType, GivenBy, Judged, Project, TimeSpan, attribute_pairs
 
 Period = Literal["24h", "7d", "30d", "90d", "all"]
 PERIODS: Final[dict[Period, tuple[str, int]]] = {
@@ -35,6 +35,10 @@ _AHEAD: Final = 10 * MINUTE  # timestamps of feedback may be slightly ahead of t
 
 def _given(value: object) -> object:
     return value or None
+
+
+def _given_number(value: object) -> object:
+    return None if value == "" else value
 
 
 def _zone(value: object) -> object:
@@ -86,8 +90,10 @@ class View(BaseModel):
     """Attributes of the answer; in the URL each is `attributes.NAME`."""
     reaction: Annotated[Reaction | None, Empty] = None
     type: Annotated[FoundType | None, Empty] = None
-    judged: Annotated[Reaction | None, Empty] = None
-    """Only machine verdicts on turns with this verdict of a person or reviewer."""
+    judged: Annotated[Judged | None, Empty] = None
+    """Only machine verdicts on turns with this verdict of a person or reviewer, or with any."""
+    bin: Annotated[Annotated[int, Field(ge=0, lt=BINS)] | None, BeforeValidator(_given_number)] = None
+    """Only machine verdicts with a confidence in this bin of the calibration page, 0 to 19."""
     reason: Annotated[Label | None, Empty] = None
     confidence: Annotated[Confidence | None, Empty] = None
     """Minimum confidence, 0 to 1."""
@@ -171,6 +177,7 @@ class View(BaseModel):
             source=self.source,
             issue=self.issue,
             judged=self.judged,
+            confidence_bin=self.bin,
             bundle_id=self.bundle,
             track_id=self.track,
             intent=self.intent,
@@ -205,9 +212,9 @@ class View(BaseModel):
             "user",
             "conversation",
             "thread",
-            "attributes",
         )
-        return any(getattr(self, name) for name in (*rare, "bundle", "track", "intent", "strategy", "user_type"))
+        of_answer = ("bundle", "track", "intent", "strategy", "user_type")
+        return any(getattr(self, name) for name in (*rare, *of_answer)) or bool(self.attributes.keys() - {"language"})
 
     @property
     def zone(self) -> ZoneInfo:
@@ -252,6 +259,7 @@ class View(BaseModel):
         said = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
         pages = (
             "judged",
+            "bin",
             "dimension",
             "chosen_by",
             "a",

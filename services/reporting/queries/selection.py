@@ -48,6 +48,9 @@ SuspectReason = Literal["burst", "rate", "reviewer"]
 GivenBy = Literal["person", "agent"]
 """Author of the feedback or of the message that the machine judged: a person, or an agent (user type `agent`)."""
 
+Judged = Reaction | Literal["any"]
+"""Verdict of a person or reviewer on the turn of a machine verdict; `any` stands for each of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
@@ -58,7 +61,9 @@ class Filters:
     - `given_by`: "agent" selects feedback from AI critics (agents that judge other agents).
     - `overruled`: also include machine verdicts that reviews have overruled, with the machine's reaction.
     - `strategy`, `thread`, `attributes`: properties of the answer; all attributes must match.
-    - `judged`: machine verdicts, including overruled ones, on turns with this verdict of a person or reviewer.
+    - `judged`: machine verdicts, including overruled ones, on turns with this verdict of a person or reviewer; `any`
+      for turns with any such verdict.
+    - `confidence_bin`: machine verdicts with a confidence in this bin, 0 to BINS - 1.
     - `issue`: verdicts on the turns of an issue.
     - `unreviewed`: verdicts on turns without a review.
     - `suspect`: only suspect verdicts, which no figure includes.
@@ -93,7 +98,8 @@ class Filters:
     strategy: str | None = None
     thread: str | None = None
     attributes: tuple[tuple[str, str], ...] | None = None
-    judged: Reaction | None = None
+    judged: Judged | None = None
+    confidence_bin: int | None = None
     suspect: bool = False
     words: str | None = None
     among: tuple[UUID, ...] | None = None
@@ -202,7 +208,10 @@ _CLAUSES: Final = {
     "judged": """e.origin = 'machine' and exists (
         select from effective p
         where p.conversation_id = e.conversation_id and p.turn_id = e.turn_id and p.origin <> 'machine'
-          and p.reaction = :judged and p.tenant = :tenant and p.project = :project)""",
+          and (p.reaction = :judged or :judged::text = 'any') and p.tenant = :tenant and p.project = :project)""",
+    # Rounds like the fragment `bin` (sql/rollups.sql), so that a link to a bin's verdicts lists what the bin counts.
+    "confidence_bin": f"e.origin = 'machine' and least(floor(round(e.confidence * {BINS}e6) / 1e6)::int, {BINS} - 1) ="
+    " :confidence_bin",
     "bundle_id": "e.bundle_id = :bundle_id",
     "track_id": "e.track_id = :track_id",
     "intent": "e.intent = :intent",

@@ -165,19 +165,13 @@ document.addEventListener("keydown", (event) => {
   const field = event.target.closest("textarea, select, input:not([type=radio], [type=checkbox])");
   const command = event.ctrlKey || event.metaKey;
   if (field && event.key === "Escape") field.blur();
-  if (field?.dataset.hotkey && event.key === "Enter" && command) {
-    // A better answer without a verdict implies that the answer was wrong.
-    if (!field.form.elements.reaction.value && field.name === "correction") field.form.elements.reaction.value = "not_ok";
-    field.form.requestSubmit();
-  }
+  // A better answer implies that the answer was wrong.
+  if (field?.name === "correction" && event.key === "Enter" && command) field.form.querySelector("[value=not_ok]").click();
   if (field || command || !keysAreOn) return;
   const control = document.querySelector(`[data-hotkey="${CSS.escape(event.key)}"]`);
   if (!control) return;
   event.preventDefault();
-  if (control.type === "radio") {
-    control.checked = true;
-    control.form.requestSubmit();
-  } else if (control.matches("a, button")) control.click();
+  if (control.matches("a, button")) control.click();
   else control.focus();
 });
 
