@@ -13,8 +13,8 @@ import asyncpg
 import pytest_asyncio
 
 from standalone.terminal import FAILED
+from tests.support.command import agent_feedback
 from tests.support.running_stack import RunningStack, exchange, running_stack
-from tests.support.warm_command import agent_feedback_warm
 
 PLACE = "/conversations/acme/support"
 TRANSCRIPT = "/dashboard/conversation?at=acme/support&id=c1"
@@ -125,7 +125,7 @@ async def test_a_change_is_logged_for_the_tenant_whose_access_changed(stack: Run
 
 async def test_commands_are_noted_with_the_operating_systems_user(stack: RunningStack) -> None:
     async def command(*arguments: str, code: int = 0) -> str:
-        ended = await agent_feedback_warm(*arguments, "--database", stack.database_url)
+        ended = await agent_feedback(*arguments, "--database", stack.database_url)
         assert ended.code == code, ended.err
         return ended.out
 

@@ -39,6 +39,7 @@ from tests.support.command import (
 )
 from tests.support.server_folders import server_folder
 from tests.support.waits import PATIENCE_SECONDS
+from tests.support.warm_command import warm_command
 
 LOOKING = """
 select pid from pg_stat_activity
@@ -157,7 +158,7 @@ async def test_a_broker_that_does_not_answer_is_waited_for(
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         async with state_folder() as state:
             process = await asyncio.create_subprocess_exec(
-                COMMAND,
+                *warm_command(),
                 *("up", "--port", "0", "--state", str(state), "--broker", address, *batch),
                 stderr=asyncio.subprocess.PIPE,
             )
@@ -297,7 +298,7 @@ async def test_a_look_at_the_store_that_hangs_ends_in_a_sentence_or_at_once(
         arguments = ("up", "--port", "0", "--state", str(state), "--database", own_database)
         assert (await agent_feedback(*arguments, "--exit")).code == 0
         held, other = await asyncpg.connect(own_database), await asyncpg.connect(own_database)
-        process = await asyncio.create_subprocess_exec(COMMAND, *arguments, stderr=asyncio.subprocess.PIPE)
+        process = await asyncio.create_subprocess_exec(*warm_command(), *arguments, stderr=asyncio.subprocess.PIPE)
         assert process.stderr is not None
         try:
             async with asyncio.timeout(HANG_SECONDS), held.transaction():
@@ -332,7 +333,7 @@ async def test_a_database_that_does_not_answer_is_waited_for() -> None:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         async with state_folder() as state:
             process = await asyncio.create_subprocess_exec(
-                COMMAND,
+                *warm_command(),
                 *("up", "--port", "0", "--state", str(state), "--database", f"postgresql://me:secret@{address}/db"),
                 stderr=asyncio.subprocess.PIPE,
             )
@@ -498,8 +499,9 @@ async def test_the_log_level_decides_what_is_logged() -> None:
 
 
 async def test_the_version() -> None:
-    ended = await agent_feedback("--version")
-    assert (ended.code, ended.out.split()) == (0, ["agent-feedback", metadata.version("agent-feedback")])
+    process = await asyncio.create_subprocess_exec(COMMAND, "--version", stdout=PIPE)
+    out, _ = await process.communicate()
+    assert (process.returncode, out.decode().split()) == (0, ["agent-feedback", metadata.version("agent-feedback")])
 
 
 async def test_settings_come_from_the_file_too_and_the_environment_goes_before(tmp_path: Path) -> None:

@@ -7,9 +7,8 @@ from typing import Any
 
 import asyncpg
 
-from tests.support.command import COMMAND, HANG_SECONDS, Ended
+from tests.support.command import COMMAND, HANG_SECONDS, Ended, agent_feedback
 from tests.support.running_stack import RunningStack, exchange, message
-from tests.support.warm_command import agent_feedback_warm
 
 SINCE = "2026-01-01T00:00:00Z"
 WRONG, QUESTION = "No, that is wrong.", "And when does it close?"
@@ -57,9 +56,9 @@ async def test_a_comparison_and_a_second_judgement_retract_what_no_longer_holds(
     await judged(stack, "j-2")
     (before,) = await verdicts(stack, "j-1")
     assert (before["reaction"], before["decided_by"]) == ("not_ok", "rules")
-    assert counts(await agent_feedback_warm(*command(stack, "--since", SINCE, "--dry-run"))) == NOTHING
+    assert counts(await agent_feedback(*command(stack, "--since", SINCE, "--dry-run"))) == NOTHING
     await reword(stack, "j-1", QUESTION)
-    compared = await agent_feedback_warm(*command(stack, "--since", SINCE, "--dry-run"))
+    compared = await agent_feedback(*command(stack, "--since", SINCE, "--dry-run"))
     assert counts(compared) == NOTHING | {"withdrawn": 1}
     (example,) = compared.facts["examples"]
     assert (example["difference"], example["message_id"], example["conversation_id"]) == ("withdrawn", "said", "j-1")
@@ -67,14 +66,14 @@ async def test_a_comparison_and_a_second_judgement_retract_what_no_longer_holds(
     assert QUESTION not in compared.out
     assert (await verdicts(stack, "j-1"), compared.facts["epoch"]) == ([before], None)
 
-    done = await agent_feedback_warm(*command(stack, "--since", SINCE))
+    done = await agent_feedback(*command(stack, "--since", SINCE))
     assert counts(done) == NOTHING | {"withdrawn": 1}
     assert done.facts["detector"] == before["detector"]
     await stack.quiet()
     assert await verdicts(stack, "j-1") == []
     assert len(await verdicts(stack, "j-2")) == 1
     await reword(stack, "j-1", WRONG)
-    again = await agent_feedback_warm(*command(stack, "--since", SINCE))
+    again = await agent_feedback(*command(stack, "--since", SINCE))
     assert counts(again) == NOTHING | {"added": 1}
     assert again.facts["epoch"] > done.facts["epoch"]
     await stack.quiet()
@@ -107,16 +106,14 @@ async def test_a_run_that_is_killed_goes_on(stack: RunningStack) -> None:
             process.kill()
         await holder.close()
     async with asyncio.timeout(HANG_SECONDS):
-        while (
-            ended := await agent_feedback_warm(*command(stack))
-        ).code == 3:  # PostgreSQL notices that its client is gone
+        while (ended := await agent_feedback(*command(stack))).code == 3:  # PostgreSQL notices that its client is gone
             await asyncio.sleep(0.1)
     # PostgreSQL carries out the call of a client that is gone. The verdict is stored then; this run announces it.
     assert counts(ended) == NOTHING
     assert (ended.facts["epoch"], "Going on with epoch" in ended.err) == (epoch, True)
     await stack.quiet()
     assert await verdicts(stack, "j-3") == []
-    assert (await agent_feedback_warm(*command(stack))).code == 3, "there is nothing to go on with"
+    assert (await agent_feedback(*command(stack))).code == 3, "there is nothing to go on with"
 
 
 async def test_a_group_with_two_detectors_is_shown_and_not_judged_again_by_accident(stack: RunningStack) -> None:
@@ -132,6 +129,6 @@ async def test_a_group_with_two_detectors_is_shown_and_not_judged_again_by_accid
         assert "detectors have judged" in (await http.get("/?tenant=acme")).text
         shown = (await http.get("/metrics")).text
     assert 'agent_feedback_detectors{version="2026-01-01.00000000"} 1.0' in shown
-    refused = await agent_feedback_warm(*command(stack, "--since", SINCE))
+    refused = await agent_feedback(*command(stack, "--since", SINCE))
     assert (refused.code, "--force" in refused.err) == (3, True)
-    assert (await agent_feedback_warm(*command(stack, "--since", SINCE, "--force"))).code == 0
+    assert (await agent_feedback(*command(stack, "--since", SINCE, "--force"))).code == 0

@@ -16,10 +16,10 @@ from reporting.read_models.rollups import Rollups
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from standalone.where import EventTrace, Params, trace_event
+from tests.support.command import agent_feedback
 from tests.support.erasures import erased
 from tests.support.running_stack import RunningStack, exchange, message
 from tests.support.served import served
-from tests.support.warm_command import agent_feedback_warm
 
 WORDS = "zanzibar"
 
@@ -299,15 +299,15 @@ async def test_the_command_says_the_same(stack: RunningStack) -> None:
     await stack.quiet()
     async with served(stack.app()) as url:
         where = ("--tenant", "acme", "--project", "support", "--url", url, "--token")
-        ended = await agent_feedback_warm("where", "w-9-r", *where, "all")
+        ended = await agent_feedback("where", "w-9-r", *where, "all")
         assert (ended.code, "ignored (unmapped_emoji)" in " ".join(ended.out.split())) == (0, True), (
             ended.out + ended.err
         )
-        told = (await agent_feedback_warm("where", "t1-answer", "--message", *where, "all", "--json")).facts
+        told = (await agent_feedback("where", "t1-answer", "--message", *where, "all", "--json")).facts
         assert {"w-9-r"} <= {one["event_id"] for one in told["chat_bridge"]}
-        unknown = await agent_feedback_warm("where", "nobody", *where, "all")
+        unknown = await agent_feedback("where", "nobody", *where, "all")
         assert (unknown.code, "No service knows it" in unknown.err) == (1, True)
-        refused = await agent_feedback_warm("where", "w-9-r", *where, "ann")
+        refused = await agent_feedback("where", "w-9-r", *where, "ann")
         assert (refused.code, "rejects the request with 403" in refused.err) == (1, True)
 
 

@@ -20,6 +20,7 @@ from standalone.cli.app import app
 from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.recount import Said
 from tests.support.server_folders import server_folder
+from tests.support.warm_command import warm_command
 
 COMMAND = Path(sys.executable).with_name("agent-feedback")
 HANG_SECONDS = 240
@@ -50,10 +51,11 @@ class Ended:
 
 
 async def agent_feedback(*arguments: str | Path, within: float = HANG_SECONDS, **environment: str) -> Ended:
-    """Run the command to its end, at most `within` seconds."""
+    """Run the command to its end, at most `within` seconds, in a fork of a warm process (`warm_command.py`)."""
     process = await asyncio.create_subprocess_exec(
-        COMMAND,
+        *warm_command(),
         *map(str, arguments),
+        stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env={**os.environ, **environment},
@@ -90,7 +92,7 @@ async def state_folder() -> AsyncIterator[Path]:
 async def serving(state: Path, *arguments: str) -> AsyncIterator[tuple[str, str]]:
     """Start a run that keeps serving; yield its address and token when it is ready."""
     process = await asyncio.create_subprocess_exec(
-        COMMAND, "up", "--port", "0", "--state", str(state), *arguments, stderr=asyncio.subprocess.PIPE
+        *(*warm_command(), "up", "--port", "0", "--state", str(state), *arguments), stderr=asyncio.subprocess.PIPE
     )
     try:
         assert process.stderr is not None

@@ -10,7 +10,6 @@ SLOWEST: Final = (
     "tests/flow/test_openapi.py",
     "tests/flow/test_sample_history.py",
     "tests/flow/test_command_line.py",
-    "tests/flow/test_export_command.py",
     "tests/flow/test_route_answers.py",
     "tests/flow/test_identity_provider.py",
     "tests/flow/test_import.py",

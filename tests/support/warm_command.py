@@ -1,103 +1,124 @@
-"""Runs of the command line in forks of a process that has imported its libraries, which take most of a short run.
+"""Command `agent-feedback` as a fork of a process that has imported its libraries, which take most of a short run.
 
-Each run is a process of its own with its own environment, signals and end, as if a user had started it. Only its
-imports come for free: tests/unit/standalone/test_loaded_modules.py and runs of COMMAND test these.
-
-`python -m tests.support.warm_command` reads one JSON request per line, `{"arguments": [...], "environment": {...},
-"seconds": n}`, and answers each with `{"code": exit code or null, "out": text, "err": text}`; null means that the run
-took longer than `seconds`.
+Each run is a process of its own with its own arguments, environment, folder, standard streams, signals and end, as if a
+user had started it (`warm_stub.py`). Only its imports come for free: runs of COMMAND and
+tests/unit/standalone/test_loaded_modules.py test these.
 """
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import contextlib
 import gc
 import importlib
 import json
 import os
-import select
+import selectors
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
-from tests.support.command import COMMAND, HANG_SECONDS, Ended
-
-_ROOT = Path(__file__).parents[2]
-_MODULES = ("asyncpg", "confluent_kafka", "httpx", "numpy", "standalone.cli.app", "standalone.one_process.stack")
-_one_at_a_time = Lock()
-
-
-async def agent_feedback_warm(*arguments: str | Path, within: float = HANG_SECONDS, **environment: str) -> Ended:
-    """Run the command like `agent_feedback`, one at a time per process."""
-    request = {"arguments": [*map(str, arguments)], "environment": {**os.environ, **environment}, "seconds": within}
-    answer = await asyncio.to_thread(_answer, json.dumps(request))
-    if answer["code"] is None:
-        raise AssertionError(f"did not end within {within} s: {answer['err'][-2000:]}")
-    return Ended(answer["code"], answer["out"], answer["err"])
-
-
-def _answer(request: str) -> Any:
-    with _one_at_a_time:
-        process = _started()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(request + "\n")
-        process.stdin.flush()
-        return json.loads(process.stdout.readline())
+_ROOT: Final = Path(__file__).parents[2]
+_STUB: Final = Path(__file__).with_name("warm_stub.py")
+_MODULES: Final = (
+    "asyncpg",
+    "confluent_kafka",
+    "httpx",
+    "numpy",
+    "standalone.cli.app",
+    "standalone.one_process.up",
+    "wordllama",
+)
 
 
 @lru_cache
-def _started() -> subprocess.Popen[str]:
+def warm_command() -> tuple[str, ...]:
+    """Return the words that begin a command line, as `(COMMAND,)` does. The first call starts the server."""
+    folder = tempfile.TemporaryDirectory()
+    path = f"{folder.name}/socket"
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(path)
+    listening.listen()
     process = subprocess.Popen(
-        [sys.executable, "-m", __name__], cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", __name__, str(listening.fileno())],
+        cwd=_ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        pass_fds=[listening.fileno()],
     )
+    listening.close()
+    atexit.register(folder.cleanup)
     atexit.register(process.communicate)  # closes its input, at which it ends
-    return process
+    return (sys.executable, "-I", "-S", str(_STUB), path)
 
 
 def main() -> None:
+    listening = socket.socket(fileno=int(sys.argv[1]))
     for module in _MODULES:
         importlib.import_module(module)
     gc.freeze()
-    for line in sys.stdin:
-        request = json.loads(line)
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            code = _forked(request, out.fileno(), err.fileno())
-            texts = [(file.seek(0), file.read().decode())[1] for file in (out, err)]
-        print(json.dumps({"code": code, "out": texts[0], "err": texts[1]}), flush=True)
+    events = selectors.DefaultSelector()
+    events.register(sys.stdin, selectors.EVENT_READ)
+    events.register(listening, selectors.EVENT_READ)
+    while True:
+        for key, _ in events.select():
+            if key.fileobj is sys.stdin:
+                return
+            if key.fileobj is listening:
+                stub, _ = listening.accept()
+                _run(stub, events)
+            elif key.data is not None:
+                _end(key, events)
 
 
-def _forked(request: Any, out: int, err: int) -> int | None:
-    child = os.fork()
-    if child == 0:
-        _become(request, out, err)
-    ended, _, _ = select.select([waiting := os.pidfd_open(child)], [], [], request["seconds"])
-    os.close(waiting)
-    if not ended:
-        with contextlib.suppress(ProcessLookupError):  # before the child has a group of its own
-            os.killpg(child, signal.SIGKILL)
-        os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status) if ended else None
+def _run(stub: socket.socket, events: selectors.BaseSelector) -> None:
+    """Fork, run the requested command in the fork, and watch both ends."""
+    header, streams, _, _ = socket.recv_fds(stub, 4, 3)
+    with stub.makefile("rb") as asked:
+        request = json.loads(asked.read(int.from_bytes(header, "big")))
+    fork = os.fork()
+    if fork == 0:
+        _become(request, streams, [key.fd for key in events.get_map().values()] + [stub.fileno()])
+    for stream in streams:
+        os.close(stream)
+    stub.sendall(b"%d\n" % fork)
+    ended = os.pidfd_open(fork)
+    events.register(ended, selectors.EVENT_READ, (fork, ended, stub))
+    events.register(stub, selectors.EVENT_READ, (fork, ended, stub))
 
 
-def _become(request: Any, out: int, err: int) -> NoReturn:
+def _end(key: selectors.SelectorKey, events: selectors.BaseSelector) -> None:
+    """Tell the stub how its fork ended. If the stub was killed, kill the fork."""
+    fork, ended, stub = key.data
+    if key.fileobj is stub:
+        with contextlib.suppress(ProcessLookupError):  # before the fork has a group of its own
+            os.killpg(fork, signal.SIGKILL)
+        os.kill(fork, signal.SIGKILL)
+    _, status = os.waitpid(fork, 0)
+    for watched in (ended, stub):
+        events.unregister(watched)
+    with contextlib.suppress(BrokenPipeError):
+        stub.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+    os.close(ended)
+    stub.close()
+
+
+def _become(request: Any, streams: list[int], inherited: list[int]) -> NoReturn:
     """Run the command in this fork, and end like it."""
     os.setsid()
-    with Path(os.devnull).open() as nothing:
-        os.dup2(nothing.fileno(), 0)
-    os.dup2(out, 1)
-    os.dup2(err, 2)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    for descriptor in {*streams, *inherited} - {0, 1, 2}:
+        os.close(descriptor)
     os.environ.clear()
     os.environ.update(request["environment"])
-    sys.argv = [str(COMMAND), *request["arguments"]]
+    os.chdir(request["folder"])
+    sys.argv = ["agent-feedback", *request["arguments"]]
     from standalone.__main__ import main as command
 
     command()
