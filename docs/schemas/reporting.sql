@@ -488,6 +488,12 @@ create table issues (
     sentence_turns text[] not null default '{}',
     -- Time before which the model is not asked again: its last question has failed or is under way
     sentence_due bigint,
+    -- Number of people with one of the agent's newest verdicts, at the last count
+    verdict_people integer not null default 0,
+    -- Number of these people with a rejection of a turn of the issue among these verdicts
+    affected integer not null default 0,
+    -- True until the people are counted after a change of the issue's turns
+    affected_due boolean not null default true,
     primary key (id),
     foreign key (merged_into) references issues(id)
 );

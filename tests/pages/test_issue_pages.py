@@ -265,6 +265,30 @@ async def test_the_share_of_people_affected_has_an_interval(read_models: asyncpg
         assert "30% (15%–52%)" in (await http.get(LIST, params=HERE)).text
 
 
+async def test_affected_people_are_counted_again_after_a_change_of_the_issues(
+    read_models: asyncpg.Pool, take: Take, refund: int
+) -> None:
+    async def listed() -> dict[int, tuple[int, int]]:
+        async with visitor(read_models) as http:
+            items = (await http.get("/conversations/acme/support/issues")).json()["items"]
+        return {one["id"]: (one["affected"]["people"], one["affected"]["affected"]) for one in items}
+
+    before = await listed()
+    other, third = sorted(before.keys() - {refund})
+    assert before == dict.fromkeys((refund, other, third), (15, 5))
+    late = feedback("late", user="v9", reaction="ok", turn="late", conversation="late", agent="bot", at=950)
+    await take(late)
+    await issue_job(read_models).catch_up()
+    assert await listed() == before, "a verdict that changes no issue waits for the next count"
+    async with visitor(read_models) as http:
+        merged = await http.post(f"/conversations/acme/support/issues/{refund}/merge", json={"into": other})
+    assert merged.is_success
+    await issue_job(read_models).catch_up()
+    assert await listed() == {other: (16, 10), third: (16, 5)}
+    due = "select count(*) from issues where affected_due and merged_into is null and turns > 0"
+    assert await read_models.fetchval(due) == 0
+
+
 async def test_the_numbers_of_an_issue_lead_to_its_rejections(read_models: asyncpg.Pool, refund: int) -> None:
     async with visitor(read_models) as http:
         text = (await http.get(ISSUE, params={**HERE, "issue": refund, "period": "24h"})).text

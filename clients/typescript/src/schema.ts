@@ -727,7 +727,7 @@ export interface IssueItem {
   turns: number;
   /** Number of people who rejected an answer. */
   people: number;
-  /** Share of affected people among the people with recent verdicts. */
+  /** Share of affected people, counted when rejections of the issue change. */
   affected: PeopleShare;
   /** Time of the first rejection; null without turns. */
   first_at: string | null;

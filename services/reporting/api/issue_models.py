@@ -11,7 +11,7 @@ from contracts.base import Id, Label
 from contracts.instants import format_instant
 from reporting.api.bodies import RequestBody
 from reporting.issues.reading import Issue, IssuePage
-from reporting.issues.resolution import AffectedPeople, Share
+from reporting.issues.resolution import Share
 from reporting.issues.store import IssueState
 from reporting.queries.answers import ResponseModel, Time
 
@@ -103,7 +103,7 @@ class IssueItem(ResponseModel):
     turns: Annotated[int, Field(description="Number of rejected turns.")]
     people: Annotated[int, Field(description="Number of people who rejected an answer.")]
     affected: Annotated[
-        PeopleShare, Field(description="Share of affected people among the people with recent verdicts.")
+        PeopleShare, Field(description="Share of affected people, counted when rejections of the issue change.")
     ]
     first_at: Annotated[Time | None, Field(description="Time of the first rejection; null without turns.")]
     last_at: Annotated[Time | None, Field(description="Time of the last rejection.")]
@@ -188,7 +188,7 @@ def _time(moment: int | None) -> str | None:
     return None if moment is None else format_instant(moment)
 
 
-def item_of(one: Issue, affected: AffectedPeople) -> IssueItem:
+def item_of(one: Issue) -> IssueItem:
     """Return the API model of an issue."""
     return IssueItem(
         id=one.id,
@@ -204,11 +204,11 @@ def item_of(one: Issue, affected: AffectedPeople) -> IssueItem:
         turns=one.turns,
         people=one.people,
         affected=PeopleShare(
-            people=affected.people,
-            affected=affected.affected,
-            share=affected.share,
-            low=affected.sure.low,
-            high=affected.sure.high,
+            people=one.affected.people,
+            affected=one.affected.affected,
+            share=one.affected.share,
+            low=one.affected.sure.low,
+            high=one.affected.sure.high,
         ),
         first_at=_time(one.first_at),
         last_at=_time(one.last_at),
@@ -218,11 +218,11 @@ def item_of(one: Issue, affected: AffectedPeople) -> IssueItem:
     )
 
 
-def detail_of(page: IssuePage, affected: AffectedPeople) -> IssueDetail:
+def detail_of(page: IssuePage) -> IssueDetail:
     """Return the API model of an issue with its turns."""
     proof = page.resolution
     return IssueDetail(
-        issue=item_of(page.issue, affected),
+        issue=item_of(page.issue),
         resolution=None
         if proof is None
         else ResolutionFigures(

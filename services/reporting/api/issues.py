@@ -27,7 +27,7 @@ from reporting.api.issue_models import (
     item_of,
 )
 from reporting.issues.job import is_available
-from reporting.issues.reading import ISSUE_COLUMNS, affected_people, find_issue, list_issues, waiting
+from reporting.issues.reading import ISSUE_COLUMNS, find_issue, list_issues, waiting
 from reporting.issues.store import IssueChange, change, merge, split
 from reporting.queries.selection import Project
 from reporting.queries.sorting import SortOrder
@@ -55,11 +55,10 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
         states = None if question.state is None else [question.state]
         order = SortOrder.parse(question.sort, ISSUE_COLUMNS)
         found = await list_issues(reads, at, clock.now(), question.agent_id, states, question.limit, order)
-        affected = await affected_people(reads, at, found)
         return IssueList(
             available=is_available(),
             waiting=await waiting(reads, at, question.agent_id),
-            items=[item_of(one, affected[one.id]) for one in found],
+            items=[item_of(one) for one in found],
         )
 
     @router.at("GET", ISSUE, refuses=_UNKNOWN)
@@ -69,7 +68,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
         found = await find_issue(reads, at, issue, clock.now())
         if found is None:
             raise _unknown(issue)
-        return detail_of(found, (await affected_people(reads, at, [found.issue]))[issue])
+        return detail_of(found)
 
     @router.at("POST", CHANGE, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(IssueBody))
     async def change_issue(tenant: Name, project: Name, issue: IssuePath, request: Request) -> IssueId | Response:

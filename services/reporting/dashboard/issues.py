@@ -22,15 +22,13 @@ from reporting.issues.reading import (
     EXAMPLES,
     ISSUE_COLUMNS,
     MOST_FIRST,
-    NEWEST_VERDICTS,
     TREND_DAYS,
     Issue,
-    affected_people,
     find_issue,
     list_issues,
     waiting,
 )
-from reporting.issues.store import IssueState
+from reporting.issues.store import NEWEST_VERDICTS, IssueState
 from reporting.queries.projects import agent_ids
 from reporting.queries.selection import Project
 from servicekit import Caller
@@ -55,7 +53,6 @@ async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int, l
     issues = await list_issues(pool, at, now, view.agent, states, MOST_LISTED, order.order or MOST_FIRST)
     return {
         "issues": issues,
-        "affected": await affected_people(pool, at, issues),
         "most_listed": MOST_LISTED,
         "cases": partial(cases_of, link),
         "trend_start": trend_days(now)[0],
@@ -77,7 +74,7 @@ async def issue_values(
     others = await list_issues(pool, at, now, found.issue.agent_id, None) if reviewer else []
     return {
         "i": found.issue,
-        "affected": (await affected_people(pool, at, [found.issue]))[issue],
+        "affected": found.issue.affected,
         "newest_verdicts": NEWEST_VERDICTS,
         "cases": partial(cases_of, link),
         "trend_start": trend_days(now)[0],

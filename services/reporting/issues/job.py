@@ -10,7 +10,7 @@ import asyncpg
 import structlog
 
 from contracts.instants import DAY
-from reporting.issues.store import AgentScope
+from reporting.issues.store import AgentScope, count_affected_people
 from reporting.sql import SQL
 from servicekit import Clock
 
@@ -58,6 +58,11 @@ class IssueJob:
 
     async def work(self) -> int:
         """Do the work of `catch_up`; the caller holds the lock."""
+        changed = await self._place_and_group()
+        await count_affected_people(self._pool)
+        return changed
+
+    async def _place_and_group(self) -> int:
         await self._pool.execute(*SQL.drop_unfounded_sentences())
         if not is_available():
             # `seed_rejection_changes` finds these changes again after the extra is installed.

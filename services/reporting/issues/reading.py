@@ -26,8 +26,6 @@ _COLUMNS: Final[Mapping[str, tuple[str, str]]] = {
 ISSUE_COLUMNS: Final = _COLUMNS.keys()
 """Columns that sort issues. `topic` sorts by a confidence bound of the rejected share, as `certain_share` does."""
 MOST_FIRST: Final = SortOrder("turns", descending=True)
-NEWEST_VERDICTS: Final = 2_000
-"""Number of newest verdicts of an agent. The share of affected people refers to the people in these verdicts."""
 MOST_TURNS: Final = 100
 """Maximum number of turns on the page of one issue. The feedback list shows all turns."""
 
@@ -55,6 +53,8 @@ class Issue:
     newest_question: str | None
     """Question of the newest rejected turn; None if it is unknown, or outside of lists."""
     topic: Share
+    affected: AffectedPeople
+    """Affected people at the last count, which follows a change of the issue's turns within seconds."""
     days: Sequence[int]
     """Number of rejected turns on each of the last TREND_DAYS UTC days; the last day is today."""
 
@@ -135,14 +135,6 @@ def order_of(order: SortOrder) -> str:
     return f"{descending} desc nulls last" if order.descending else f"{ascending} nulls last"
 
 
-async def affected_people(pool: asyncpg.Pool, at: Project, issues: Sequence[Issue]) -> dict[int, AffectedPeople]:
-    """Return the affected people by issue id, among the people in the NEWEST_VERDICTS of the issue's agent."""
-    ids, agents = [one.id for one in issues], sorted({one.agent_id for one in issues})
-    statement = SQL.count_affected_people(**at._asdict(), ids=ids, agents=agents, limit=NEWEST_VERDICTS)
-    counted = {row["id"]: AffectedPeople(row["people"], row["affected"]) for row in await pool.fetch(*statement)}
-    return {one: counted.get(one, AffectedPeople()) for one in ids}
-
-
 async def waiting(pool: asyncpg.Pool, at: Project, agent_id: str | None = None) -> int:
     """Return the number of rejected turns without an issue."""
     count: int = await pool.fetchval(*SQL.count_waiting_turns(**at._asdict(), agent_id=agent_id))
@@ -185,4 +177,5 @@ async def _with_days(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.Rec
 def _issue(row: asyncpg.Record, days: Sequence[int]) -> Issue:
     values: dict[str, Any] = dict(row)
     topic = Share(values.pop("topic_turns"), values.pop("topic_rejected"))
-    return Issue(**values, topic=topic, days=days)
+    affected = AffectedPeople(values.pop("verdict_people"), values.pop("affected"))
+    return Issue(**values, topic=topic, affected=affected, days=days)

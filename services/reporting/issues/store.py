@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import asyncpg
 
@@ -16,6 +16,8 @@ from reporting.sql import SQL
 IssueState = Literal["open", "resolved", "muted", "regressed"]
 Turn = tuple[str, str]
 """Conversation id and turn id."""
+NEWEST_VERDICTS: Final = 2_000
+"""Number of newest verdicts of an agent. The share of affected people refers to the people in these verdicts."""
 
 
 class AgentScope(NamedTuple):
@@ -109,10 +111,21 @@ async def place(connection: Connection, at: Project, issue_of: Mapping[Turn, int
     )
 
 
+async def count_affected_people(pool: asyncpg.Pool) -> None:
+    """Count the affected people of all issues of each agent with an issue whose turns have changed since its count.
+
+    Verdicts that do not change an issue's turns are counted by the next count, at the latest after the daily grouping.
+    """
+    for row in await pool.fetch(*SQL.agents_with_uncounted_people()):
+        async with pool.acquire() as connection, connection.transaction():
+            await connection.execute(*SQL.take_due_counts(**row))
+            await connection.execute(*SQL.count_affected_people(**row, limit=NEWEST_VERDICTS))
+
+
 async def recount(connection: Connection, at: Project, issues: Iterable[int], now: int) -> None:
     """Update the turn counts of issues, and mark resolved issues as regressed if they have enough later rejections.
 
-    `now` is in microseconds.
+    The affected people of these issues are counted later, by `count_affected_people`. `now` is in microseconds.
     """
     ids = sorted(set(issues))
     if ids:

@@ -117,7 +117,7 @@ values (:tenant, :project, :agent_id, :encoder, :now) returning id
 
 -- name: recount_issues
 update issues i set turns = c.turns, people = c.people, first_at = c.first_at, last_at = c.last_at,
-    versions = c.versions
+    versions = c.versions, affected_due = true
 from (
     select i.id, count(t.turn_id)::int as turns, count(distinct t.user_id)::int as people, min(t.occurred_at) as first_at,
         max(t.occurred_at) as last_at,
@@ -345,7 +345,7 @@ from unnest(:issue_id::bigint[], :agent_version::text[], :day::bigint[], :turns:
 
 -- fragment: issue_columns
 i.id, i.agent_id, i.words, i.sentence, i.state, i.resolved_in, i.state_at, i.assignee, i.note, i.merged_into, i.turns, i.people,
-    i.first_at, i.last_at, i.versions, c.topic_turns, c.topic_rejected
+    i.first_at, i.last_at, i.versions, i.verdict_people, i.affected, c.topic_turns, c.topic_rejected
 
 -- fragment: counts_of_issue
 left join lateral (
@@ -386,37 +386,40 @@ order by i.place
 select {issue_columns}, null as newest_question from issues i {counts_of_issue}
 where i.tenant = :tenant and i.project = :project and i.id = :id
 
+-- name: agents_with_uncounted_people
+-- A merged issue and an issue without turns are not shown.
+select distinct tenant, project, agent_id from issues where affected_due and merged_into is null and turns > 0
+
+-- name: take_due_counts
+-- The lock on the rows makes a concurrent change of an issue wait. Its mark then remains for the next count.
+update issues set affected_due = false
+where tenant = :tenant and project = :project and agent_id = :agent_id and affected_due
+
 -- name: count_affected_people
--- Count, for each issue, the people who gave the agent's newest verdicts, and those among them who rejected a turn of
--- the issue. A machine verdict counts even if a review has replaced it.
+-- Count the people who gave the agent's newest verdicts, and for each issue those among them who rejected a turn of the
+-- issue. A machine verdict counts even if a review has replaced it.
 with verdicts as materialized (
-    select a.agent_id, newest.*
-    from unnest(:agents::text[]) as a (agent_id)
-    cross join lateral (
-        select * from (
-            (select e.user_id, e.conversation_id, e.turn_id, e.reaction, e.occurred_at, e.feedback_id from effective e
-             where {is_persons(e, a)} order by e.occurred_at desc, e.feedback_id desc limit :limit)
-            union all
-            (select e.user_id, e.conversation_id, e.turn_id, e.overruled_reaction, e.occurred_at, e.feedback_id
-             from feedbacks e where {is_persons(e, a)} and e.overruled_reaction is not null
-             order by e.occurred_at desc, e.feedback_id desc limit :limit)
-        ) given order by occurred_at desc, feedback_id desc limit :limit
-    ) newest
-), counted as (
-    select agent_id, count(distinct user_id)::int as people from verdicts group by agent_id
+    select * from (
+        (select e.user_id, e.conversation_id, e.turn_id, e.reaction, e.occurred_at, e.feedback_id from effective e
+         where {is_persons(e)} order by e.occurred_at desc, e.feedback_id desc limit :limit)
+        union all
+        (select e.user_id, e.conversation_id, e.turn_id, e.overruled_reaction, e.occurred_at, e.feedback_id
+         from feedbacks e where {is_persons(e)} and e.overruled_reaction is not null
+         order by e.occurred_at desc, e.feedback_id desc limit :limit)
+    ) given order by occurred_at desc, feedback_id desc limit :limit
 ), affected as (
     select t.issue_id, count(distinct v.user_id)::int as people
     from verdicts v join issue_turns t on t.conversation_id = v.conversation_id and t.turn_id = v.turn_id
-        and t.agent_id = v.agent_id and t.tenant = :tenant and t.project = :project
-    where v.reaction = 'not_ok' and t.issue_id = any(:ids::bigint[])
+        and t.agent_id = :agent_id and t.tenant = :tenant and t.project = :project
+    where v.reaction = 'not_ok'
     group by t.issue_id
 )
-select i.id, c.people, coalesce(r.people, 0) as affected
-from issues i join counted c using (agent_id) left join affected r on r.issue_id = i.id
-where i.id = any(:ids::bigint[]) and i.tenant = :tenant and i.project = :project
+update issues i set verdict_people = (select count(distinct user_id)::int from verdicts), affected = coalesce(
+    (select people from affected r where r.issue_id = i.id), 0)
+where i.tenant = :tenant and i.project = :project and i.agent_id = :agent_id
 
--- fragment: is_persons(verdict, agent)
-{verdict}.tenant = :tenant and {verdict}.project = :project and {verdict}.agent_id = {agent}.agent_id
+-- fragment: is_persons(verdict)
+{verdict}.tenant = :tenant and {verdict}.project = :project and {verdict}.agent_id = :agent_id
     and {verdict}.origin <> 'reviewer' and {verdict}.user_type <> 'agent'
 
 -- name: count_waiting_turns
