@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator
 from typing import Final
 
@@ -16,14 +18,15 @@ from reporting.api.conversations import conversations_router
 from reporting.api.exports import exports_router
 from reporting.api.issues import issues_router
 from reporting.dashboard.routes import pages_router
-from reporting.issues.job import is_due
+from reporting.issues.job import IssueJob, is_due
 from reporting.issues.store import IssueChange, change, merge, split
 from reporting.queries.selection import Project
 from reporting.read_models.erasure import ReportingErasures
 from servicekit.clock import FixedClock
-from tests.support.issue_turns import AT, NOW, TOPICS, issue_job, rejected_turn, rejected_turns
+from tests.support.issue_turns import AT, NOW, TOPICS, TopicEncoder, issue_job, rejected_turn, rejected_turns
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback
+from tests.support.waits import PATIENCE_SECONDS
 
 
 async def issues(pool: asyncpg.Pool, where: str = "turns > 0") -> list[asyncpg.Record]:
@@ -43,6 +46,22 @@ async def by_topic(pool: asyncpg.Pool) -> list[int]:
     """Return the issues of the topics, in the order of TOPICS."""
     rows = await pool.fetch("select issue_id from issue_turns where turn_id in ('t0', 't1', 't2') order by turn_id")
     return [row["issue_id"] for row in rows]
+
+
+async def test_the_process_goes_on_while_the_encoder_is_loaded(read_models: asyncpg.Pool, take: Take) -> None:
+    """Libraries and encoder take seconds to load, in which nothing of the process would be answered or consumed."""
+    loop, loading, gone_on = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+
+    def load() -> TopicEncoder:
+        loop.call_soon_threadsafe(loading.set)
+        assert gone_on.wait(PATIENCE_SECONDS), "the event loop waited for the encoder"
+        return TopicEncoder()
+
+    await take(*rejected_turns(0, 3))
+    caught_up = asyncio.create_task(IssueJob(read_models, FixedClock(NOW), load).catch_up())
+    await loading.wait()
+    gone_on.set()
+    assert await caught_up == 3
 
 
 async def test_rejections_are_grouped_by_topic_and_new_ones_join(read_models: asyncpg.Pool, take: Take) -> None:

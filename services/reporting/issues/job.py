@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
@@ -32,7 +33,7 @@ class IssueJob:
     """Periodic work on the issues of all projects: call `catch_up` repeatedly.
 
     `load` returns the sentence encoder. It is called, and the packages of the extra `issues` are imported, only when
-    there is work for the first time.
+    there is work for the first time. A thread does both, because they take seconds, and would stop the event loop.
     """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, load: Callable[[], Embedder]) -> None:
@@ -72,9 +73,11 @@ class IssueJob:
             await self._pool.execute(*SQL.seed_rejection_changes())
             self._seeded = True
         changed = 0
-        if self._worker is None and not await self._pool.fetchval(*SQL.has_issue_work()):
-            return 0
-        worker = self._worker or self._loaded()
+        worker = self._worker
+        if worker is None:
+            if not await self._pool.fetchval(*SQL.has_issue_work()):
+                return 0
+            worker = await asyncio.to_thread(self._loaded)
         while done := await worker.place_changed():
             changed += done
         for row in await self._pool.fetch(*SQL.waiting_agents()):
