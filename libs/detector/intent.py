@@ -37,7 +37,7 @@ class Sameness(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Request to compare: its distinct words in order, and their vectors with shape (words, dimension)."""
+    """Distinct words of a request, in order, and their vectors with shape (words, dimension)."""
 
     words: tuple[str, ...]
     vectors: Vectors

@@ -39,7 +39,7 @@ class Turns(Protocol):
 
 
 class ThreadOfOthers(Exception):
-    """A person without the scope on_behalf rated a thread in which only other people asked."""
+    """Error for a rating of a thread in which the caller asked nothing. The scope `on_behalf` permits such a rating."""
 
 
 @dataclass(frozen=True, slots=True)

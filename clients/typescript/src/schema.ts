@@ -1270,7 +1270,7 @@ export interface Reasons {
   next_cursor?: string | null;
 }
 
-/** Reason of a refusal, in one sentence. */
+/** Response body of a rejected request, with the reason in one sentence. */
 export interface Refusal {
   /** The reason, in one sentence. */
   detail: string;

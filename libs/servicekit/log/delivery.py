@@ -84,7 +84,7 @@ can have processed the records."""
 
 
 async def _no_outage() -> None:
-    """Do nothing: the probe of a handler without dependencies."""
+    """Probe of a handler without dependencies: returns at once."""
 
 
 class Delivery:

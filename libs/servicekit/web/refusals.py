@@ -19,7 +19,7 @@ status 503 it must not wait for anything: the deadline may have passed, or the d
 
 
 class Refusal(BaseModel):
-    """Reason of a refusal, in one sentence."""
+    """Response body of a rejected request, with the reason in one sentence."""
 
     detail: str = Field(
         description="The reason, in one sentence.", examples=["This token does not reach that tenant and project."]

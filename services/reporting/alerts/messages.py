@@ -72,7 +72,7 @@ def title_of(rule: AlertRule, found: AlertFinding) -> str:
 
 
 def text_of(rule: AlertRule, found: AlertFinding) -> str:
-    """Return the figures of a finding in one sentence."""
+    """Return one sentence with the figures that fired the alert rule."""
     match rule:
         case ShareRuleSettings():
             by = "People's verdicts" if rule.verdicts == "people" else "Machine verdicts"
