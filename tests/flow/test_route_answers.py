@@ -27,6 +27,7 @@ from standalone.one_process.api import SURFACE
 from standalone.sample.events import PROJECT, TENANT, events
 from standalone.sample.script import read_script
 from tests.support.running_stack import running_stack
+from tests.support.waits import PATIENCE_SECONDS
 
 RECORDED = Path(__file__).parent / "route_answers.txt"
 HEADINGS = "needs", "no token", "foreign", "path", "query or body", "media type", "valid"
@@ -194,7 +195,7 @@ async def test_every_route_answers_as_recorded(
         sample = events(read_script(), NOW)
         await stack.publish(*sample)
         await stack.quiet()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while not await stack.rows("select from reporting.deliveries where last_answer is not null"):
                 await asyncio.sleep(0.02)
             while not await stack.rows("select from reporting.issues"):
