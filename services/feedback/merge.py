@@ -53,8 +53,8 @@ def revise(record: Record, log_time: int) -> Record:
 def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
     """Return the outcome of an event that changed a record from `before` to `after`.
 
-    The outcome is UNCHANGED if the event changed no visible field, and SUPERSEDED if the slot (such as an emoji) already
-    has a change of higher precedence.
+    The outcome is UNCHANGED if the event changed no visible field, and SUPERSEDED if the slot (such as an
+    emoji) already has a change of higher precedence.
     """
     if before is not None and after is before:
         standing = before.slots[change.slot]
