@@ -68,6 +68,19 @@ def header(text: str, label: str) -> tuple[str | None, str]:
     return cell[1], cell[2].replace("&amp;", "&")
 
 
+async def test_the_change_is_a_column_only_if_there_are_verdicts_of_the_period_before(
+    read_models: asyncpg.Pool, take: Take
+) -> None:
+    async with visitor(read_models) as http:
+        for at, expected in ((0, False), (-40 * 24 * 3600, True)):
+            await take(feedback(f"f{at}", kind="explicit", turn=f"t{at}", agent="bot", at=at))
+            text = (await http.get("/?period=30d")).text
+            cells = re.search(r'<table class="ranking">(.*?)</table>', text, re.DOTALL)
+            assert cells is not None
+            assert (">Change</a>" in cells[1]) is expected
+            assert cells[1].count("<th scope=") - 1 == cells[1].count("<td") + 1 == (7 if expected else 6)
+
+
 async def test_agents_are_sorted_by_their_columns_and_worst_first_by_default(
     read_models: asyncpg.Pool, take: Take
 ) -> None:
