@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command import agent_feedback
+from tests.support.command import HANG_SECONDS, agent_feedback
 from tests.support.warm_command import warm_command
 
 
@@ -58,7 +58,7 @@ async def test_a_run_that_a_signal_ends_looks_so_to_its_caller() -> None:
     arguments = ("topics", "--create", "--broker", "127.0.0.1:1")
     process = await asyncio.create_subprocess_exec(*warm_command(), *arguments, stderr=PIPE)
     assert process.stderr is not None
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(HANG_SECONDS):
         await process.stderr.readline()
         process.send_signal(signal.SIGQUIT)
         assert await process.wait() == -signal.SIGQUIT
