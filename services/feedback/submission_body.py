@@ -19,7 +19,15 @@ from servicekit import RequestRefused
 class GivenFeedback(BaseModel):
     """A person's judgement of a turn, as a reaction or a rating. Null retracts it. A `ts` in the future becomes now."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        json_schema_extra={
+            "oneOf": [{"required": ["reaction"]}, {"required": ["rating"]}],
+            "dependentRequired": {"scale": ["rating"]},
+        },
+    )
 
     reaction: Reaction | None = Field(
         default=None,

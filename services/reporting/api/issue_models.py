@@ -38,10 +38,10 @@ class IssueBody(RequestBody):
         default=None,
         description="The version of the agent that resolves the issue; null if all versions do from now on.",
     )
-    assignee: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+    assignee: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")] | None = Field(
         default=None, description="The person who works on the issue."
     )
-    note: Annotated[str, Field(min_length=1, max_length=4_000)] | None = Field(
+    note: Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"^[^\x00]+$")] | None = Field(
         default=None, description="A note on the issue."
     )
 
