@@ -54,11 +54,11 @@ async def test_a_run_has_the_folder_of_its_caller(tmp_path: Path) -> None:
 
 
 async def test_a_run_that_a_signal_ends_looks_so_to_its_caller() -> None:
-    """SIGQUIT has no handler, so it ends the fork by itself."""
+    """SIGUSR1 has no handler, so it ends the fork by itself. A shell's background job would ignore SIGQUIT."""
     arguments = ("topics", "--create", "--broker", "127.0.0.1:1")
     process = await asyncio.create_subprocess_exec(*warm_command(), *arguments, stderr=PIPE)
     assert process.stderr is not None
     async with asyncio.timeout(HANG_SECONDS):
         await process.stderr.readline()
-        process.send_signal(signal.SIGQUIT)
-        assert await process.wait() == -signal.SIGQUIT
+        process.send_signal(signal.SIGUSR1)
+        assert await process.wait() == -signal.SIGUSR1
