@@ -1,4 +1,4 @@
-"""Measure, print a table, and write the figures to benchmarks/results/latest.json.
+"""Measure, print a table, and write the figures to benchmarks/results/latest.json (--quick: quick.json).
 
 python -m benchmarks [--quick] [--no-kafka] [--rounds N] [--seed S] [--out FILE]
 """
@@ -65,8 +65,10 @@ def main() -> int:
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--events", type=int, help="chat events of each run of the pipeline")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
+    # Costs that `sizing` states come from the file of the full run.
+    out = options.out or (RESULTS.with_name("quick.json") if options.quick else RESULTS)
     plan = QUICK if options.quick else FULL
     plan = replace(plan, rounds=options.rounds or plan.rounds, events=options.events or plan.events)
     # The runs are child processes and inherit the limit to these cores.
@@ -106,7 +108,7 @@ def main() -> int:
         "conditions": conditions(plan, name, options.seed, time.monotonic() - began, why),
         "runs": details(measured),
     }
-    write(result, options.out)
+    write(result, out)
     console = Console(width=120)
     print_table(console, measured, pipeline, starts)
     print_http(console, http)
@@ -114,7 +116,7 @@ def main() -> int:
     print_judging(console, judged)
     print_looks(console, looked)
     print_pages(console, pages)
-    say(f"Written to {options.out}")
+    say(f"Written to {out}")
     return 0
 
 

@@ -30,7 +30,7 @@ from tests.support.running_stack import RunningStack, exchange
 schemathesis.serializer.alias("application/x-ndjson", "text/plain")
 EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", "4"))
 """Number of requests per route and kind, valid and invalid; an intake gets five times as many. CI sends more."""
-PLANTED_EXAMPLES = 10
+PLANTED_EXAMPLES = 25
 """The same for one route with a planted bug."""
 CHECKS = [not_a_server_error, content_type_conformance, status_code_conformance, response_schema_conformance]
 AUTHORIZED = {"Authorization": "Bearer all"}
