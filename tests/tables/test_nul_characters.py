@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from docgen.http_page import openapi
 
-LIMITS = {"pattern", "enum", "const", "format"}
+LIMITS = {"enum", "const", "format"}
 NOT_STORED = {
     "/conversations/{tenant}/{project}/refused?since",
     "/conversations/{tenant}/{project}/feedback/agents?cursor",
@@ -24,7 +25,7 @@ NOT_STORED = {
 
 
 def _free_texts(schema: Any, place: str, schemas: dict[str, Any]) -> Iterator[str]:
-    """Yield the path of each text in `schema` that may contain any character."""
+    """Yield the path of each text in `schema` that may contain NUL."""
     if reference := schema.get("$ref"):
         schema = schemas[reference.rpartition("/")[2]]
     for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("prefixItems", ())):
@@ -34,11 +35,13 @@ def _free_texts(schema: Any, place: str, schemas: dict[str, Any]) -> Iterator[st
     for name in ("items", "additionalProperties", "propertyNames"):
         if isinstance(schema.get(name), dict):
             yield from _free_texts(schema[name], f"{place}.{name}", schemas)
-    if schema.get("type") == "string" and not LIMITS & schema.keys():
+    is_free = schema.get("type") == "string" and not LIMITS & schema.keys()
+    if is_free and re.search(schema.get("pattern", ""), "a\0a"):
         yield place
 
 
 def free_texts(document: dict[str, Any]) -> set[str]:
+    """Return the path of each text in a request of the OpenAPI document that may contain NUL."""
     schemas = document["components"]["schemas"]
     found = set[str]()
     for path, methods in document["paths"].items():

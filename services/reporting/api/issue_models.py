@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from contracts.base import Id, Label
+from contracts.base import ID_PATTERN, Id, Label
 from contracts.instants import format_instant
 from reporting.api.bodies import RequestBody
 from reporting.issues.reading import Issue, IssuePage
@@ -38,7 +38,7 @@ class IssueBody(RequestBody):
         default=None,
         description="The version of the agent that resolves the issue; null if all versions do from now on.",
     )
-    assignee: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")] | None = Field(
+    assignee: Annotated[str, Field(min_length=1, max_length=200, pattern=ID_PATTERN)] | None = Field(
         default=None, description="The person who works on the issue."
     )
     note: Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"^[^\x00]+$")] | None = Field(
