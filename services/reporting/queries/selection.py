@@ -201,10 +201,11 @@ _CLAUSES: Final = {
         select from issue_turns i
         where i.conversation_id = e.conversation_id and i.turn_id = e.turn_id and i.issue_id = :issue
           and i.tenant = :tenant and i.project = :project)""",
+    # `offset 0`: one index lookup per row. With few reviews, PostgreSQL would join them by reading the whole index.
     "unreviewed": """:unreviewed and not exists (
         select from feedbacks r
         where r.conversation_id = e.conversation_id and r.turn_id = e.turn_id and r.origin = 'reviewer'
-          and r.reaction is not null and r.tenant = :tenant and r.project = :project)""",
+          and r.reaction is not null and r.tenant = :tenant and r.project = :project offset 0)""",
     "judged": """e.origin = 'machine' and exists (
         select from effective p
         where p.conversation_id = e.conversation_id and p.turn_id = e.turn_id and p.origin <> 'machine'
