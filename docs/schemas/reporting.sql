@@ -794,7 +794,7 @@ create table suspect_decisions (
 -- Suspect reactions that would count
 -- view turn_log_artifacts: migrations/0001_schema.sql
 -- function copy_answer: migrations/0032_answer_copies.sql
--- function feedback_about: migrations/0020_search.sql
+-- function feedback_about: migrations/0038_frequent_words.sql
 -- function mark_hours_of_replies: migrations/0032_answer_copies.sql
 -- function mark_rejections: migrations/0011_issues.sql
 -- function mark_stale_dimensions: migrations/0032_answer_copies.sql

@@ -16,6 +16,7 @@ from reporting.queries.selection import Filters, Project
 from reporting.queries.words import patterns
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
+from reporting.sql import SQL
 from servicekit.clock import FixedClock
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
@@ -155,3 +156,14 @@ async def test_the_lookup_keeps_readers_to_their_tenant(postgres_url: str) -> No
 )
 def test_patterns_have_letters_and_digits_of_the_words_alone(words: str, expected: list[str]) -> None:
     assert patterns(words) == expected
+
+
+async def test_turns_of_too_frequent_words_are_not_looked_up(read_models: asyncpg.Pool, take: Take) -> None:
+    await take(*EVENTS)
+    asked = {"tenant": "acme", "project": "support", "words": "train", "patterns": ["train"]}
+    every = await read_models.fetchrow(*SQL.feedback_about(**asked, most=said.MOST))
+    frequent = await read_models.fetchrow(*SQL.feedback_about(**asked, most=1))
+    assert every is not None
+    assert frequent is not None
+    assert len(every["ids"]) > len(frequent["ids"])
+    assert frequent["texts"] == 1
