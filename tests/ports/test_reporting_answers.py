@@ -13,6 +13,7 @@ from fastapi import APIRouter
 
 from reporting.api.conversations import conversations_router
 from reporting.api.figures import figures_router
+from reporting.queries import calibration
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback, feedback_id, message
@@ -380,6 +381,23 @@ async def test_calibration_names_detectors_and_is_narrowed_to_one(http: httpx.As
     for question, agreeing in ((f"detector={new}", [1, 1]), (f"detector={old}", [1, 0]), ("decided_by=llm", [0, 0])):
         found = (await http.get(f"{PROJECT}/feedback/calibration?{question}")).json()
         assert [found["pairs"], found["agreeing"]] == agreeing
+
+
+async def test_the_newest_verdicts_are_counted_by_detector(
+    http: httpx.AsyncClient, take: Take, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibration, "NEWEST_VERDICTS", 2)
+    overruled: dict[str, Any] = {"overruled_by": feedback_id("review"), "overruled_reaction": "ok"}
+    await take(
+        feedback("m1", turn="t1", kind="inferred", reaction="ok", at=1, detector="2026-11-01.a1b2c3d4"),
+        feedback("m2", turn="t2", kind="inferred", reaction="ok", at=2, detector="2026-11-02.a1b2c3d4"),
+        feedback("m3", turn="t3", kind="inferred", reaction=None, at=3, detector="2026-11-03.a1b2c3d4", **overruled),
+    )
+    found = (await http.get(f"{PROJECT}/feedback/calibration")).json()
+    assert [(one["detector"], one["verdicts"]) for one in found["detectors"]] == [
+        ("2026-11-03.a1b2c3d4", 1),
+        ("2026-11-02.a1b2c3d4", 1),
+    ]
 
 
 async def test_calibration_compares_machine_and_people_by_word_and_emoji_on_the_same_turn(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -80,10 +81,12 @@ async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view:
     agents are compared only if they are chosen, because such a difference says nothing about a release.
     """
     filters, by = replace(view.filters, origins=None), dimension(view.dimension or "version")
-    known = await known_dimensions(pool, at, span, filters)
+    known, values = await asyncio.gather(
+        known_dimensions(pool, at, span, filters),
+        value_votes(pool, at, span, filters, by),
+    )
     if by.name not in {one.name for one in known}:
         known = [*known, by]
-    values = await value_votes(pool, at, span, filters, by)
     a, b = await _chosen(pool, at, view, by, values)
     pair, agent = _pair(a, b, by, values), view.agent
     if by.name == "version" and agent is None and a is None and b is None:

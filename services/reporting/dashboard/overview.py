@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -146,15 +147,29 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
     earlier = view.before(span)
     bucket = bucket_of(span)
     begins = starts(span, bucket, view.zone)
-    counted = await breakdown(pool, at, span, view.filters, begins)
-    before = Breakdown() if earlier is None else await breakdown(pool, at, earlier, view.filters)
+    # Independent statements run at the same time on several connections.
+    (counted, before), (why, response, newest), (replies, suspects, scales) = await asyncio.gather(
+        asyncio.gather(
+            breakdown(pool, at, span, view.filters, begins),
+            _before(pool, at, earlier, view.filters),
+        ),
+        asyncio.gather(
+            reasons(pool, at, span, view.filters, _REASONS, rules=False),
+            rates_for_page(pool, at, view.span_of_answers(span), view.filters, "agent"),
+            _newest(pool, at, span, view.filters),
+        ),
+        asyncio.gather(
+            reply_count(pool, at, span, view.filters),
+            suspect_count(pool, at, span, view.filters),
+            ratings(pool, at, span, view.filters),
+        ),
+    )
     only_machine = counted.whole["machine"].total and not counted.whole["user"].total
     by_machine = only_machine if view.origin is None else view.origin != "user"
     charted: Origin = "machine" if by_machine else "user"
     steps = chart_steps(counted, charted, begins, span, view, link)
     order = sorting(view.sort, AGENT_COLUMNS, lambda text: link("/", sort=text, every=view.every or None) + "#agents")
     agents = in_order(ranked_agents(counted, before), order.order, AGENT_COLUMNS)
-    why = await reasons(pool, at, span, view.filters, _REASONS, rules=False)
     return Overview(
         span=span,
         bucket=bucket,
@@ -165,16 +180,16 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
         chart_narrow=charts.over_time(steps, bucket, 350, 300, view.zone),
         steps=steps,
         reasons=[one for one in why.reasons if one.not_ok],
-        replies=await reply_count(pool, at, span, view.filters),
-        suspects=await suspect_count(pool, at, span, view.filters),
-        ratings=await ratings(pool, at, span, view.filters),
-        response=await rates_for_page(pool, at, view.span_of_answers(span), view.filters, "agent"),
+        replies=replies,
+        suspects=suspects,
+        ratings=scales,
+        response=response,
         agents=agents if view.every else agents[:_AGENTS],
         sorting=order,
         more_agents=0 if view.every else max(0, len(agents) - _AGENTS),
         moved=moved(counted, before),
         compared=any(votes.total for votes in before.whole.values()),
-        live=Live(read_from, await _newest(pool, at, span, view.filters)),
+        live=Live(read_from, newest),
     )
 
 
@@ -256,6 +271,11 @@ def chart_steps(
         href = link("/dashboard/feedback", period=None, **of_step)
         steps.append(charts.Step(begin, votes.ok, votes.neutral, votes.not_ok, href))
     return steps
+
+
+async def _before(pool: asyncpg.Pool, at: Project, earlier: TimeSpan | None, filters: Filters) -> Breakdown:
+    """Return the verdict counts of the earlier window; no counts if there is none."""
+    return Breakdown() if earlier is None else await breakdown(pool, at, earlier, filters)
 
 
 async def _newest(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -116,7 +117,19 @@ def path_of(template: str, at: Project) -> str:
 async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, link: Link) -> AgentPage:
     """Return the data of the agent page."""
     filters = replace(view.filters, origins=None)
-    counted = await steps_of(pool, at, span, view)
+    # Independent statements run at the same time on several connections.
+    (counted, shown_releases), (why, words, worst), (response, accuracy) = await asyncio.gather(
+        _releases(pool, at, view, span, link),
+        asyncio.gather(
+            reasons(pool, at, span, filters, _REASONS, rules=False),
+            rejected_words(pool, at, span, filters),
+            worst_conversations(pool, at, span, filters),
+        ),
+        asyncio.gather(
+            rates_for_page(pool, at, view.span_of_answers(span), filters, "version"),
+            calibration(pool, at, span, filters, by_detector=False),
+        ),
+    )
     people, machine = (counted.whole[origin] for origin in BOTH)
     order = sorting(view.sort, VERSION_COLUMNS, lambda text: link("/dashboard/agent", sort=text) + "#versions")
     return AgentPage(
@@ -124,13 +137,20 @@ async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, lin
         machine=machine,
         versions=in_order(_versions(counted), order.order, VERSION_COLUMNS),
         sorting=order,
-        reasons=(await reasons(pool, at, span, filters, _REASONS, rules=False)).reasons,
-        words=await rejected_words(pool, at, span, filters),
-        releases=await releases(pool, at, span, view, counted, link),
-        response=await rates_for_page(pool, at, view.span_of_answers(span), filters, "version"),
-        worst=await worst_conversations(pool, at, span, filters),
-        calibration=await calibration(pool, at, span, filters),
+        reasons=why.reasons,
+        words=words,
+        releases=shown_releases,
+        response=response,
+        worst=worst,
+        calibration=accuracy,
     )
+
+
+async def _releases(
+    pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, link: Link
+) -> tuple[Breakdown, Releases]:
+    counted = await steps_of(pool, at, span, view)
+    return counted, await releases(pool, at, span, view, counted, link)
 
 
 async def conversation(

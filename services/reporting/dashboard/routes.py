@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import Final
@@ -38,9 +39,10 @@ from reporting.dashboard.review import (
 )
 from reporting.dashboard.view import chosen
 from reporting.dashboard.visits import NO_PROJECT, PageRoute, Visit, Visits, view_of
-from reporting.queries.calibration import calibration
+from reporting.queries.calibration import NEWEST_VERDICTS, calibration
 from reporting.queries.cursor import BadCursor
 from reporting.queries.dimension_votes import MOST_VALUES, filter_choices
+from reporting.queries.dimensions import Dimension
 from reporting.queries.found_counts import found_and_counted
 from reporting.queries.projects import agent_ids, projects
 from reporting.queries.search import every, scanned_by, with_answers
@@ -109,16 +111,26 @@ def pages_router(
             await access_log.note(visit.caller.subject, *visit.at, action, about)
 
     async def show_overview(visit: Visit) -> Response:
-        figures = await overview(pool, visit.at, visit.view, clock.now(), visit.link)
+        now, agent = clock.now(), visit.view.agent
+        figures, choices, agent_names, issues, health = await asyncio.gather(
+            overview(pool, visit.at, visit.view, now, visit.link),
+            choices_of(visit, agent),
+            agent_ids(pool, visit.at),
+            unsolved(pool, visit.at, now, agent),
+            visits.health_for(visit.caller),
+        )
         return visit.page(
             "overview.html",
             o=figures,
             live=figures.live,
-            choices=await filter_choices(pool, visit.at, figures.span, visit.view.agent),
-            agent_names=await agent_ids(pool, visit.at),
-            issues=await unsolved(pool, visit.at, clock.now(), visit.view.agent),
-            health=await visits.health_for(visit.caller),
+            choices=choices,
+            agent_names=agent_names,
+            issues=issues,
+            health=health,
         )
+
+    async def choices_of(visit: Visit, agent: str | None) -> list[tuple[Dimension, list[str]]]:
+        return await filter_choices(pool, visit.at, await visits.span(visit), agent)
 
     async def show_live(visit: Visit) -> Response:
         now = await live(pool, visit.at, visit.view, clock.now())
@@ -151,9 +163,11 @@ def pages_router(
         if visit.view.agent is None:
             return error_page(404, "No agent selected", "Choose an agent on the overview.")
         span = await visits.span(visit)
-        issues = await unsolved(pool, visit.at, clock.now(), visit.view.agent)
-        figures = await reading.agent(pool, visit.at, visit.view, span, visit.link)
-        choices = await filter_choices(pool, visit.at, span, visit.view.agent)
+        figures, issues, choices = await asyncio.gather(
+            reading.agent(pool, visit.at, visit.view, span, visit.link),
+            unsolved(pool, visit.at, clock.now(), visit.view.agent),
+            filter_choices(pool, visit.at, span, visit.view.agent),
+        )
         return visit.page("agent.html", a=figures, span=span, issues=issues, choices=choices)
 
     async def show_comparison(visit: Visit) -> Response:
@@ -172,7 +186,13 @@ def pages_router(
         span = await visits.span(visit)
         filters = replace(visit.view.filters, origins=None)
         figures = await calibration(pool, visit.at, span, filters)
-        return visit.page("calibration.html", c=figures, agent_names=await agent_ids(pool, visit.at), span=span)
+        return visit.page(
+            "calibration.html",
+            c=figures,
+            newest_verdicts=NEWEST_VERDICTS,
+            agent_names=await agent_ids(pool, visit.at),
+            span=span,
+        )
 
     async def show_audit(visit: Visit) -> Response:
         reviewer = REVIEW in visit.caller.scopes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Final, NamedTuple
 
 import asyncpg
@@ -14,6 +15,8 @@ from reporting.queries.satisfaction import window_of
 from reporting.queries.selection import BINS, NONE_GIVEN, Filters, Project, TimeSpan, where
 from reporting.sql import SQL
 
+NEWEST_VERDICTS: Final = 10_000
+"""Maximum number of newest machine verdicts that are counted by detector."""
 REACTIONS: Final[tuple[Reaction, ...]] = ("ok", "neutral", "not_ok")
 
 
@@ -72,7 +75,11 @@ class Calibration(ResponseModel):
         ),
     ]
     detectors: Annotated[
-        list[OfDetector], Field(description="Verdicts by detector version and part, latest version first; at most 100.")
+        list[OfDetector],
+        Field(
+            description="Number of verdicts by detector version and part, latest version first; at most 100 entries. "
+            "Only the newest 10,000 verdicts are counted."
+        ),
     ]
 
 
@@ -89,10 +96,18 @@ class _BinCounts(NamedTuple):
         return sum(self.people.values())
 
 
-async def calibration(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN) -> Calibration:
-    """Return the agreement between the machine verdicts in a time window and people's verdicts at any time."""
+async def calibration(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN, *, by_detector: bool = True
+) -> Calibration:
+    """Return the agreement between the machine verdicts in a time window and people's verdicts at any time.
+
+    `detectors` is empty unless `by_detector`.
+    """
     source, values = judgements(at, span, filters)
-    rows = await pool.fetch(*SQL.count_judgements.filled(source=source)(**values))
+    rows, detectors = await asyncio.gather(
+        pool.fetch(*SQL.count_judgements.filled(source=source)(**values)),
+        _detectors(pool, at, span, filters if by_detector else None),
+    )
     verdicts = {row["bin"]: int(row["total"]) for row in rows if row["kind"] == "verdict"}
     judged = [
         _BinCounts(row["kind"], row["bin"], {person: int(row[person]) for person in REACTIONS}, row["confidence"])
@@ -103,8 +118,6 @@ async def calibration(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: 
         machine: {person: sum(one.people[person] for one in judged if one.machine == machine) for person in REACTIONS}
         for machine in REACTIONS
     }
-    condition, given = where(at, span, filters)
-    detectors = await pool.fetch(*SQL.count_by_detector.filled(where=condition)(**given))
     numbers = sorted({one.bin for one in judged})
     return Calibration(
         tenant=at.tenant,
@@ -115,8 +128,16 @@ async def calibration(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: 
         confusion=confusion,
         bins=[_bin(number, [one for one in judged if one.bin == number]) for number in numbers],
         thresholds=[_threshold(number, judged, verdicts) for number in range(min(verdicts, default=BINS), BINS)],
-        detectors=[OfDetector(**row) for row in detectors],
+        detectors=detectors,
     )
+
+
+async def _detectors(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters | None) -> list[OfDetector]:
+    if filters is None:
+        return []
+    condition, given = where(at, span, filters)
+    rows = await pool.fetch(*SQL.count_by_detector.filled(where=condition)(**given, most=NEWEST_VERDICTS))
+    return [OfDetector(**row) for row in rows]
 
 
 def _bin(number: int, judged: list[_BinCounts]) -> Bin:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,12 +37,12 @@ from reporting.queries.selection import Filters, Project, TimeSpan, where
 from reporting.queries.votes import Votes
 from reporting.sql import SQL
 
-SAMPLE: Final = 10_000
+SAMPLE: Final = 5_000
 """Maximum number of newest verdicts per side from which the design effect is estimated."""
 _SCANNED: Final = 20_000
 _SCANNED_ANSWERS: Final = 5_000
 """Maximum number of verdicts scanned if the dimension must be read from each verdict's answer."""
-MOST_TURNS: Final = 5_000
+MOST_TURNS: Final = 2_500
 """Maximum number of newest answered turns per side for which feedback is looked up."""
 _OF_ANSWER: Final = ("agent_id", "agent_version", "model")
 """Filters that also apply to answered turns."""
@@ -79,9 +80,19 @@ async def compare(
     if len(votes) >= MOST_VALUES or not votes.keys() >= set(values):
         votes = {one.value: one for one in await value_votes(pool, at, span, filters, by, values)}
     of_values = [votes.get(value) or ValueVotes(value, Votes(), Votes(), 0, 0) for value in values]
-    answered = {} if brief else await _answered(pool, at, span, filters, by, values)
-    sides = [await _side(pool, at, span, filters, by, one, answered.get(one.value)) for one in of_values]
-    strata = {} if brief else await _strata(pool, at, span, filters, by, sides)
+    # Independent statements run at the same time on several connections.
+    answered, sizes, by_intent = await asyncio.gather(
+        _answered(pool, at, span, filters, by, () if brief else values),
+        asyncio.gather(*(_sizes(pool, at, span, filters, by, one) for one in of_values)),
+        _votes_by_intent(pool, at, span, filters, by, () if brief else values),
+    )
+    sides = await asyncio.gather(
+        *(
+            _side(pool, at, span, filters, by, votes, size, answered.get(votes.value))
+            for votes, size in zip(of_values, sizes, strict=True)
+        )
+    )
+    strata = {origin: _strata_of(origin, votes_of, sides) for origin, votes_of in by_intent.items()}
     a, b = sides
     return ValueComparison(
         tenant=at.tenant,
@@ -104,15 +115,27 @@ async def _side(
     filters: Filters,
     by: Dimension,
     votes: ValueVotes,
+    sizes: dict[Origin, float],
     answered: AnsweredTurns | None,
 ) -> _Side:
-    # Scan backwards from the value's last verdict, so that its newest rows are found first, and until its first one.
-    until = TimeSpan(span.start, min(span.end, votes.last_at + DAY) if votes.last_at else span.end)
-    people = await _people(pool, at, until._replace(start=max(span.start, votes.first_at)), filters, by, votes)
+    until = _until(span, votes)
     if answered is not None and not answered.complete and until.end < span.end:
         answered = (await _answered(pool, at, until, filters, by, (votes.value,)))[votes.value]
-    sizes: dict[Origin, float] = {origin: effective_size(some) for origin, some in people.items()}
     return _Side(votes, sizes, answered)
+
+
+def _until(span: TimeSpan, votes: ValueVotes) -> TimeSpan:
+    """Return the window until a day after the value's last verdict: a scan backwards finds the value's rows first."""
+    return TimeSpan(span.start, min(span.end, votes.last_at + DAY) if votes.last_at else span.end)
+
+
+async def _sizes(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, votes: ValueVotes
+) -> dict[Origin, float]:
+    """Return the effective sample size of the value's verdicts by origin."""
+    scanned = _until(span, votes)._replace(start=max(span.start, votes.first_at))
+    people = await _people(pool, at, scanned, filters, by, votes)
+    return {origin: effective_size(some) for origin, some in people.items()}
 
 
 async def _people(
@@ -140,9 +163,9 @@ async def _people(
 async def _answered(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, values: Sequence[str]
 ) -> dict[str, AnsweredTurns]:
-    """Return the answered turns by value; empty if answers do not have this dimension."""
+    """Return the answered turns by value; empty without values, or if answers do not have this dimension."""
     expression = value_of_answer(by)
-    if expression is None:
+    if expression is None or not values:
         return {}
     value, named = expression
     asked: dict[str, Any] = {**at._asdict(), **span._asdict(), **named, "compared": list(values)}
@@ -164,28 +187,28 @@ async def _answered(
     }
 
 
-async def _strata(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, sides: list[_Side]
-) -> dict[Origin, list[QuestionKind]]:
-    """Return both sides' verdicts by origin, stratified by intent. The last stratum has the verdicts without an intent.
+async def _votes_by_intent(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, values: Sequence[str]
+) -> dict[Origin, dict[str, dict[str, Votes]]]:
+    """Return verdict counts by origin, intent and value; empty without values.
 
     The result is empty unless the dimension is agent, version or model: only their roll-ups can be divided by intent.
     """
-    if not by.rolled:
+    if not by.rolled or not values:
         return {}
     source = dimensions(at, span, filters)
     statement = SQL.count_values_by_intent.filled(
         source=source.sql, value=value_of(by), narrowed=f"{value_of(by)} = any(:compared::text[])"
     )
-    values = [side.votes.value for side in sides]
     found: dict[Origin, dict[str, dict[str, Votes]]] = {"user": {}, "machine": {}}
-    for row in await pool.fetch(*statement(**source.values, compared=values)):
+    for row in await pool.fetch(*statement(**source.values, compared=list(values))):
         counted = Votes(int(row["ok"]), int(row["neutral"]), int(row["not_ok"]))
         found[row["origin"]].setdefault(row["intent"], {})[row["value"]] = counted
-    return {origin: _strata_of(origin, by_intent, sides) for origin, by_intent in found.items()}
+    return found
 
 
 def _strata_of(origin: Origin, by_intent: dict[str, dict[str, Votes]], sides: list[_Side]) -> list[QuestionKind]:
+    """Return both sides' verdicts stratified by intent. The last stratum has the verdicts without an intent."""
     wholes = [side.share(origin) for side in sides]
     counts = [[found.get(side.votes.value, Votes()) for side in sides] for found in by_intent.values()]
     strata = [[(one.ok, one.total) for one in pair] for pair in counts]

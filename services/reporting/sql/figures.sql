@@ -58,9 +58,20 @@ select e.kind, e.reason::int as bin, {summed_counts}, sum(e.confidence) as confi
 from {source} e group by e.kind, e.reason
 
 -- name: count_by_detector(where)
-select e.detector, e.decided_by, count(*) as verdicts from feedbacks e
-where {where} and e.origin = 'machine' and (e.reaction is not null or e.overruled_reaction is not null)
-group by e.detector, e.decided_by order by e.detector desc nulls last, e.decided_by limit 100
+-- Count the newest :most verdicts. Each branch reads an index backwards: no index has the verdicts of both.
+select detector, decided_by, count(*) as verdicts from (
+    select * from (
+        (select e.detector, e.decided_by, e.occurred_at from feedbacks e
+         where {where} and e.origin = 'machine' and e.reaction is not null
+         order by e.occurred_at desc limit :most)
+        union all
+        (select e.detector, e.decided_by, e.occurred_at from feedbacks e
+         where {where} and e.origin = 'machine' and e.reaction is null and e.overruled_reaction is not null
+         order by e.occurred_at desc limit :most)
+    ) e
+    order by e.occurred_at desc limit :most
+) newest
+group by detector, decided_by order by detector desc nulls last, decided_by limit 100
 
 -- name: count_replies(where)
 select count(*) from live_replies e where {where} and e.feedback_type = 'implicit'
@@ -119,7 +130,9 @@ limit :limit
 select j.rejected, (
     select left(m.content, 1000) from messages m
     where m.conversation_id = j.conversation_id and m.tenant = :tenant and m.project = :project
-      and m.sender_type = 'human' and m.occurred_at < j.occurred_at and (m.turn_id is null or m.turn_id = j.turn_id)
+      and m.sender_type = 'human' and m.occurred_at < j.occurred_at
+      -- Read the conversation backwards by its index. For `turn_id is null or turn_id = ...` two bitmaps are combined.
+      and coalesce(m.turn_id, j.turn_id) = j.turn_id
     order by m.occurred_at desc, m.sequence desc limit 1
 ) as content
 from (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -51,7 +52,11 @@ async def breakdown(
     """
     found = Breakdown()
     source = votes(at, span, filters)
-    for row in await pool.fetch(*SQL.break_down.filled(source=source.sql)(**source.values, sparks=SPARK_STEPS)):
+    rows, rows_of_steps = await asyncio.gather(
+        pool.fetch(*SQL.break_down.filled(source=source.sql)(**source.values, sparks=SPARK_STEPS)),
+        _counted_steps(pool, at, span, filters, starts),
+    )
+    for row in rows:
         counted, origin = Votes(row["ok"], row["neutral"], row["not_ok"]), row["origin"]
         if row["of_version"]:
             found.versions[origin, Version(row["agent_id"], row["agent_version"])] = counted
@@ -61,10 +66,16 @@ async def breakdown(
             found.agents[origin, row["agent_id"]] = counted
         else:
             found.whole[origin] = counted
-    if starts:
-        source = steps(at, span, filters, starts)
-        statement = SQL.count_steps.filled(source=source.sql)(**source.values, starts=list(starts))
-        for row in await pool.fetch(*statement):
-            counted = Votes(row["ok"], row["neutral"], row["not_ok"])
-            found.steps[row["origin"], max(0, row["step"] - 1)] += counted
+    for row in rows_of_steps:
+        counted = Votes(row["ok"], row["neutral"], row["not_ok"])
+        found.steps[row["origin"], max(0, row["step"] - 1)] += counted
     return found
+
+
+async def _counted_steps(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]
+) -> Sequence[asyncpg.Record]:
+    if not starts:
+        return []
+    source = steps(at, span, filters, starts)
+    return await pool.fetch(*SQL.count_steps.filled(source=source.sql)(**source.values, starts=list(starts)))
