@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import psutil
 from aiokafka.admin import AIOKafkaAdminClient
@@ -182,18 +182,23 @@ class ThreeBrokers:
         for topic in described if topics else ():
             if not topic["partitions"]:
                 raise for_code(topic["error_code"])
-        return [
-            (one["leader"], set(one["replicas"]), set(one["isr"]))
-            for topic in described
-            for one in sorted(topic["partitions"], key=lambda one: int(one["partition"]))
-        ]
+        return _described(described)
 
     async def in_sync(self, seconds: float = 120) -> None:
-        """Wait until every replica of every partition is in sync and has a leader."""
+        """Wait until every replica of every partition is in sync and has a leader, in the view of each broker.
+
+        A broker that was isolated describes itself as the leader until it learns of its replacement.
+        """
 
         async def are_in_sync() -> bool:
-            found = await self.partitions()
-            return all(leader > 0 and replicas == isr for leader, replicas, isr in found)
+            views = []
+            for broker in self.nodes.values():
+                async with Admin(broker.bootstrap) as admin:
+                    described = sorted(await admin.describe_topics(None), key=lambda one: str(one["topic"]))
+                views.append(_described(described))
+            return all(view == views[0] for view in views) and all(
+                leader > 0 and replicas == isr for leader, replicas, isr in views[0]
+            )
 
         await self.until(are_in_sync, seconds)
 
@@ -223,3 +228,12 @@ class Admin:
 
     async def __aexit__(self, *_: object) -> None:
         await self._client.close()
+
+
+def _described(topics: Iterable[Mapping[str, Any]]) -> list[tuple[int, set[int], set[int]]]:
+    """Return leader, replicas and in-sync replicas of each partition, in the order of topics and partitions."""
+    return [
+        (one["leader"], set(one["replicas"]), set(one["isr"]))
+        for topic in topics
+        for one in sorted(topic["partitions"], key=lambda one: int(one["partition"]))
+    ]
