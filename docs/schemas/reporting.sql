@@ -691,6 +691,7 @@ create table rollups (
     confidence double precision not null
 );
 create index rollups_agent on rollups (tenant, project, agent_id, start) where grain = 'hour';
+create index rollups_agent_days on rollups (tenant, project, agent_id, grain, start) where grain = any (array['day', 'reason day', 'judgement day', 'dimension day']);
 create index rollups_choices on rollups (tenant, project, kind, reason, agent_id, start) where grain = 'dimension day';
 create index rollups_dimension on rollups (tenant, project, grain, kind, start) where grain = any (array['dimension hour', 'dimension day']);
 create index rollups_judged on rollups (tenant, project, start) where grain = 'judgement day' and kind <> 'verdict';
@@ -794,7 +795,7 @@ create table suspect_decisions (
 -- Suspect reactions that would count
 -- view turn_log_artifacts: migrations/0001_schema.sql
 -- function copy_answer: migrations/0032_answer_copies.sql
--- function feedback_about: migrations/0038_frequent_words.sql
+-- function feedback_about: migrations/0039_whole_words_first.sql
 -- function mark_hours_of_replies: migrations/0032_answer_copies.sql
 -- function mark_rejections: migrations/0011_issues.sql
 -- function mark_stale_dimensions: migrations/0032_answer_copies.sql

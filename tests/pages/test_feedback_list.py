@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from reporting.api.conversations import conversations_router
+from reporting.dashboard import overview
 from reporting.dashboard.routes import pages_router
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
@@ -108,9 +109,9 @@ async def test_a_reply_is_listed_as_a_reply_and_counts_for_nothing(read_models: 
         replies = (await http.get("/dashboard/feedback?type=implicit")).text
         verdicts = (await http.get("/dashboard/feedback?type=verdict")).text
         transcript = (await http.get(links(page, "Read the conversation")[0])).text
-        overview = (await http.get("/")).text
-        counted = (await http.get(links(overview, "21 Sep 2026, 00:00")[0])).text
-        shown = (await http.get(links(overview, "Show")[0])).text
+        first_page = (await http.get("/")).text
+        counted = (await http.get(links(first_page, "21 Sep 2026, 00:00")[0])).text
+        shown = (await http.get(links(first_page, "Show")[0])).text
         of_verdicts = (await http.get("/?type=verdict")).text
     assert texts(page) == ["And in May?", "three", "two", "one"]
     assert '<span class="badge reply">Reply</span>' in page
@@ -119,9 +120,20 @@ async def test_a_reply_is_listed_as_a_reply_and_counts_for_nothing(read_models: 
     assert texts(transcript) == ["one", "And in May?", "two"]
     assert "**No.**" not in transcript  # the transcript of the reply, with its answer rendered
     assert texts(counted) == ["two", "one"]
-    assert "1 reply to answers, not included in any share." in overview
+    assert "1 reply to answers, not included in any share." in first_page
     assert "to answers, not included in any share" not in of_verdicts
     assert texts(shown) == ["And in May?"]
+
+
+async def test_the_overview_counts_replies_up_to_a_limit(
+    read_models: asyncpg.Pool, take: Take, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await some(take)
+    monkeypatch.setattr(overview, "COUNTED", 2)
+    for number, said in enumerate(("1 reply to", "2 replies to", "Over 2 replies to")):
+        await take(feedback(f"r{number}", kind="implicit", turn="t1", user="eve", text="And in May?", at=number))
+        async with visitor(read_models) as http:
+            assert f'<p class="when">{said} answers, not included in any share.' in (await http.get("/")).text
 
 
 async def test_all_time_begins_with_the_first_reply(read_models: asyncpg.Pool, take: Take) -> None:

@@ -100,6 +100,24 @@ async def test_overview_and_agent_page_lead_to_the_issues(read_models: asyncpg.P
             assert "5 turns, 5 people" in text, path
 
 
+async def test_the_overview_shows_reasons_until_there_are_issues(read_models: asyncpg.Pool, take: Take) -> None:
+    rude = feedback("rude", kind="explicit", reaction="not_ok", tags=("rude",), turn="t0", conversation="c0", user="w")
+    await take(*rejected_turns(0, 15), rude)
+
+    async def tile() -> str:
+        async with visitor(read_models) as http:
+            text = (await http.get("/")).text
+        return text[text.index("Why answers were rejected") : text.index('<section class="card chart"')]
+
+    before = await tile()
+    assert "reason=rude" in before
+    assert "issue=" not in before
+    await issue_job(read_models).catch_up()
+    after = await tile()
+    assert "reason=rude" not in after
+    assert "issue=" in after
+
+
 async def test_the_list_shows_unsolved_issues_unless_asked(read_models: asyncpg.Pool, refund: int) -> None:
     async with visitor(read_models) as http:
         assert "refund" in (await http.get(LIST)).text

@@ -7,6 +7,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from reporting.dashboard.queries import agent
 from reporting.dashboard.queries.agent import rejected_words, typical_words, worst_conversations
 from reporting.queries.selection import ALWAYS, Filters, Project
 from tests.support.reporting_events import START, Event, Take, feedback, message
@@ -41,6 +42,15 @@ async def test_conversations_with_most_rejections_by_people_come_first(read_mode
         ("reviewed", "t8", 0, 1, START + 8_000_000),
     ]
     assert len(await worst_conversations(read_models, AT, ALWAYS, Filters(), limit=2)) == 2
+
+
+async def test_only_the_newest_rejections_are_counted_by_conversation(
+    read_models: asyncpg.Pool, take: Take, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent, "MOST_REJECTIONS", 3)
+    await take(*(rejected("old", at) for at in (1, 2)), *(rejected("new", at) for at in (3, 4)))
+    found = await worst_conversations(read_models, AT, ALWAYS, Filters())
+    assert [(one.conversation_id, one.people) for one in found] == [("new", 2), ("old", 1)]
 
 
 async def test_a_conversation_is_named_by_its_first_question(read_models: asyncpg.Pool, take: Take) -> None:

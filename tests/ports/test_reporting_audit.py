@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -12,13 +13,33 @@ import pytest
 
 from contracts.feedback import FeedbackCreated
 from detector.published import PUBLISHED
+from reporting.api.audit import queries
+from reporting.api.audit.queries import strata
 from reporting.api.audit.routes import audit_router
+from reporting.queries.selection import Project, TimeSpan
+from reporting.sql import SQL
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Event, Take, feedback, message
 
 NOW = FixedClock(START + 3_600_000_000)
 AUDIT = "/conversations/acme/support/audit"
+AT = Project("acme", "support")
+_MANY = """
+with made as (select i, 'old-' || i / 5 as conversation, 't' || i as turn from generate_series(1, 20000) i),
+answers as (
+    insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_type, sender_id, agent_id,
+        content, occurred_at, sequence, version)
+    select 'acme', 'support', conversation, kind || i, turn, case kind when 'q' then 'human' else 'agent' end, 'ann',
+        case kind when 'a' then 'bot' end, 'words', i, -1, '\\x00'::bytea
+    from made, unnest(array['q', 'a']) kind
+)
+insert into feedbacks (feedback_id, slot, revision, recorded_at, occurred_at, tenant, project, conversation_id, turn_id,
+    user_id, user_type, agent_id, origin, feedback_type, source, reaction, value, confidence, tags, rn)
+select gen_random_uuid(), gen_random_uuid(), 1, 1, i, 'acme', 'support', conversation, turn, 'ann', 'human', 'bot',
+    'machine', 'inferred', 'inference', 'not_ok', -1, 1, '{}', 'rn' || i
+from made
+"""
 
 
 @pytest.fixture
@@ -100,6 +121,44 @@ async def test_answers_without_a_response_and_other_places_are_never_drawn(http:
     )
     await drawn(http, 1_000)
     assert await queue(http) == ["t1"]
+
+
+async def test_the_audit_covers_the_newest_answers_of_the_window(
+    http: httpx.AsyncClient, take: Take, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "MOST_ANSWERS", 3)
+    await take(*[one for n in range(5) for one in turn(n, "not_ok" if n in {1, 2, 4} else None)])
+    assert await drawn(http, 1_000) == {"drawn": 3, "pending": 3}
+    assert sorted(await queue(http)) == ["t2", "t3", "t4"]
+    assert (await http.get(AUDIT)).json()["whole"]["answers"] == 3
+
+
+async def test_a_verdict_counts_if_its_clock_is_late(read_models: asyncpg.Pool, take: Take) -> None:
+    """Answer and verdict have times of different clocks."""
+    await take(
+        message("a1", agent="bot", turn="t1", at=-5),
+        feedback("m1", kind="inferred", reaction="not_ok", turn="t1", at=-3_000),
+    )
+    window = TimeSpan(START - 10_000_000, START)
+    assert {agent: list(found) for agent, found in (await strata(read_models, AT, window)).items()} == {
+        "bot": ["not_ok"]
+    }
+
+
+async def test_an_audit_reads_only_its_window(read_models: asyncpg.Pool, take: Take) -> None:
+    """The cost depends on the number of answers in the window, not on the size of the project."""
+    await read_models.execute(_MANY)
+    await take(*[one for n in range(20) for one in turn(n, "not_ok" if n % 2 else None)])
+    await read_models.execute("vacuum analyze feedbacks, messages")
+    window = TimeSpan(START - 1_000_000, START + 3_600_000_000)
+    statement, *given = SQL.count_strata(**AT._asdict(), **window._asdict())
+    async with read_models.acquire() as connection:
+        await connection.execute("set plan_cache_mode = 'force_custom_plan'")  # as the service's pool
+        assert sum(row["size"] for row in await connection.fetch(statement, *given)) == 20
+        explained = await connection.fetchval(f"explain (analyze, buffers, format json) {statement}", *given)
+        await connection.execute("reset plan_cache_mode")
+    plan = json.loads(explained)[0]["Plan"]
+    assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 400, explained
 
 
 async def test_the_queue_goes_on_behind_a_position_and_drops_what_is_reviewed(

@@ -167,3 +167,36 @@ async def test_turns_of_too_frequent_words_are_not_looked_up(read_models: asyncp
     assert frequent is not None
     assert len(every["ids"]) > len(frequent["ids"])
     assert frequent["texts"] == 1
+
+
+async def test_whole_words_that_are_frequent_end_the_lookup(read_models: asyncpg.Pool, take: Take) -> None:
+    await take(*EVENTS)
+    asked = {"tenant": "acme", "project": "support", "words": "ghent", "patterns": ["ghent"]}
+    for most, texts, ids in ((1, 1, 0), (2, 1, 3)):
+        row = await read_models.fetchrow(*SQL.feedback_about(**asked, most=most))
+        assert row is not None
+        assert (row["texts"], len(row["ids"])) == (texts, ids), most
+
+
+async def test_common_words_do_not_change_what_is_found(http: httpx.AsyncClient, take: Take, read_models: Any) -> None:
+    """The index does not look up a word that begins half of the messages, if there is another word."""
+    turns = [f"c{number}" for number in range(30)]
+    for number, conversation in enumerate(turns):
+        said = "Which order?" if number % 10 else f"Orders {number} of mine"
+        await take(
+            message("q1", turn="t1", conversation=conversation, content=said, at=1),
+            message("a1", turn="t1", conversation=conversation, agent="bot", content=f"It is in hand {number}.", at=2),
+            feedback(f"f{number}", turn="t1", conversation=conversation, agent="bot", reaction="ok", at=3),
+        )
+
+    async def found(words: str) -> list[str]:
+        answer = await http.post(PATH, json={"words": words, "limit": 40})
+        return sorted(one["conversation_id"] for one in answer.json()["items"])
+
+    asked = ("order", "orders", "order mine", "orders 20", "which hand", "it 7", "order 7", "of mine 1")
+    before = [await found(words) for words in asked]
+    assert [len(some) for some in before] == [30, 3, 3, 1, 0, 1, 0, 1]
+    await read_models.execute("analyze messages")
+    shares = "select max(share) from pg_stats, unnest(most_common_elem_freqs) share where tablename = 'messages_terms'"
+    assert await read_models.fetchval(shares) >= 0.5
+    assert [await found(words) for words in asked] == before

@@ -137,11 +137,12 @@ async def check(pool: Database, span: TimeSpan, filters: Filters) -> None:
             for one, side in zip(found, (compared.a, compared.b), strict=False):
                 assert (side.people.ok, side.people.total) == (one.people.ok, one.people.total)
                 assert side.machine.effective_size <= side.machine.total
-    kinds = {one.name for one in await known_dimensions(pool, AT, span, filters)}
-    assert kinds - {"version", "model", "agent"} == {
-        name
-        for name in DIMENSIONS
-        if name not in ("version", "model", "agent") and any(value_in(name, row, answers) for row in rows)
+    kinds = {one.name for one in await known_dimensions(pool, AT, span, filters.agent_id)}
+    assert {name for name in DIMENSIONS if any(value_in(name, row, answers) for row in rows)} <= kinds
+    days = TimeSpan(span.start // DAY * DAY, -(-span.end // DAY) * DAY)  # days may be included as a whole
+    nearby = [row for row in await pool.fetch(RECOUNT) if days.start <= row["occurred_at"] < days.end]
+    assert kinds - {"version", "model", "agent"} <= {
+        name for name in DIMENSIONS if any(value_in(name, row, answers) for row in nearby)
     }
 
 

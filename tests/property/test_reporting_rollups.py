@@ -125,10 +125,13 @@ async def check(read_models: Database, span: TimeSpan, filters: Filters, starts:
     assert dict(found.steps) == (counted(rows, "side", "step") if starts else {})
     assert dict(found.agents) == counted(rows, "side", "agent_id")
     assert dict(found.versions) == counted(rows, "side", "version")
+    without = await breakdown(read_models, AT, span, filters)
+    assert (without.whole, without.agents, without.versions) == (found.whole, found.agents, found.versions)
+    assert (without.steps, without.sparks) == ({}, {})
     sparks: dict[Any, Votes] = {}
     for (origin, agent, _), votes in found.sparks.items():
         sparks[origin, agent] = sparks.get((origin, agent), Votes()) + votes
-    assert sparks == dict(found.agents)
+    assert sparks == (found.agents if starts else {})
     widths: dict[Bucket, int] = {"hour": HOUR, "day": DAY}
     for bucket, width in widths.items():
         figures = await summary(read_models, AT, span, bucket, filters)

@@ -27,6 +27,7 @@ from inference.sql import SQL as INFERENCE
 from inference.turns.vectors_postgres import WIRES
 from reporting.api.queries.artifacts import KINDS, Search
 from reporting.api.queries.artifacts import _statement as _artifacts
+from reporting.dashboard.queries.breakdown import WITH_SPARKS, WITHOUT_SPARKS
 from reporting.issues.reading import ISSUE_COLUMNS, list_slots
 from reporting.queries.dimension_votes import (
     choices_slots,
@@ -105,6 +106,7 @@ FILLED: Mapping[tuple[str, ...], Parts] = {
 """SQL for the slots of statements, by the names of the slots."""
 BY_NAME: Mapping[str, Parts] = {
     "count_judgements": [{"source": judgements(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
+    "break_down": [{"source": votes(AT, SPAN, NONE_GIVEN).sql, **slots} for slots in (WITH_SPARKS, WITHOUT_SPARKS)],
     "count_ratings": [
         {"rows": REPORTING.part("ratings_in", view=view, where=WHERE)} for view in ("effective", "live_replies")
     ],
@@ -122,7 +124,6 @@ BY_NAME: Mapping[str, Parts] = {
     ],
     "list_choices": [choices_slots(agent) for agent in (None, "a")],
     "count_found": [{"rows": f"(select from effective e where {WHERE} limit :most)"}],
-    "count_kinds": [{"source": dimensions(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
     "count_values_by_intent": [
         {
             "source": dimensions(AT, SPAN, filters).sql,

@@ -101,7 +101,7 @@ export interface AlertShown {
 
 /** Number of answered turns in the window, and of answered turns that have feedback so far. */
 export interface AnsweredTurns {
-  /** Number of answered turns, at most the 2,500 newest. */
+  /** Number of answered turns, at most the 1,500 newest. */
   turns: number;
   /** True if `turns` includes all answered turns of the window. */
   complete: boolean;
@@ -309,7 +309,7 @@ export interface ComparedShare {
   low: number;
   /** Upper bound of the 95 % confidence interval, adjusted for clustering by person. */
   high: number;
-  /** Effective sample size: the number of independent verdicts with the same information. It is estimated from at most the 5,000 newest verdicts. */
+  /** Effective sample size: the number of independent verdicts with the same information. It is estimated from at most the 3,000 newest verdicts. */
   effective_size: number;
 }
 

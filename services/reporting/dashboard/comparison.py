@@ -82,7 +82,7 @@ async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view:
     """
     filters, by = replace(view.filters, origins=None), dimension(view.dimension or "version")
     known, values = await asyncio.gather(
-        known_dimensions(pool, at, span, filters),
+        known_dimensions(pool, at, span, view.agent),
         value_votes(pool, at, span, filters, by),
     )
     if by.name not in {one.name for one in known}:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import asyncpg
 
@@ -30,11 +30,13 @@ from reporting.issues.reading import (
 )
 from reporting.issues.store import NEWEST_VERDICTS, IssueState
 from reporting.queries.projects import agent_ids
-from reporting.queries.selection import Project
+from reporting.queries.reasons import Reason, reasons
+from reporting.queries.selection import Filters, Project, TimeSpan
 from servicekit import Caller
 
 UNSOLVED: Final[tuple[IssueState, ...]] = ("open", "regressed")
 _CARD: Final = 6
+_REASONS: Final = 8
 MOST_LISTED: Final = 100
 """Maximum number of issues in the list."""
 _NO_FILTER: Final = dict.fromkeys(
@@ -115,6 +117,24 @@ def trend_days(now: int) -> list[str]:
     return [
         f"{local(day * DAY, zone_of('UTC')):%Y-%m-%d}" for day in range(now // DAY - TREND_DAYS + 1, now // DAY + 1)
     ]
+
+
+class Causes(NamedTuple):
+    """Causes of rejections: issues, or the most frequent reasons if there are no issues."""
+
+    issues: Sequence[Issue]
+    reasons: Sequence[Reason]
+
+
+async def causes(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, now: int, agent: str | None
+) -> Causes:
+    """Return the causes of rejections. Reasons are those given in the window; issues cover all time."""
+    issues = await unsolved(pool, at, now, agent)
+    if issues:
+        return Causes(issues, ())
+    found = await reasons(pool, at, span, filters, _REASONS, rules=False)
+    return Causes((), [one for one in found.reasons if one.not_ok])
 
 
 async def unsolved(pool: asyncpg.Pool, at: Project, now: int, agent: str | None) -> Sequence[Issue]:

@@ -18,10 +18,10 @@ from reporting.dashboard.queries.changes import changed_since, stamp
 from reporting.dashboard.sorting import Sorting, sorting
 from reporting.dashboard.view import View
 from reporting.dashboard.zones import bucket_of, local, starts
+from reporting.queries.found_counts import COUNTED
 from reporting.queries.projects import first_reaction
 from reporting.queries.ranking import ENOUGH_VOTES, AgentEvidence
 from reporting.queries.ratings import ScaleFigures, ratings
-from reporting.queries.reasons import Reason, reasons
 from reporting.queries.replies import reply_count
 from reporting.queries.response_rates import ResponseRates, rates_for_page
 from reporting.queries.search import found, with_answers
@@ -32,7 +32,6 @@ from reporting.queries.votes import SatisfactionChange, Votes
 
 _NEWEST: Final = 12
 _AGENTS: Final = 12
-_REASONS: Final = 8
 _VERSIONS: Final = 3
 _MOVED: Final = 8
 BOTH: Final[tuple[Origin, Origin]] = ("user", "machine")
@@ -113,8 +112,8 @@ class Overview:
     chart_wide: Markup
     chart_narrow: Markup
     steps: list[charts.Step]
-    reasons: list[Reason]
     replies: int
+    more_replies: bool
     suspects: int
     ratings: list[ScaleFigures]
     response: ResponseRates
@@ -148,18 +147,17 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
     bucket = bucket_of(span)
     begins = starts(span, bucket, view.zone)
     # Independent statements run at the same time on several connections.
-    (counted, before), (why, response, newest), (replies, suspects, scales) = await asyncio.gather(
+    (counted, before), (response, newest), (replies, suspects, scales) = await asyncio.gather(
         asyncio.gather(
             breakdown(pool, at, span, view.filters, begins),
             _before(pool, at, earlier, view.filters),
         ),
         asyncio.gather(
-            reasons(pool, at, span, view.filters, _REASONS, rules=False),
             rates_for_page(pool, at, view.span_of_answers(span), view.filters, "agent"),
             _newest(pool, at, span, view.filters),
         ),
         asyncio.gather(
-            reply_count(pool, at, span, view.filters),
+            reply_count(pool, at, span, view.filters, COUNTED + 1),
             suspect_count(pool, at, span, view.filters),
             ratings(pool, at, span, view.filters),
         ),
@@ -179,8 +177,8 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
         chart_wide=charts.over_time(steps, bucket, 1120, 330, view.zone),
         chart_narrow=charts.over_time(steps, bucket, 350, 300, view.zone),
         steps=steps,
-        reasons=[one for one in why.reasons if one.not_ok],
-        replies=replies,
+        replies=min(replies, COUNTED),
+        more_replies=replies > COUNTED,
         suspects=suspects,
         ratings=scales,
         response=response,

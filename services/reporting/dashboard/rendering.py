@@ -142,8 +142,22 @@ _ENVIRONMENT.globals |= {
 
 def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """Render a template. The response is not cached; its content security policy blocks foreign and inline scripts."""
-    body = _ENVIRONMENT.get_template(template).render(**values)
-    return HTMLResponse(body, status, {**PRIVATE, "Content-Security-Policy": _POLICY})
+    return HTMLResponse(_rendered(template, values), status, {**PRIVATE, "Content-Security-Policy": _POLICY})
+
+
+def _rendered(template: str, values: Mapping[str, Any]) -> str:
+    """Return the page that `template` makes of `values`.
+
+    A context and its macros refer to each other, so they would keep the page's data until a garbage collection, which
+    then stops the event loop for 40 ms after sixteen transcripts of 200 turns.
+    """
+    found = _ENVIRONMENT.get_template(template)
+    context = found.new_context(dict(values))
+    try:
+        return "".join(found.root_render_func(context))
+    finally:
+        for names in (context.parent, context.vars, context.exported_vars):
+            names.clear()
 
 
 def error_page(status: int, title: str, text: str) -> HTMLResponse:

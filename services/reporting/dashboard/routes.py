@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import asyncpg
 from fastapi import APIRouter, Request, Response
@@ -14,6 +14,7 @@ from fastapi.responses import RedirectResponse, StreamingResponse
 from contracts.scopes import ADMIN, OPERATE, REVIEW
 from reporting.access.log import AccessAction, AccessLog
 from reporting.alerts.administration import AlertAdministration
+from reporting.api.audit.queries import MOST_ANSWERS
 from reporting.api.audit.routes import DRAWS, figures
 from reporting.api.audit.routes import PAGE as AUDIT
 from reporting.api.conversations import PROJECT
@@ -22,8 +23,9 @@ from reporting.dashboard import exports, reading
 from reporting.dashboard.alerts import FormOutcome, carry_out, sources
 from reporting.dashboard.comparison import comparison_page
 from reporting.dashboard.health import Health
-from reporting.dashboard.issues import issue_values, issues_values, unsolved
+from reporting.dashboard.issues import causes, issue_values, issues_values, unsolved
 from reporting.dashboard.overview import live, overview
+from reporting.dashboard.queries.agent import MOST_REJECTIONS
 from reporting.dashboard.queries.saved_views import saved_views
 from reporting.dashboard.rendering import ASSETS, ASSETS_AT, PRIVATE, error_page
 from reporting.dashboard.review import (
@@ -42,8 +44,7 @@ from reporting.dashboard.visits import NO_PROJECT, PageRoute, Visit, Visits, vie
 from reporting.queries.calibration import NEWEST_VERDICTS, calibration
 from reporting.queries.cursor import BadCursor
 from reporting.queries.dimension_votes import MOST_VALUES, filter_choices
-from reporting.queries.dimensions import Dimension
-from reporting.queries.found_counts import found_and_counted
+from reporting.queries.found_counts import FoundPage, found_and_counted
 from reporting.queries.projects import agent_ids, projects
 from reporting.queries.search import every, scanned_by, with_answers
 from reporting.queries.selection import ALWAYS, TimeSpan
@@ -112,11 +113,12 @@ def pages_router(
 
     async def show_overview(visit: Visit) -> Response:
         now, agent = clock.now(), visit.view.agent
-        figures, choices, agent_names, issues, health = await asyncio.gather(
+        span = await visits.span(visit)
+        figures, choices, agent_names, why, health = await asyncio.gather(
             overview(pool, visit.at, visit.view, now, visit.link),
-            choices_of(visit, agent),
+            filter_choices(pool, visit.at, span, agent),
             agent_ids(pool, visit.at),
-            unsolved(pool, visit.at, now, agent),
+            causes(pool, visit.at, span, visit.view.filters, now, agent),
             visits.health_for(visit.caller),
         )
         return visit.page(
@@ -125,12 +127,10 @@ def pages_router(
             live=figures.live,
             choices=choices,
             agent_names=agent_names,
-            issues=issues,
+            issues=why.issues,
+            reasons=why.reasons,
             health=health,
         )
-
-    async def choices_of(visit: Visit, agent: str | None) -> list[tuple[Dimension, list[str]]]:
-        return await filter_choices(pool, visit.at, await visits.span(visit), agent)
 
     async def show_live(visit: Visit) -> Response:
         now = await live(pool, visit.at, visit.view, clock.now())
@@ -141,16 +141,23 @@ def pages_router(
         source = current if reviewer else pool  # reviewers must see their own review at once
         span, after = _continued(visit.view.cursor) or (await visits.span(visit), None)
         oldest_first = _is_oldest_first(visit.view.sort)
-        rows, cursor, total = await found_and_counted(
-            source, visit.at, span, visit.view.listed, _PAGE, after, oldest_first=oldest_first
+
+        async def listed() -> tuple[list[dict[str, Any]], FoundPage]:
+            one = await found_and_counted(
+                source, visit.at, span, visit.view.listed, _PAGE, after, oldest_first=oldest_first
+            )
+            return await with_answers(source, visit.at, one.rows), one
+
+        (rows, one), agent_names, choices = await asyncio.gather(
+            listed(), agent_ids(source, visit.at), filter_choices(source, visit.at, span, visit.view.agent)
         )
         return visit.page(
             "list.html",
-            found=await with_answers(source, visit.at, rows),
-            next=None if cursor is None else f"{span.start}-{span.end}-{cursor}",
-            agent_names=await agent_ids(source, visit.at),
-            choices=await filter_choices(source, visit.at, span, visit.view.agent),
-            total=total,
+            found=rows,
+            next=None if one.cursor is None else f"{span.start}-{span.end}-{one.cursor}",
+            agent_names=agent_names,
+            choices=choices,
+            total=one.total,
             looked_through=scanned_by(visit.view.listed),
             span=span,
             path=reading.path_of(PROJECT, visit.at),
@@ -168,17 +175,21 @@ def pages_router(
             unsolved(pool, visit.at, clock.now(), visit.view.agent),
             filter_choices(pool, visit.at, span, visit.view.agent),
         )
-        return visit.page("agent.html", a=figures, span=span, issues=issues, choices=choices)
+        return visit.page(
+            "agent.html", a=figures, span=span, issues=issues, choices=choices, most_rejections=MOST_REJECTIONS
+        )
 
     async def show_comparison(visit: Visit) -> Response:
         span = await visits.span(visit)
-        found = await comparison_page(pool, visit.at, span, visit.view, visit.link)
+        found, agent_names = await asyncio.gather(
+            comparison_page(pool, visit.at, span, visit.view, visit.link), agent_ids(pool, visit.at)
+        )
         return visit.page(
             "compare.html",
             c=found,
             cases=found.cases,
             most_values=MOST_VALUES,
-            agent_names=await agent_ids(pool, visit.at),
+            agent_names=agent_names,
             span=span,
         )
 
@@ -196,16 +207,21 @@ def pages_router(
 
     async def show_audit(visit: Visit) -> Response:
         reviewer = REVIEW in visit.caller.scopes
-        following = await next_in_audit(current, visit.at, visit.view, visit.link) if reviewer else None
-        if following is not None and visit.view.audit is not None:
-            return RedirectResponse(following, 303)
+
+        async def following() -> str | None:
+            return await next_in_audit(current, visit.at, visit.view, visit.link) if reviewer else None
+
+        if visit.view.audit is not None and (url := await following()) is not None:
+            return RedirectResponse(url, 303)
         span = visit.view.span(clock.now(), 0)  # 0: answers may be older than the first reaction
+        url, found = await asyncio.gather(following(), figures(current, visit.at, span))
         return visit.page(
             "audit.html",
-            a=await figures(current, visit.at, span),
+            a=found,
+            most_answers=MOST_ANSWERS,
             span=span,
             reviewer=reviewer,
-            next=following,
+            next=url,
             draws_path=reading.path_of(DRAWS, visit.at),
         )
 

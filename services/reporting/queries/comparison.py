@@ -37,12 +37,14 @@ from reporting.queries.selection import Filters, Project, TimeSpan, where
 from reporting.queries.votes import Votes
 from reporting.sql import SQL
 
-SAMPLE: Final = 5_000
+SAMPLE: Final = 3_000
 """Maximum number of newest verdicts per side from which the design effect is estimated."""
 _SCANNED: Final = 20_000
 _SCANNED_ANSWERS: Final = 5_000
 """Maximum number of verdicts scanned if the dimension must be read from each verdict's answer."""
-MOST_TURNS: Final = 2_500
+_SCANNED_TURNS: Final = 10_000
+"""Maximum number of newest answers scanned for answered turns of the compared values."""
+MOST_TURNS: Final = 1_500
 """Maximum number of newest answered turns per side for which feedback is looked up."""
 _OF_ANSWER: Final = ("agent_id", "agent_version", "model")
 """Filters that also apply to answered turns."""
@@ -174,11 +176,11 @@ async def _answered(
         if (given := getattr(filters, column)) is not None:
             narrowed, asked[column] = f"{narrowed} and e.{column} = :{column}", given
     statement = SQL.count_answered_turns.filled(value=value, narrowed=narrowed)
-    rows = await pool.fetch(*statement(**asked, scanned=_SCANNED, most=MOST_TURNS))
+    rows = await pool.fetch(*statement(**asked, scanned=_SCANNED_TURNS, most=MOST_TURNS))
     return {
         row["value"]: AnsweredTurns(
             turns=row["turns"],
-            complete=row["looked"] < _SCANNED and row["held"] <= MOST_TURNS,
+            complete=row["looked"] < _SCANNED_TURNS and row["held"] <= MOST_TURNS,
             with_verdict_of_people=row["people"],
             with_verdict_of_machine=row["machine"],
             response_rate=row["people"] / row["turns"] if row["turns"] else None,

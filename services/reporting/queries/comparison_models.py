@@ -29,7 +29,7 @@ class ComparedShare(ResponseModel):
         float,
         Field(
             description="Effective sample size: the number of independent verdicts with the same information. It is "
-            "estimated from at most the 5,000 newest verdicts."
+            "estimated from at most the 3,000 newest verdicts."
         ),
     ]
 
@@ -37,7 +37,7 @@ class ComparedShare(ResponseModel):
 class AnsweredTurns(ResponseModel):
     """Number of answered turns in the window, and of answered turns that have feedback so far."""
 
-    turns: Annotated[int, Field(description="Number of answered turns, at most the 2,500 newest.")]
+    turns: Annotated[int, Field(description="Number of answered turns, at most the 1,500 newest.")]
     complete: Annotated[bool, Field(description="True if `turns` includes all answered turns of the window.")]
     with_verdict_of_people: Annotated[int, Field(description="Number of these turns with a person's verdict.")]
     with_verdict_of_machine: Annotated[

@@ -10,7 +10,7 @@ import asyncpg
 
 from contracts.base import Origin
 from reporting.queries.dimensions import ATTRIBUTES, KNOWN, Dimension, dimension
-from reporting.queries.rollup_counts import CountSource, dimensions, votes
+from reporting.queries.rollup_counts import LONG, CountSource, dimensions, votes
 from reporting.queries.selection import ALWAYS, Filters, Project, TimeSpan
 from reporting.queries.votes import Votes
 from reporting.sql import SQL
@@ -21,7 +21,10 @@ MOST_VALUES: Final = 200
 
 def source_of(by: Dimension, at: Project, span: TimeSpan, filters: Filters) -> CountSource:
     """Return the subselect of the window's verdict counts with the values of the dimension."""
-    return votes(at, span, filters) if by.rolled else dimensions(at, span, filters)
+    if by.rolled:
+        # In a short window, versions are sorted by the hour of their first verdict.
+        return votes(at, span, filters, by_days=span.end - span.start >= LONG)
+    return dimensions(at, span, filters)
 
 
 def value_of(by: Dimension) -> str:
@@ -43,10 +46,13 @@ def feedback_holds(by: Dimension) -> tuple[str, dict[str, Any]]:
     column = by.rolled or by.of_feedback
     if column:
         return f"e.{column} = :value::text", {}
-    condition = (
-        f"exists (select from {SQL.part('dimensions_of_row')} d where d.kind = :kind::text and d.reason = :value::text)"
-    )
-    return condition, {"kind": by.name}
+    if by.is_attribute:
+        of_copy, of_answer = "e.answer_attributes ->> :attribute::text", "a.attributes ->> :attribute::text"
+        named = {"attribute": by.name[len(ATTRIBUTES) :]}
+    else:
+        of_copy, of_answer, named = f"e.answer_{by.of_answer}", f"a.{by.of_answer}", {}
+    looked_up = f"exists (select from {SQL.part('answer_of_row')} a where {of_answer} = :value::text)"
+    return f"case when e.answer_attributes is null then {looked_up} else {of_copy} = :value::text end", named
 
 
 def value_of_answer(by: Dimension) -> tuple[str, dict[str, Any]] | None:
@@ -99,10 +105,12 @@ async def value_votes(
     return [_value_votes(value, some) for value, some in rows.items()]
 
 
-async def known_dimensions(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[Dimension]:
-    """Return version, model and agent, then the other dimensions that verdicts in the window have."""
-    source = dimensions(at, span, filters)
-    kinds = {row["kind"] for row in await pool.fetch(*SQL.count_kinds.filled(source=source.sql)(**source.values))}
+async def known_dimensions(pool: asyncpg.Pool, at: Project, span: TimeSpan, agent_id: str | None) -> list[Dimension]:
+    """Return version, model and agent, then the other dimensions that verdicts in the window have.
+
+    Days that the window covers only partly may be included as a whole.
+    """
+    kinds = (await _choices(pool, at, span, agent_id)).keys()
     always = [one for one in KNOWN.values() if one.rolled or one.name in kinds]
     return [*always, *(dimension(kind) for kind in sorted(kinds - KNOWN.keys()))]
 
@@ -114,17 +122,23 @@ async def filter_choices(
 
     Days that the window covers only partly may be included as a whole.
     """
-    filters, found = Filters(agent_id=agent_id), dict[str, list[str]]()
-    given = {} if agent_id is None else {"agent_id": agent_id}
-    statement = SQL.list_choices.filled(**choices_slots(agent_id))
-    for row in await pool.fetch(*statement(**at._asdict(), **span._asdict(), **given)):
-        found.setdefault(row["kind"], []).append(row["value"])
-    source = votes(at, span, filters)
+    found = await _choices(pool, at, span, agent_id)
+    source = votes(at, span, Filters(agent_id=agent_id))
     found |= {"version": [], "model": []}
     for row in await pool.fetch(*SQL.list_versions_and_models.filled(source=source.sql)(**source.values)):
         found[row["kind"]].append(row["value"])
     names = [*(name for name in KNOWN if name in found), *sorted(found.keys() - KNOWN.keys())]
     return [(dimension(name), found[name]) for name in names]
+
+
+async def _choices(pool: asyncpg.Pool, at: Project, span: TimeSpan, agent_id: str | None) -> dict[str, list[str]]:
+    """Return the values by dimension, except version and model."""
+    found: dict[str, list[str]] = {}
+    given = {} if agent_id is None else {"agent_id": agent_id}
+    statement = SQL.list_choices.filled(**choices_slots(agent_id))
+    for row in await pool.fetch(*statement(**at._asdict(), **span._asdict(), **given)):
+        found.setdefault(row["kind"], []).append(row["value"])
+    return found
 
 
 def choices_slots(agent_id: str | None) -> dict[str, str]:

@@ -20,7 +20,7 @@ from reporting.sql import SQL
 
 SCANNED: Final = 20_000
 """Maximum number of newest answers, and of newest impressions, that the API reads from a time window."""
-SCANNED_BY_PAGES: Final = 5_000
+SCANNED_BY_PAGES: Final = 4_000
 """Maximum number of newest answers, and of newest impressions, that a page reads: it reloads when feedback arrives."""
 LISTED_BY_PAGES: Final = 13
 """Maximum number of entries in each list of a page, which shows 12 and whether there are more."""

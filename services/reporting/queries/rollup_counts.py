@@ -16,10 +16,13 @@ from reporting.queries.selection import HOUR, Filters, Project, TimeSpan, condit
 from reporting.sql import SQL
 
 _ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origins")
-_LONG: Final = 14 * DAY
-"""Minimum length of a time window that is counted by days, in microseconds. Its sparklines have daily steps."""
+LONG: Final = 14 * DAY
+"""Minimum length of a time window in which the day of a verdict is precise enough for any figure, in microseconds."""
 _HAS_REASON: Final = " and (e.correction_type is not null or e.origin <> 'machine' and e.tags <> '{}')"
 """Condition of the index `feedbacks_reasons`: verdicts with a tag of a person or a correction type."""
+_ORIGINS: Final = " and e.origin || '' = any(:origins::text[])"
+"""Condition on the origins for ranges of a few hours. It is an expression, because PostgreSQL would otherwise read such
+a range from the index of people's verdicts by giver, which takes one lookup per person."""
 _Kind = Literal["votes", "reasons", "judgements", "dimensions"]
 """Name of the SQL fragment that selects feedback rows."""
 _VIEWS: Final = {"judgements": "effective_or_overruled"}
@@ -46,9 +49,8 @@ class CountSource(NamedTuple):
 
 
 def votes(at: Project, span: TimeSpan, filters: Filters, *, by_days: bool = True) -> CountSource:
-    """Return a subselect of the window's verdict counts per hour, or per day for long windows if `by_days`."""
-    days = "day" if by_days and span.end - span.start >= _LONG else None
-    return _source(at, span, filters, "votes", _Grains("hour", days))
+    """Return a subselect of the window's verdict counts per hour; per day for its whole days if `by_days`."""
+    return _source(at, span, filters, "votes", _Grains("hour", "day" if by_days else None))
 
 
 def steps(at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]) -> CountSource:
@@ -114,11 +116,13 @@ def _source(
         rolled_filter += " and e.kind = :dimension::text and e.reason = :dimension_value::text"
         values |= {"dimension": dimension, "dimension_value": value}
     values |= {"first": first, "last": last, "broken": broken, "hours": grains.hours}
+    of_range = conditions(at, span, replace(filters, origins=None))[1]
+    of_range += (_ORIGINS if filters.origins is not None else "") + of_rows
     counted = SQL.part("rolled_votes" if kind == "votes" else "rolled_details")
     here = f"e.tenant = :tenant and e.project = :project{rolled_filter}"
     of_hour = f"{here} and e.grain = :hours::text and not exists (select from stale s where s.hour = e.start)"
     # Few branches: the plan of a branch takes longer than the rows of most windows.
-    parts = [SQL.part(kind, rows=SQL.part("rows_besides_rollups", view=view, narrowed=narrowed + of_rows))]
+    parts = [SQL.part(kind, rows=SQL.part("rows_besides_rollups", view=view, narrowed=of_range))]
     if grains.days is None or first_day >= last_day:
         parts.append(f"{counted} rollups e where {of_hour} and e.start >= :first and e.start < :last")
     else:

@@ -9,42 +9,52 @@
     limit 1
 )
 
+-- name: start_of_newest_answers
+-- Time of the window's answer number :most, counted from the newest; no row if the window has fewer answers.
+select occurred_at from messages
+where tenant = :tenant and project = :project and sender_type = 'agent' and occurred_at >= :start and occurred_at < :end
+order by occurred_at desc offset :most - 1 limit 1
+
 -- fragment: population
 -- Answers that may be drawn for review, with the machine's verdict; '' if the message after the answer got no verdict.
--- Sets are joined, because one lookup per answer takes five times as long.
+-- Verdicts are read by time, because one lookup per answer takes five times as long. A verdict is given after its
+-- answer; an hour allows for clocks that differ.
 with answers as materialized (
-    -- At most the newest 50,000 answers of the window.
     select conversation_id, turn_id, min(coalesce(agent_id, sender_id)) as agent_id, min(occurred_at) as occurred_at
-    from (
-        select conversation_id, turn_id, agent_id, sender_id, occurred_at from messages
-        where tenant = :tenant and project = :project and sender_type = 'agent'
-          and occurred_at >= :start and occurred_at < :end
-        order by occurred_at desc limit 50000
-    ) m
-    where turn_id is not null
+    from messages
+    where tenant = :tenant and project = :project and sender_type = 'agent' and turn_id is not null
+      and occurred_at >= :start and occurred_at < :end
     group by conversation_id, turn_id
 ), judged as materialized (
     -- A turn has several verdicts if several messages were judged: the newest verdict counts.
-    select distinct on (a.conversation_id, a.turn_id) a.*, coalesce(f.reaction, f.overruled_reaction) as machine
-    from answers a join feedbacks f on f.conversation_id = a.conversation_id and f.turn_id = a.turn_id
-    where f.tenant = :tenant and f.project = :project and {is_verdict(f)}
-    order by a.conversation_id, a.turn_id, f.occurred_at desc, f.feedback_id desc
+    select distinct on (f.conversation_id, f.turn_id)
+           f.conversation_id, f.turn_id, coalesce(f.reaction, f.overruled_reaction) as machine
+    from feedbacks f
+    where f.tenant = :tenant and f.project = :project and f.occurred_at >= :start - {hour} and {is_verdict(f)}
+    order by f.conversation_id, f.turn_id, f.occurred_at desc, f.feedback_id desc
+), spoken as materialized (
+    -- The last message of a person in each conversation, by one index lookup.
+    select c.conversation_id, last.occurred_at
+    from (select distinct conversation_id from answers) c
+    cross join lateral (
+        select m.occurred_at from messages m
+        where m.conversation_id = c.conversation_id and m.tenant = :tenant and m.project = :project
+          and m.sender_type = 'human' and m.content <> ''
+        order by m.occurred_at desc, m.sequence desc limit 1
+    ) last
 ), population as (
-    select * from judged
-    union all
-    select a.*, '' from answers a
-    where not exists (select from judged j where j.conversation_id = a.conversation_id and j.turn_id = a.turn_id)
-      and exists (
-        select from messages m
-        where m.conversation_id = a.conversation_id and m.tenant = :tenant and m.project = :project
-          and m.sender_type = 'human' and m.content <> '' and m.occurred_at > a.occurred_at)
+    select a.conversation_id, a.turn_id, a.agent_id, coalesce(j.machine, '') as machine
+    from answers a
+    left join judged j on j.conversation_id = a.conversation_id and j.turn_id = a.turn_id
+    left join spoken s on s.conversation_id = a.conversation_id
+    where j.machine is not null or s.occurred_at > a.occurred_at
 )
 
 -- name: draw_reviews
 {population}, ranked as (
     select p.conversation_id, p.turn_id, p.machine,
            row_number() over (partition by p.machine order by random()) as rank
-    from population p
+    from (select * from population order by conversation_id, turn_id) p -- so that a seed of random() repeats a draw
     where not exists (
         select from audit_draws d
         where d.conversation_id = p.conversation_id and d.turn_id = p.turn_id

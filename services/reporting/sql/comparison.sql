@@ -25,10 +25,6 @@ where n <= 100 order by kind, n
 -- name: first_verdicts(source)
 select e.agent_version, min(e.at) as first_at from {source} e where e.agent_version is not null group by 1
 
--- name: count_kinds(source)
--- Dimensions of the verdicts in the window.
-select distinct e.kind from {source} e
-
 -- name: count_verdicts(source)
 select coalesce(sum(e.ok + e.neutral + e.not_ok), 0) from {source} e
 

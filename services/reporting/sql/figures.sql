@@ -39,14 +39,13 @@ group by grouping sets ((), (e.start), (e.agent_id), (e.agent_version), (e.origi
 -- fragment: side
 case when origin = 'user' then 'user' else 'machine' end
 
--- name: break_down(source)
-select e.origin, e.agent_id, e.agent_version, e.spark,
+-- name: break_down(source, spark, of_spark, sparks)
+select e.origin, e.agent_id, e.agent_version, {spark} as spark,
        grouping(e.agent_id) = 0 as of_agent, grouping(e.agent_version) = 0 as of_version,
-       grouping(e.spark) = 0 as of_spark, sum(e.ok) as ok, sum(e.neutral) as neutral, sum(e.not_ok) as not_ok
+       {of_spark} as of_spark, sum(e.ok) as ok, sum(e.neutral) as neutral, sum(e.not_ok) as not_ok
 from (select agent_id, agent_version, ok, neutral, not_ok, {side} as origin,
-             ((at - :start) * :sparks::bigint / (:end - :start))::int as spark from {source} s) e
-group by grouping sets ((e.origin), (e.origin, e.agent_id), (e.origin, e.agent_id, e.agent_version),
-                        (e.origin, e.agent_id, e.spark))
+             ((at - :start) * :spark_steps::bigint / (:end - :start))::int as spark from {source} s) e
+group by grouping sets ((e.origin), (e.origin, e.agent_id), (e.origin, e.agent_id, e.agent_version){sparks})
 
 -- name: count_steps(source)
 select {side} as origin, width_bucket(e.at, :starts::bigint[]) as step, sum(e.ok) as ok, sum(e.neutral) as neutral,
@@ -74,7 +73,7 @@ select detector, decided_by, count(*) as verdicts from (
 group by detector, decided_by order by detector desc nulls last, decided_by limit 100
 
 -- name: count_replies(where)
-select count(*) from live_replies e where {where} and e.feedback_type = 'implicit'
+select count(*) from (select from live_replies e where {where} and e.feedback_type = 'implicit' limit :most) replies
 
 -- fragment: ratings_in(view, where)
 select e.scale, e.worst_rating, e.best_rating, e.rating from {view} e where {where} and e.rating is not null
@@ -108,7 +107,7 @@ group by grouping sets ((), (start), (length))
 order by start, length
 
 -- name: worst_conversations(view, where)
--- Also return the first question of each conversation.
+-- Count the newest :most rejections. Also return the first question of each conversation.
 select found.*, (
     select left(m.content, 200) from messages m
     where m.conversation_id = found.conversation_id and m.tenant = :tenant and m.project = :project
@@ -119,7 +118,9 @@ from (
 select e.conversation_id, (array_agg(e.turn_id order by e.occurred_at desc))[1] as turn_id,
        count(*) filter (where e.origin = 'user') as people, count(*) filter (where e.origin <> 'user') as machine,
        max(e.occurred_at) as last_at
-from {view} e where {where} and e.reaction = 'not_ok'
+from (
+    select * from {view} e where {where} and e.reaction = 'not_ok' order by e.occurred_at desc limit :most
+) e
 group by e.conversation_id
 order by count(*) filter (where e.origin = 'user') desc, count(*) desc, max(e.occurred_at) desc
 limit :limit

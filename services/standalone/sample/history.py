@@ -127,7 +127,7 @@ class SampleHistory:
         """Draw random answers, and publish reviews of most of them. The others stay in the review queue."""
         answers = {(one.conversation_id, one.turn_id): one for one in self._month.answers}
         async with self._pool.acquire() as connection:
-            await connection.execute("select setseed(0.29)")
+            await connection.execute("select setseed(0.1)")
             await draw(connection, AT, TimeSpan(self._now - 30 * DAY, self._now), _DRAWN, self._now - DAY)
         drawn = [answers.get((one.conversation_id, one.turn_id)) for one in await pending(self._pool, AT, 0, _DRAWN)]
         reviews = [

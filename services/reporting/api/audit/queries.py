@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import Final
 
 import asyncpg
 
@@ -13,6 +14,9 @@ from reporting.api.audit.estimate import Stratum
 from reporting.queries.selection import Project, TimeSpan
 from reporting.read_models.database import Connection
 from reporting.sql import SQL
+
+MOST_ANSWERS: Final = 15_000
+"""Maximum number of answers that the audit of a time window covers: its newest ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,7 @@ async def draw(pool: Connection | asyncpg.Pool, at: Project, span: TimeSpan, cou
     """
     announced = max(1, count // 6)
     silent = max(1, count - 2 * announced)
+    span = await _covered(pool, at, span)
     window = {**at._asdict(), **span._asdict()}
     status = await pool.execute(*SQL.draw_reviews(**window, silent=silent, announced=announced, now=now))
     return int(status.rpartition(" ")[2])
@@ -51,6 +56,7 @@ async def pending_count(pool: asyncpg.Pool, at: Project) -> int:
 
 async def strata(pool: asyncpg.Pool, at: Project, span: TimeSpan) -> dict[str, dict[Reaction | None, Stratum]]:
     """Return the numbers of answers and of their random reviews, by agent and machine verdict (None: no verdict)."""
+    span = await _covered(pool, at, span)
     found: dict[str, dict[Reaction | None, Stratum]] = defaultdict(dict)
     for row in await pool.fetch(*SQL.count_strata(**at._asdict(), **span._asdict())):
         found[row["agent_id"]][row["machine"] or None] = Stratum(row["size"], row["ok"], row["neutral"], row["not_ok"])
@@ -66,3 +72,12 @@ async def reviewed_kinds(
     """
     rows = await connection.fetch(*SQL.count_reviewed_kinds(**at._asdict()))
     return {(row["reaction"], row["decided_by"]): CheckedVerdicts(row["right"], row["checked"]) for row in rows}
+
+
+async def _covered(pool: Connection | asyncpg.Pool, at: Project, span: TimeSpan) -> TimeSpan:
+    """Return the part of the window that contains its newest MOST_ANSWERS answers.
+
+    A statement of its own, because PostgreSQL plans the next one by the start of the window.
+    """
+    start = await pool.fetchval(*SQL.start_of_newest_answers(**at._asdict(), **span._asdict(), most=MOST_ANSWERS))
+    return span if start is None else span._replace(start=start)

@@ -52,15 +52,20 @@ class TypicalWord:
 
 _WORD: Final = re.compile(r"[^\W\d_]{3,30}")
 _SURE: Final = 1.96
+MOST_REJECTIONS: Final = 2_000
+"""Maximum number of an agent's newest rejections that are counted by conversation."""
 
 
 async def worst_conversations(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, limit: int = 10
 ) -> list[BadConversation]:
-    """Return the conversations with most rejections by people; the machine's rejections break ties."""
+    """Return the conversations with most rejections by people; the machine's rejections break ties.
+
+    Only the newest MOST_REJECTIONS rejections are counted.
+    """
     condition, values = where(at, span, filters)
     statement = SQL.worst_conversations.filled(view=filters.view, where=condition)
-    rows = await pool.fetch(*statement(**values, limit=limit))
+    rows = await pool.fetch(*statement(**values, limit=limit, most=MOST_REJECTIONS))
     return [BadConversation(**dict(row)) for row in rows]
 
 

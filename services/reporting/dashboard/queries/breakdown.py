@@ -11,13 +11,20 @@ from typing import Final, NamedTuple
 import asyncpg
 
 from contracts.base import Origin
-from reporting.queries.rollup_counts import steps, votes
+from reporting.queries.rollup_counts import LONG, steps, votes
 from reporting.queries.selection import Filters, Project, TimeSpan
 from reporting.queries.votes import Votes
 from reporting.sql import SQL
 
 SPARK_STEPS: Final = 14
 """Number of time steps in an agent's sparkline."""
+WITH_SPARKS: Final = {
+    "spark": "e.spark",
+    "of_spark": "grouping(e.spark) = 0",
+    "sparks": ", (e.origin, e.agent_id, e.spark)",
+}
+WITHOUT_SPARKS: Final = {"spark": "null::int", "of_spark": "false", "sparks": ""}
+"""SQL fragments for the slots of `break_down`."""
 
 
 class Version(NamedTuple):
@@ -47,13 +54,14 @@ async def breakdown(
 ) -> Breakdown:
     """Return the counts of the window's effective reactions.
 
-    `starts` are the start times of the chart's steps, in microseconds, ascending; if empty, steps are not counted. If
-    the window is at least 14 days long, the steps of sparklines are whole UTC days.
+    `starts` are the start times of the chart's steps, in microseconds, ascending; if empty, neither these steps nor
+    those of sparklines are counted. If the window is at least 14 days long, the steps of sparklines are whole UTC days.
     """
     found = Breakdown()
-    source = votes(at, span, filters)
+    source = votes(at, span, filters, by_days=not starts or span.end - span.start >= LONG)
+    statement = SQL.break_down.filled(source=source.sql, **(WITH_SPARKS if starts else WITHOUT_SPARKS))
     rows, rows_of_steps = await asyncio.gather(
-        pool.fetch(*SQL.break_down.filled(source=source.sql)(**source.values, sparks=SPARK_STEPS)),
+        pool.fetch(*statement(**source.values, spark_steps=SPARK_STEPS)),
         _counted_steps(pool, at, span, filters, starts),
     )
     for row in rows:
