@@ -26,6 +26,7 @@ from reporting.alerts.settings_file import AlertSettings, read_alerts
 from reporting.alerts.store import AlertMessages
 from reporting.dashboard.queries.saved_views import ViewChanges
 from reporting.dashboard.routes import Health, Where
+from reporting.dashboard.sample import SampleLoader
 from reporting.dashboard.unprocessed import Unprocessed
 from reporting.egress.figures import FeedbackMetrics
 from reporting.egress.mirror.mirror import ArtifactReplicator
@@ -61,7 +62,7 @@ class ReportingParts:
 
     `health`, `where` and `unprocessed` return data of all services in this process, for the dashboard: the platform's
     health, the processing steps of an event, and dead letters or parked events. If `health` is None, the health panel
-    shows that it has no data.
+    shows that it has no data. `sample` loads the sample conversations into this process's log.
     """
 
     settings: ReportingSettings
@@ -87,6 +88,7 @@ class ReportingParts:
     health: Health | None
     where: Where | None
     unprocessed: Unprocessed | None
+    sample: SampleLoader | None
 
     @property
     def clock(self) -> Clock:
@@ -169,6 +171,7 @@ async def open_parts(
     health: Health | None = None,
     where: Where | None = None,
     unprocessed: Unprocessed | None = None,
+    sample: SampleLoader | None = None,
 ) -> ReportingParts:
     """Open the resources of `service`: database pools, object store and clients. Raises StartError."""
     pool = await service.open_database(settings.database_url, MIGRATIONS, size=settings.pool_size)
@@ -221,6 +224,7 @@ async def open_parts(
         health=health,
         where=where,
         unprocessed=unprocessed,
+        sample=sample,
     )
 
 

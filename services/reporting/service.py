@@ -8,6 +8,7 @@ from reporting.dashboard.access import ACCESS, ACCOUNTS, KEYS, access_router
 from reporting.dashboard.erasure import ERASE, erasure_router
 from reporting.dashboard.routes import ALERTS as ALERTS_PAGE
 from reporting.dashboard.routes import FILES, PAGES, pages_router
+from reporting.dashboard.sample import SAMPLE, sample_router
 from reporting.dashboard.saved_views import VIEWS, saved_views_router
 from reporting.dashboard.unprocessed import DEAD_LETTERS, PARKED, unprocessed_router
 from reporting.egress.webhooks.handlers import ErasureRequestHandler
@@ -105,6 +106,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 parts.alert_administration,
                 parts.access_log,
                 current=parts.reads,
+                sample=parts.sample,
             ),
             {("GET", path): READ for path in PAGES}
             | {("GET", path): EXPORT for path in FILES}
@@ -131,6 +133,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             {("GET", DEAD_LETTERS): READ, ("GET", PARKED): READ},
             pages=True,
         ),
+        Serves(lambda parts: sample_router(parts.sample), {("POST", SAMPLE): ADMIN}, pages=True),
         Serves(lambda parts: erasure_router(parts.reads), {("GET", ERASE): ADMIN}, pages=True),
     ],
     every=[

@@ -94,6 +94,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("POST", "/dashboard/views"): frozenset({"read"}),
     ("GET", "/dashboard/alerts"): frozenset({"read"}),
     ("POST", "/dashboard/alerts"): frozenset({"operate", "admin"}),
+    ("POST", "/dashboard/sample"): frozenset({"admin"}),
     ("GET", PROJECT + "/alerts"): frozenset({"read"}),
     ("POST", PROJECT + "/alerts/rules"): frozenset({"operate", "admin"}),
     ("POST", PROJECT + "/alerts/removals"): frozenset({"operate", "admin"}),

@@ -12,6 +12,7 @@ import pytest
 
 from reporting.dashboard.health import Health
 from reporting.dashboard.routes import pages_router
+from reporting.dashboard.sample import sample_router
 from reporting.service import PROGRAM
 from servicekit.clock import FixedClock, SystemClock
 from servicekit.web.application import application, guarded
@@ -205,6 +206,42 @@ async def test_an_empty_platform_and_an_empty_period_say_so(read_models: asyncpg
         assert "No reactions in this period" in empty
         assert '<p class="figure">–</p>' in empty
         assert '<p class="figure">100%</p>' in (await http.get("/?period=all")).text
+
+
+class _Loader:
+    """Sample loader that never finishes."""
+
+    def __init__(self) -> None:
+        self.starts = 0
+
+    @property
+    def is_loading(self) -> bool:
+        return self.starts > 0
+
+    def start(self) -> None:
+        self.starts += 1
+
+
+async def test_a_platform_without_projects_offers_the_sample_to_administrators(read_models: asyncpg.Pool) -> None:
+    loader, button = _Loader(), '<form method="post" action="/dashboard/sample">'
+
+    def pages(token: str, sample: _Loader | None = loader) -> httpx.AsyncClient:
+        return client([pages_router(read_models, NOW, None, sample=sample), sample_router(sample)], token)
+
+    async with pages("all", None) as http:
+        assert "agent-feedback up --sample" in (await http.get("/")).text
+        assert (await http.post("/dashboard/sample")).status_code == 404
+    async with pages("acme") as http:
+        assert button not in (await http.get("/")).text
+        assert (await http.post("/dashboard/sample")).status_code == 403
+    assert loader.starts == 0
+    async with pages("all") as http:
+        assert button in (await http.get("/")).text
+        answer = await http.post("/dashboard/sample")
+        assert (answer.status_code, answer.headers["location"], loader.starts) == (303, "/", 1)
+        shown = (await http.get("/")).text
+        assert button not in shown
+        assert "are being loaded" in shown
 
 
 async def test_health_that_fails_or_hangs_does_not_take_the_page_along(read_models: asyncpg.Pool, take: Take) -> None:

@@ -135,6 +135,7 @@ _ENVIRONMENT.globals |= {
     "signed_in": False,
     "views": (),
     "here_url": None,
+    "sample": None,
     "at": None,
     "zone": None,
 }

@@ -39,6 +39,7 @@ from reporting.dashboard.review import (
     queue_at,
     undo_of,
 )
+from reporting.dashboard.sample import SampleLoader
 from reporting.dashboard.view import chosen
 from reporting.dashboard.visits import NO_PROJECT, PageRoute, Visit, Visits, view_of
 from reporting.queries.calibration import NEWEST_VERDICTS, calibration
@@ -97,15 +98,17 @@ def pages_router(
     alert_administration: AlertAdministration | None = None,
     access_log: AccessLog | None = None,
     current: asyncpg.Pool | None = None,
+    sample: SampleLoader | None = None,
 ) -> APIRouter:
     """Return the routes of all pages and assets. All of them require a token.
 
     The alerts page requires an `alert_administration`. The `access_log`, if given, records access. Pages that must show
-    the viewer's own changes read from the pool `current`; if it is None, from `pool`.
+    the viewer's own changes read from the pool `current`; if it is None, from `pool`. If there is no project, the front
+    page offers to load the `sample`.
     """
     current = current or pool
     router = APIRouter(include_in_schema=False, route_class=PageRoute)
-    visits = Visits(current, clock, health)
+    visits = Visits(current, clock, health, sample)
 
     async def note(visit: Visit, action: AccessAction, about: str) -> None:
         if access_log is not None:

@@ -15,6 +15,7 @@ from contracts.scopes import EXPORT
 from reporting.dashboard.health import Health, HealthFacts, SharedHealth
 from reporting.dashboard.queries.saved_views import SavedView, saved_views
 from reporting.dashboard.rendering import error_page, page
+from reporting.dashboard.sample import SAMPLE, SampleLoader, may_load
 from reporting.dashboard.savable import can_be_saved
 from reporting.dashboard.view import View, address, chosen
 from reporting.dashboard.zones import known_zones
@@ -100,11 +101,17 @@ def _savable(request: Request) -> str | None:
 
 
 class Visits:
-    """Factory of page contexts. `health` supplies the data of the health panel."""
+    """Factory of page contexts.
 
-    def __init__(self, pool: asyncpg.Pool, clock: Clock, health: Health | None) -> None:
+    `health` supplies the data of the health panel. Without any project, the page offers to load the `sample`.
+    """
+
+    def __init__(
+        self, pool: asyncpg.Pool, clock: Clock, health: Health | None, sample: SampleLoader | None = None
+    ) -> None:
         self._pool = pool
         self._clock = clock
+        self._sample = sample
         self._health = SharedHealth(health, clock)
 
     async def health_for(self, caller: Caller) -> HealthFacts | None:
@@ -118,7 +125,13 @@ class Visits:
         known = await projects(self._pool, caller.tenant, caller.projects)
         at = chosen(view, known, request.cookies.get(PROJECT_COOKIE))
         if at is None and view.at is None and view.tenant is None:
-            return page("empty.html", health=await self.health_for(caller), base=str(request.base_url).rstrip("/"))
+            return page(
+                "empty.html",
+                health=await self.health_for(caller),
+                base=str(request.base_url).rstrip("/"),
+                sample=self._sample if may_load(caller) else None,
+                sample_path=SAMPLE,
+            )
         if at is None or not caller.may_touch(*at) or not (at in known or await is_known(self._pool, at)):
             return error_page(404, *NO_PROJECT)
         return Visit(caller, view, at, known, await saved_views(self._pool, at), _savable(request))

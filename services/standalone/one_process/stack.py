@@ -19,6 +19,7 @@ from contracts.instants import format_instant
 from contracts.topics import Consumer
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
+from reporting.dashboard.sample import SampleLoader
 from reporting.settings import ReportingSettings
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import Observation
@@ -53,6 +54,7 @@ class Stack:
         dead_letters: Callable[[], Mapping[str, int]] = dict,
         reporting: Mapping[str, Any] | None = None,
         letters: Sequence[tuple[int, Observation]] = (),
+        sample: SampleLoader | None = None,
     ) -> None:
         self._made: list[Service] = []
         self._context = replace(context, on_made=self._made.append)
@@ -60,6 +62,7 @@ class Stack:
         self._dead_letters = dead_letters
         self._reporting = reporting or {}
         self._letters = letters
+        self._sample = sample
         self.database_url = database_url
         self.services: dict[str, Service] = {}
         self.intake = BatchProducer(context.bootstrap, client_id="agent-feedback-intake")
@@ -78,7 +81,9 @@ class Stack:
             chat_bridge.service.PROGRAM.build(of_bridge, around),
             feedback.service.PROGRAM.build(of_feedback, around),
             inference.service.PROGRAM.build(of_inference, around),
-            reporting.service.PROGRAM.build(of_reporting, around, self.health, self.where, self.unprocessed),
+            reporting.service.PROGRAM.build(
+                *(of_reporting, around, self.health, self.where, self.unprocessed, self._sample)
+            ),
         )
         self.services = {service.name: service for service in built}
         if self._backpressure is not None:

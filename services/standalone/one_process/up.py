@@ -39,6 +39,7 @@ from standalone.one_process.api import SURFACE, routers_of
 from standalone.one_process.outage_watch import Dependency, broker_at, database_at, while_answered
 from standalone.one_process.outcomes import Outcomes, write_outcomes
 from standalone.one_process.replay import ReplayResult, replay
+from standalone.one_process.sample_task import SampleTask
 from standalone.one_process.stack import Stack
 from standalone.one_process.startup import each_once, start_stack
 from standalone.one_process.summary import print_summary, summary
@@ -103,14 +104,22 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         token = state.token(options.token)
         files = list(options.replay)
         if options.sample:
-            with state.writing():
-                files.append(write_sample(state.path / "sample.jsonl", SystemClock().now()))
+            files.append(_sample_file(state))
         auth, http = read_settings(AuthSettings), read_settings(HttpSettings)
         server = HttpServer(options.host, options.port, http)
         parts.push_async_callback(server.stop)
         stack: Stack | None = None
         issued = AnyOfLater(lambda: None if stack is None else stack.authenticators)
         authenticator = AnyOf(_authenticator(auth, token), issued)
+
+        async def load_sample() -> None:
+            assert stack is not None
+            silent = replace(options, json=True)
+            await _tell_sample(
+                state, stack, partial(_replay, silent, [_sample_file(state)], stack, ReplayResult()), say
+            )
+
+        sample = SampleTask(load_sample, say)
 
         async def not_ready() -> str | None:
             return "the services are starting" if stack is None else await stack.not_ready()
@@ -119,10 +128,11 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         await server.start(
             guarded(app, authenticator, SURFACE, auth.cors_origins, http.request_seconds, lambda: stack is None)
         )
-        started = await _unless(stopping, asyncio.create_task(_start(options, state, outcomes, parts, say)))
+        started = await _unless(stopping, asyncio.create_task(_start(options, state, outcomes, sample, parts, say)))
         if started is None:
             return None
         stack = started.stack
+        parts.push_async_callback(sample.stop)
         add_routes(app, routers_of(stack))
         url = f"http://{options.host}:{server.port}/"
         facts_of_run = {
@@ -191,7 +201,9 @@ class _Started(NamedTuple):
     postgres: EmbeddedPostgres | None
 
 
-async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts: AsyncExitStack, say: Say) -> _Started:
+async def _start(
+    options: Options, state: StateFolder, outcomes: Outcomes, sample: SampleTask, parts: AsyncExitStack, say: Say
+) -> _Started:
     postgres: EmbeddedPostgres | None = None
     if options.database_url is None:
         say("Starting PostgreSQL ...")
@@ -210,7 +222,7 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
     if traces is not None:
         parts.push_async_callback(traces.close)
     context = ServiceContext(bootstrap, judge_at=options.judge_at, observers=[outcomes], say=tell, traces=traces)
-    starting = start_stack(lambda: _stack(context, options, database_url, outcomes, state), tell)
+    starting = start_stack(lambda: _stack(context, options, database_url, outcomes, sample, state), tell)
     if options.patience is not None:
         brokers = [] if options.broker == "memory" else [broker_at(bootstrap)]
         starting = _bounded(starting, [database_at(database_url), *brokers])
@@ -225,7 +237,12 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
 
 
 def _stack(
-    context: ServiceContext, options: Options, database_url: str, outcomes: Outcomes, state: StateFolder
+    context: ServiceContext,
+    options: Options,
+    database_url: str,
+    outcomes: Outcomes,
+    sample: SampleTask,
+    state: StateFolder,
 ) -> Stack:
     backpressure = Backpressure() if options.broker == "memory" else None
     if backpressure is not None:
@@ -237,7 +254,9 @@ def _stack(
         )
     # The run listens on this machine only. Its webhooks may therefore call private addresses.
     reporting = {"secret_key": state.secret_key(), "private_channels": True}
-    return Stack(context, database_url, backpressure, lambda: outcomes.letters_by_reason, reporting, outcomes.letters)
+    return Stack(
+        context, database_url, backpressure, lambda: outcomes.letters_by_reason, reporting, outcomes.letters, sample
+    )
 
 
 async def _bounded(starting: Coroutine[Any, Any, Stack], needed: Sequence[Dependency]) -> Stack:
@@ -285,6 +304,12 @@ async def _replay(options: Options, files: Sequence[Path], stack: Stack, account
         )
         waiting = bar.add_task("Processing", total=None)
         await stack.quiet(lambda lag: bar.update(waiting, description=f"Processing ({lag:,} records to go)"))
+
+
+def _sample_file(state: StateFolder) -> Path:
+    """Write the sample to the state folder unless an earlier run has written it. Return its path."""
+    with state.writing():
+        return write_sample(state.path / "sample.jsonl", SystemClock().now())
 
 
 async def _tell_sample(state: StateFolder, stack: Stack, replay: Callable[[], Awaitable[None]], say: Say) -> None:
