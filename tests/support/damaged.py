@@ -31,7 +31,8 @@ def damaged(draw: st.DrawFn, examples: Sequence[Any]) -> Any:
         if draw(st.booleans()) and isinstance(holder, dict):
             del holder[key]
         else:
-            holder[key] = draw(_JUNK | st.just(deepcopy(draw(st.sampled_from(examples)))))
+            # A copy, because the next round may change what it contains.
+            holder[key] = deepcopy(draw(_JUNK | st.sampled_from(examples)))
     return document
 
 
