@@ -41,13 +41,19 @@ async def launched() -> AsyncIterator[Any]:
 
 @asynccontextmanager
 async def opened(browser: Any, **options: Any) -> AsyncIterator[tuple[Any, list[str]]]:
-    """Open a page; yield it with the messages of its console and the failures of its network."""
+    """Open a page; yield it with the messages of its console and the failures of its network.
+
+    An aborted request is no failure: the browser cancels the request for the icon when the page is left.
+    """
     context = await browser.new_context(**options)
     page = await context.new_page()
     complaints: list[str] = []
     page.on("console", lambda line: complaints.append(line.text) if line.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("requestfailed", lambda request: complaints.append(request.url))
+    page.on(
+        "requestfailed",
+        lambda request: complaints.append(request.url) if request.failure != "net::ERR_ABORTED" else None,
+    )
     yield page, complaints
     await context.close()
 
