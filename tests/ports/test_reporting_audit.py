@@ -18,6 +18,7 @@ from reporting.api.audit.queries import strata
 from reporting.api.audit.routes import audit_router
 from reporting.queries.selection import Project, TimeSpan
 from reporting.sql import SQL
+from servicekit import Database
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Event, Take, feedback, message
@@ -43,7 +44,7 @@ from made
 
 
 @pytest.fixture
-async def http(read_models: asyncpg.Pool) -> AsyncIterator[httpx.AsyncClient]:
+async def http(read_models: Database) -> AsyncIterator[httpx.AsyncClient]:
     async with client([audit_router(read_models, read_models, NOW)]) as opened:
         yield opened
 

@@ -29,17 +29,18 @@ class PendingReview:
     drawn_at: int
 
 
-async def draw(pool: Connection | asyncpg.Pool, at: Project, span: TimeSpan, count: int, now: int) -> int:
+async def draw(connection: Connection, at: Project, span: TimeSpan, count: int, now: int) -> int:
     """Draw up to `count` random answers that people responded to. Return the number of answers drawn.
 
     Two thirds are answers without a machine verdict; the rest is split between rejected and praised answers. No answer
-    is drawn twice. `now` is in microseconds.
+    is drawn twice. `now` is in microseconds. With the plans of a consumer's pool (`servicekit.db.database.INDEXED`), a
+    draw takes 20 s for 15,000 answers: the caller must allow all plans.
     """
     announced = max(1, count // 6)
     silent = max(1, count - 2 * announced)
-    span = await _covered(pool, at, span)
+    span = await _covered(connection, at, span)
     window = {**at._asdict(), **span._asdict()}
-    status = await pool.execute(*SQL.draw_reviews(**window, silent=silent, announced=announced, now=now))
+    status = await connection.execute(*SQL.draw_reviews(**window, silent=silent, announced=announced, now=now))
     return int(status.rpartition(" ")[2])
 
 

@@ -22,7 +22,7 @@ from reporting.api.query_parameters import WindowQuestion
 from reporting.queries.answers import ResponseModel, Time
 from reporting.queries.satisfaction import window_of
 from reporting.queries.selection import Project, TimeSpan
-from servicekit import Clock, Routes, read_body
+from servicekit import Clock, Database, Routes, read_body
 
 AUDIT: Final = PROJECT + "/audit"
 DRAWS: Final = AUDIT + "/draws"
@@ -62,7 +62,7 @@ class PendingItems(ResponseModel):
     items: Annotated[list[PendingItem], Field(description="Drawn answers, in drawing order.")]
 
 
-def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Routes:
+def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
     """Return the audit routes; draws are stored through the pool `writes`."""
     router = Routes("reporting", FAILURES)
 
@@ -101,7 +101,9 @@ def audit_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Rou
         """Draw random answers for review: two thirds without a machine verdict, the rest rejected or praised by it."""
         body = await read_body(request, {JSON: DrawBody.model_validate_json, FORM: lambda _: DrawBody()})
         at, now = Project(tenant, project), clock.now()
-        drawn = await draw(writes, at, body.span(now), body.count, now)
+        async with writes.acquire() as connection, connection.transaction():
+            await writes.plan_freely(connection)
+            drawn = await draw(connection, at, body.span(now), body.count, now)
         if request.headers["content-type"].lower().startswith(FORM):
             return RedirectResponse(f"{PAGE}?at={quote(tenant, safe='')}/{quote(project, safe='')}", 303)
         return Drawn(drawn=drawn, pending=await pending_count(reads, at))
