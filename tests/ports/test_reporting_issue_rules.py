@@ -300,8 +300,28 @@ async def test_an_issue_shows_the_last_answer_and_the_rejection_that_stands(
     found = await find_issue(read_models, AT, id_, NOW)
     assert found is not None
     assert [(one.question, one.answer, one.complaint) for one in found.turns] == [("First?", "Last.", "bob")]
+
+
+async def test_a_listed_issue_shows_the_question_nearest_to_its_centre(read_models: asyncpg.Pool, take: Take) -> None:
+    await take(
+        message("q1", turn="t1", content="Far?", at=1),
+        message("q2", turn="t2", content="Near?", at=2),
+        message("q3", turn="t3", content="Not compared yet?", at=3),
+    )
+    near = {"t1": 0.4, "t2": 0.9, "t3": None}
+    places = [
+        {
+            "conversation_id": "c1",
+            "turn_id": turn,
+            "asker_id": "ann",
+            "asked_at": START + at * SECOND,
+            "nearness": value,
+        }
+        for at, (turn, value) in enumerate(near.items(), 1)
+    ]
+    await issue(read_models, *places, turns=3)
     [listed] = await list_issues(read_models, AT, NOW)
-    assert listed.newest_question == "First?"
+    assert listed.typical_question == "Near?"
 
 
 ERASED: Final = START

@@ -50,8 +50,8 @@ class Issue:
     first_at: int | None
     last_at: int | None
     versions: Sequence[str]
-    newest_question: str | None
-    """Question of the newest rejected turn; None if it is unknown, or outside of lists."""
+    typical_question: str | None
+    """Question of the turn nearest to the issue's centre; None if it is unknown, or outside of lists."""
     topic: Share
     affected: AffectedPeople
     """Affected people at the last count, which follows a change of the issue's turns within seconds."""

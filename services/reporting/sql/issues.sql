@@ -369,7 +369,7 @@ left join lateral (
 
 -- name: list_issues(order, ordered_by)
 -- Read counts and questions of the listed issues only, unless the sort order needs the counts of all issues.
-select {issue_columns}, {question_of(newest)} as newest_question
+select {issue_columns}, {question_of(typical)} as typical_question
 from (
     select i.*, row_number() over (order by {order}, i.turns desc, i.id) as place from issues i {ordered_by}
     where i.tenant = :tenant and i.project = :project and i.merged_into is null and i.turns > 0
@@ -378,12 +378,12 @@ from (
 ) i {counts_of_issue}
 left join lateral (
     select t.conversation_id, t.asked_at, t.asker_id from issue_turns t
-    where t.issue_id = i.id and t.tenant = i.tenant order by t.occurred_at desc limit 1
-) newest on true
+    where t.issue_id = i.id and t.tenant = i.tenant order by t.nearness desc nulls last, t.occurred_at desc limit 1
+) typical on true
 order by i.place
 
 -- name: find_issue
-select {issue_columns}, null as newest_question from issues i {counts_of_issue}
+select {issue_columns}, null as typical_question from issues i {counts_of_issue}
 where i.tenant = :tenant and i.project = :project and i.id = :id
 
 -- name: agents_with_uncounted_people
