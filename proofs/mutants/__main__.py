@@ -22,8 +22,8 @@ from proofs.mutants.coverage_map import EVERYWHERE, MAP, CoverageMap, function_o
 from proofs.mutants.mutant import ROOT, Mutant
 from proofs.mutants.sampling import EQUIVALENTS, package_of, sample, stale_entries
 from proofs.mutants.tree import Run, Tree
+from proofs.mutants.typescript_mutants import SECONDS, install
 from proofs.mutants.typescript_mutants import TESTS as TYPESCRIPT
-from proofs.mutants.typescript_mutants import install
 
 Outcome = Literal["noticed", "survived", "error"]
 BUDGET_SECONDS = 20.0
@@ -115,7 +115,7 @@ def _run(mutants: Sequence[Mutant], trees: Sequence[Tree], covered: CoverageMap,
 
 def tried(tree: Tree, mutant: Mutant, tests: Sequence[str], seconds: int) -> Result:
     """Run `tests` on a mutant. Tests that have no end with it alone have noticed it."""
-    began = time.monotonic()
+    began, seconds = time.monotonic(), max(seconds, SECONDS.get(mutant.file, 0))
     run = tree.test(tests, mutant, seconds)
     if not run.has_ended and not tree.run(["-x", *tests], seconds).error:
         run = Run(True)

@@ -11,6 +11,8 @@ from proofs.mutants.mutant import ROOT
 
 _TABLE = re.compile(r"\b(?:table|update|into|delete from|index \w+ on)\s+(\w+)")
 _ENTRY = re.compile(r"^-- (?:name|fragment|function): (\w+)", re.MULTILINE)
+_USE = re.compile(r"(?:\b(?:SQL|sql)\.|[\"'])(\w+)")
+"""Name of a statement that an object gives, or a text that may be the name of a fragment."""
 Place = tuple[str, int]
 """A Python file, relative to the root, and a line of it."""
 
@@ -26,8 +28,9 @@ def places_of(file: str, line: int) -> tuple[Place, ...]:
     above = "".join(texts[Path(file).name].splitlines(keepends=True)[:line])
     names = _ENTRY.findall(above)[-1:]
     entries = {name: body for text in texts.values() for name, body in _entries(text).items()}
-    for name in names:  # grows: fragments are inserted into fragments
-        names += [other for other, body in entries.items() if re.search(rf"\{{{name}\b", body) and other not in names]
+    for name in names:  # grows: fragments are inserted into fragments, or passed to them
+        within = re.compile(rf"\{{[^}}]*\b{name}\b")
+        names += [other for other, body in entries.items() if within.search(body) and other not in names]
     return tuple(place for name in names for place in used.get(name, ()))
 
 
@@ -59,6 +62,6 @@ def _folder(folder: str) -> tuple[Mapping[str, str], Mapping[str, list[Place]]]:
         if f"from {package} import SQL" not in text:
             continue
         for number, line in enumerate(text.splitlines(), 1):
-            for name in re.findall(r"\bSQL\.(\w+)", line):
+            for name in _USE.findall(line):
                 used.setdefault(name, []).append((str(path.relative_to(ROOT)), number))
     return {file.name: file.read_text("utf-8") for file in (ROOT / folder).glob("*.sql")}, used

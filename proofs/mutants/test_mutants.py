@@ -161,6 +161,13 @@ def test_the_tests_of_a_statement_are_those_of_its_uses() -> None:
     assert covered.tests_of(file, finding, 20) == ["tests/ports/a.py::test_a"]
 
 
+@pytest.mark.parametrize("file", [file for file in product_files() if "/sql/" in file])
+def test_every_statement_and_fragment_has_a_use(file: str) -> None:
+    lines = (ROOT / file).read_text("utf-8").splitlines()
+    heads = [number for number, line in enumerate(lines, 1) if line.startswith(("-- name:", "-- func", "-- frag"))]
+    assert [lines[number - 1] for number in heads if not places_of(file, number)] == []
+
+
 def test_a_sample_is_the_same_for_a_seed_and_takes_packages_in_turn() -> None:
     nothing = CoverageMap({}, {})
     count = 3 * len({package_of(mutant.file) for mutant in sample(100, "a", nothing)})

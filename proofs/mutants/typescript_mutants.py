@@ -20,9 +20,16 @@ _STRYKER = "@stryker-mutator/instrumenter@9.6.1"
 """The last release for Node 20."""
 _TOOLS = ROOT / ".agent-feedback" / "mutants" / "stryker"
 _OF_CLIENT = ("tests/clients/test_typescript.py::test_the_client_against_the_running_stack",)
-_OF_WIDGET = ("tests/pages/test_widget.py", "tests/pages/test_widget_elsewhere.py")
+_OF_WIDGET = (
+    "tests/pages/test_widget.py",
+    "tests/pages/test_widget_ratings.py",
+    "tests/pages/test_widget_elsewhere.py",
+    "tests/pages/test_widget_impressions.py",
+)
 TESTS = {f"{CLIENT}/src/asking.ts": _OF_CLIENT, f"{CLIENT}/src/index.ts": _OF_CLIENT, WIDGET: _OF_WIDGET}
 """The mutated files, each with its tests. `schema.ts` holds types only."""
+SECONDS = {WIDGET: 90}
+"""Seconds that the tests of a file may take if they take longer than others: the widget's tests run in a browser."""
 
 
 def install() -> bool:

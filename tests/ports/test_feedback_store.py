@@ -305,6 +305,12 @@ async def test_totals_count_live_ones_by_type_and_reaction(store: Store) -> None
     )
 
 
+async def test_totals_count_the_reaction_that_replaced_another(store: Store) -> None:
+    await store.save([insert(record(revision=1, reaction="ok"))])
+    await store.save([Save(record(revision=2, reaction="not_ok"), 1)])
+    assert (await store.totals()).by_reaction == {"not_ok": 1}
+
+
 async def test_two_thousand_records_are_one_save(store: Store) -> None:
     records = [record(f"n{n}", text=f"text {n}") for n in range(2_000)]
     everything = {one.feedback_id for one in records}

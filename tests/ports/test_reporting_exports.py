@@ -88,6 +88,21 @@ async def test_where_no_turns_are_named_an_answer_goes_with_what_it_replies_to(e
     }
 
 
+async def test_a_long_threads_newest_messages_precede_the_request(exported: Export) -> None:
+    root = message("root", turn=None, content="Help with tickets?", at=0)
+    earlier = [message(f"m{at}", turn=None, content=f"Said at {at}.", at=at, thread_id="root") for at in range(1, 21)]
+    [found] = await exported(
+        "kto",
+        root,
+        *earlier,
+        message("q1", turn="t1", content="When does it open?", at=21, thread_id="root"),
+        message("a1", turn="t1", content="At nine.", agent="bot", at=22, thread_id="root"),
+        judged("a1", "t1"),
+    )
+    said = [one["content"] for one in found["prompt"]]
+    assert said == [*(f"Said at {at}." for at in range(2, 21)), "When does it open?"]
+
+
 async def test_what_was_taken_back_makes_no_example(exported: Export) -> None:
     found = await exported(
         "kto",

@@ -186,7 +186,7 @@ def test_times_of_artifacts_compare_as_texts(ts: str) -> None:
     assert read["ts"] == read["recorded_at"] == "2026-01-01T10:05:00.000000Z"
 
 
-@pytest.mark.parametrize("confidence", ["9" * 500, "NaN", "1e999", "-1", '"much"', "null"])
+@pytest.mark.parametrize("confidence", ["9" * 500, "NaN", "1e999", "-1", "1.01", '"much"', "null"])
 def test_a_confidence_that_is_none_counts_as_sure(confidence: str) -> None:
     text = json.dumps(REACTION).replace("0.9", confidence)
     found = item_of_artifact(text, {"rn": "a:id", "turn_id": "t1"})

@@ -447,6 +447,14 @@ def test_an_ed25519_signature_covers_time_and_body(
     assert is_signed(discord.map.signature, discord.secret, headers, body, NOW) is sent
 
 
+@pytest.mark.parametrize("broken", ["*", KEY[:-1], f"{KEY}\n*"])
+def test_a_key_that_is_not_base64_does_not_start(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (SECRETS | {"TEAMS_RELAY_SECRET": f"whsec_{broken}"}).items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(StartError, match="TEAMS_RELAY_SECRET is not valid base64"):
+        read_maps(MAPS)
+
+
 @pytest.mark.parametrize("key", ["not hex", "00", "ab" * 33])
 def test_a_public_key_that_is_none_does_not_start(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (SECRETS | {"DISCORD_PUBLIC_KEY": key}).items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
@@ -60,6 +62,21 @@ def test_the_most_probable_reading_counts(shares: dict[str, float], feedback: st
     assert held.rejected == sum(shares.get(name, 0) for name in ("explicit", "rephrased", "abandonment"))
     assert held.accepted == sum(shares.get(name, 0) for name in ("approval", "follow_up"))
     assert [held.of(one) for one in ("rejected", "accepted", "neutral")] == [held.rejected, held.accepted, held.neutral]
+
+
+@pytest.mark.parametrize(
+    ("shares", "confidence"),
+    [
+        ({"explicit": 0.5, "none": 0.5}, 0.7),
+        ({"explicit": 0.25, "rephrased": 0.5, "none": 0.25}, 0.85),
+        ({"approval": 0.75, "follow_up": 0.25}, 0.7),
+        ({"approval": 0.875, "none": 0.125}, 0.85),
+        ({"approval": 0.25, "follow_up": 0.375, "none": 0.375}, 0.625),
+        ({"none": 0.75, "explicit": 0.25}, 0.75),
+    ],
+)
+def test_the_threshold_of_a_kind_is_the_common_one_on_the_scale(shares: dict[str, float], confidence: float) -> None:
+    assert replace(opinion(**shares), announce=(0.5, 0.75)).confidence == pytest.approx(confidence)
 
 
 def test_without_a_rejection_its_share_is_no_feedback() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from contracts.base import TEXT_LIMIT
 from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.model import Message, Target, Verdict
 from inference.announce import announcement
@@ -35,6 +36,11 @@ def test_a_verdict_says_what_the_person_wrote() -> None:
     event = announced(placed(), verdict(TARGET))
     assert (event.turn_id, event.detected_in_turn_id, event.verdict) == ("t1", "t2", "rejected")
     assert (event.user_said, event.rules, event.evaluation) == ("No, that is wrong.", ("flat_no",), 3)
+
+
+def test_a_text_of_the_greatest_length_counts_as_truncated() -> None:
+    found = [announced(placed("x" * length), verdict(TARGET)) for length in (TEXT_LIMIT - 1, TEXT_LIMIT)]
+    assert [(len(event.user_said), event.truncated) for event in found] == [(9_999, False), (10_000, True)]
 
 
 def test_an_event_gives_the_rule_that_decided_and_its_reasons_in_words() -> None:

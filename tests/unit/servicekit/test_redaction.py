@@ -81,6 +81,7 @@ LEFT = (
     "4111 1111 1111 1112",  # wrong check digit
     "1234 5678 9012 3452",  # no issuer
     "41111111111111110",  # 17 digits
+    "94111111111111111",
     "3852000002320",  # one digit fewer than a Diners Club card
     "GB29NWBK6016133192681",  # one character fewer than an IBAN of the country
     "DE89 3704 1044 1532 1130 01",
