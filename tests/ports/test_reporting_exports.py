@@ -157,6 +157,23 @@ async def test_an_answer_is_to_the_words_that_were_asked(
     assert [asked(one) for one in found] == ["When does it open?"] * examples_left
 
 
+@pytest.mark.parametrize(("origin", "chosen"), [("user", ["At ten."]), ("reviewer", ["At ten."]), ("machine", [])])
+async def test_the_chosen_answer_is_one_that_a_person_accepted(
+    exported: Export, origin: str, chosen: list[str]
+) -> None:
+    accepted = {"origin": origin, "kind": "inferred" if origin == "machine" else "explicit"}
+    found = await exported(
+        "dpo",
+        message("q1", turn="t1", content="When does it open?", at=0),
+        message("a1", turn="t1", content="At nine.", agent="bot", at=1),
+        judged("a1", "t1", 2, "not_ok"),
+        message("q2", turn="t2", content="When does it open?", at=3),
+        message("a2", turn="t2", content="At ten.", agent="bot", at=4),
+        judged("a2", "t2", 5, **accepted),
+    )
+    assert [one["chosen"][0]["content"] for one in found] == chosen
+
+
 async def test_a_later_answer_is_to_the_same_request_in_its_own_turn(exported: Export) -> None:
     """Somebody else repeats the rejected request between another's question and its accepted answer."""
     found = await exported(

@@ -179,6 +179,26 @@ def test_a_share_without_rows_is_noise() -> None:
     assert (precision.low, precision.high, precision.is_noise) == (-1.0, 1.0, True)
 
 
+def test_each_rate_has_its_own_rows() -> None:
+    said = (
+        ("rejected", "not_ok", "rejected", "not_ok"),
+        ("rejected", "not_ok", "neutral", None),
+        ("accepted", "ok", "accepted", "ok"),
+        ("accepted", "neutral", "accepted", "ok"),
+        ("neutral", "neutral", "rejected", "not_ok"),
+        ("accepted", "ok", "accepted", None),
+        ("accepted", "ok", "accepted", None),
+    )
+    rows = {str(number): comparison.RowOutcome(*one) for number, one in enumerate(said)}
+    assert {one.figure: one.before for one in comparison.differences(rows, rows)} == {
+        "accuracy": 5 / 7,
+        "announced rejections: precision": 1 / 2,
+        "announced rejections: recall": 1 / 2,
+        "announced ok: precision": 1 / 2,
+        "announced ok: recall": 1 / 3,
+    }
+
+
 def test_only_rows_of_both_measurements_are_compared() -> None:
     measured = outcomes(before=[True, False], after=[True, False, False, False])
     recall = comparison.differences(measured["before"], measured["after"])[2]

@@ -74,6 +74,8 @@ def test_the_command_prints_the_size() -> None:
     shown = CliRunner().invoke(app, ["sizing", "--events", "5000000"]).stdout
     assert "5,000,000 chat events a day" in shown
     assert "Partitions per topic: 6" in shown
+    rows = [line.split("│")[1].strip() for line in shown.splitlines() if line.startswith("│")]
+    assert rows == ["chat_bridge", "feedback", "inference", "reporting", "PostgreSQL", "Kafka, 3 replicas"]
     found = json.loads(CliRunner().invoke(app, ["sizing", "--events", "5000000", "--json"]).stdout)
     assert found["services"]["feedback"]["processes"] == 2
     assert found["limits"][0]["used"] == round(size_for(5_000_000).limits[0].used, 3)
