@@ -194,6 +194,19 @@ async def test_a_late_old_change_does_not_bring_a_forgotten_feedback_back(
     assert set(log.last.values()) == {None}
 
 
+async def test_after_a_loss_of_the_store_a_tombstone_ends_what_was_announced_before_the_erasure(
+    handler: FeedbackHandler, store: Store, log: RecordingProducer
+) -> None:
+    """The ids of an earlier announcement are unknown; a record of later words needs a higher revision."""
+    await handler.handle(batch(erasure(at=100)))
+    old = received(explicit("ok", at=50, text=SECRET), logged=900)
+    assert await handler.handle(batch(old)) == [ERASED]
+    [tombstone] = log.sent
+    assert (tombstone.value, dict(tombstone.headers)["revision"]) == (None, b"1790000100000")
+    await handler.handle(batch(explicit("not_ok", at=1_000, event="x2", text="New.")))
+    assert json.loads(log.sent[-1].value or b"")["revision"] > 1_790_000_100_000
+
+
 async def test_a_person_who_comes_back_makes_the_feedback_anew(
     handler: FeedbackHandler, store: Store, log: RecordingProducer
 ) -> None:

@@ -9,12 +9,17 @@ from typing import Any, cast
 import asyncpg
 import httpx
 import pytest
+from fastapi import FastAPI, Response
 
 import chat_bridge.service
 import feedback.service
 import inference.service
 import reporting.service
 from reporting.dashboard.exports import _cell
+from reporting.dashboard.view import View
+from reporting.dashboard.visits import Visit, Visits
+from reporting.queries.selection import Project
+from servicekit import Caller
 from servicekit.db.pools import open_pool
 from servicekit.web.application import application, guarded
 from servicekit.web.provider_pages import provider_router
@@ -59,6 +64,24 @@ async def test_a_sign_in_cookie_is_for_this_site_alone(scheme: str, is_secure: b
     assert answer.status_code == 303, answer.text
     flags = {flag.strip().lower() for flag in answer.headers["set-cookie"].split(";")[1:]}
     assert flags == {"httponly", "path=/", "samesite=strict"} | ({"secure"} if is_secure else set())
+
+
+@pytest.mark.parametrize(("scheme", "is_secure"), [("https", True), ("http", False)])
+async def test_the_cookie_of_the_last_project_is_for_this_site_alone(scheme: str, is_secure: bool) -> None:
+    class OfOneProject(Visits):
+        async def of(self, _: object) -> Visit:
+            return Visit(Caller("ann"), View(), Project("acme", "support"), [])
+
+    async def shown(_: Visit) -> Response:
+        return Response("shown")
+
+    app = FastAPI()
+    app.add_route("/", OfOneProject(cast(Any, None), cast(Any, None), None).answered(shown))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=f"{scheme}://stack") as http:
+        answer = await http.get("/")
+    flags = {flag.strip().lower() for flag in answer.headers["set-cookie"].split(";")[1:]}
+    expected = {"httponly", "max-age=31536000", "path=/", "samesite=strict"}
+    assert flags == expected | ({"secure"} if is_secure else set())
 
 
 @pytest.mark.parametrize(("scheme", "is_secure"), [("https", True), ("http", False)])

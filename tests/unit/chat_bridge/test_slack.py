@@ -122,6 +122,10 @@ def test_a_message() -> None:
     assert chat_event(callback(MESSAGE, "EvOther"), APP) != found
 
 
+def test_a_text_without_end_is_cut() -> None:
+    assert event_of(MESSAGE | {"text": "x" * 200_001})["content"] == "x" * 200_000
+
+
 @pytest.mark.parametrize(
     "who", [{"user": "U0BOT"}, {"bot_id": "B0BOT", "user": "U0OTHER"}, {"bot_id": "B0BOT", "subtype": "bot_message"}]
 )

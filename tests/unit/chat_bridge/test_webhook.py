@@ -354,8 +354,9 @@ def test_ids_of_two_places_never_meet(sources: dict[str, MappedWebhook]) -> None
     ]
     source = MappedWebhook(name="z", map=WebhookMap.model_validate(two), secret=b"s")
     time = {"m": "1", "t": "2025-01-08T10:12:07Z"}
-    ids = [sound({"a": a, "b": b} | time, source)[0]["conversationId"] for a, b in [("x/y", "z"), ("x", "y/z")]]
-    assert ids == ["z/x%2Fy/z", "z/x/y%2Fz"]
+    places = [("x/y", "z"), ("x", "y/z"), ("x%2Fy", "z")]
+    ids = [sound({"a": a, "b": b} | time, source)[0]["conversationId"] for a, b in places]
+    assert ids == ["z/x%2Fy/z", "z/x/y%2Fz", "z/x%252Fy/z"]
 
 
 BODY = b'{"type": "message"}'

@@ -109,6 +109,15 @@ def test_what_went_wrong_is_in_the_persons_words(kind: CorrectionType | None, sa
     assert f"**What went wrong:** {wrong}\n" in (render(Advice(turn, 1)) or "")
 
 
+def test_the_context_has_the_latest_five_turns_oldest_first() -> None:
+    newest_first = [Turn(KEY._replace(turn_id=f"t{number}"), user_id="ann") for number in range(7, 0, -1)]
+    markdown = render(Advice(Turn(KEY, machine=REJECTED), 1, newest_first)) or ""
+    _, _, context = markdown.partition("### Conversation Context\n")
+    assert [line.split(",")[0] for line in context.split("\n\n")[0].splitlines()] == [
+        f"- Turn t{number}" for number in range(3, 8)
+    ]
+
+
 def test_what_other_people_of_the_conversation_said_is_no_preference_of_this_one() -> None:
     turn = Turn(KEY, user_id="ann", machine=REJECTED)
     other = Turn(KEY._replace(turn_id="t0"), user_id="bob", machine=REJECTED)

@@ -112,6 +112,8 @@ def test_rejections_in_a_row_end_with_another_status_or_another_session() -> Non
     assert rejections_in_a_row(newest_first, 71 * MINUTE) == 0
     assert rejections_in_a_row([turn("c", "rejected", at=61 * MINUTE), *newest_first[1:]], 62 * MINUTE) == 1
     assert rejections_in_a_row([], 0) == 0
+    without_pause = [turn(name, "rejected", at=at * MINUTE) for name, at in (("d", 60), ("c", 40), ("b", 20), ("a", 0))]
+    assert rejections_in_a_row(without_pause, 61 * MINUTE) == 4
 
 
 def test_an_answer_that_is_its_own_turn_answers_the_latest_question_before_it() -> None:

@@ -17,6 +17,7 @@ from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received, read
 from servicekit.service import Periodic, Service, ServiceContext
+from servicekit.web.auth import Caller
 from servicekit.web.permissions import Need, need_of
 from tests.support.logs import RecordingLog, example, raw
 from tests.support.unit_handlers import NoWork
@@ -147,3 +148,10 @@ def test_a_route_that_names_no_scope_is_rejected(access: str | tuple[str, ...]) 
 )
 def test_a_route_needs_what_its_line_says(access: str | tuple[str, ...], need: Need) -> None:
     assert need_of(access) == need
+
+
+@pytest.mark.parametrize(("scopes", "is_refused"), [("read", False), ("detect", False), ("review", True), ("", True)])
+def test_one_of_alternative_scopes_suffices(scopes: str, is_refused: bool) -> None:
+    caller = Caller("ann", scopes=frozenset(scopes.split()))
+    refusal = need_of(("read", "detect")).refusal(caller, {})
+    assert refusal == ("This needs a token with the scope detect or read." if is_refused else None)
