@@ -13,6 +13,15 @@ from detector.encoders.embedder import Embedder, Vectors
 from detector.encoders.minilm import MiniLm
 from detector.encoders.minilm_files import ModelMissing
 from detector.model import Message, Neighbourhood, Role
+from detector.rewording import Scale
+
+
+@pytest.mark.parametrize(
+    ("cosine", "sameness"),
+    [(0.12344, (0.1234, 0.437036)), (0.12346, (0.1235, 0.437085)), (-0.2, (0.0, 0.377541)), (1.2, (1.0, 0.817574))],
+)
+def test_a_comparison_does_not_depend_on_the_last_digits(cosine: float, sameness: tuple[float, float]) -> None:
+    assert tuple(Scale(weight=2.0, bias=-0.5).sameness(cosine)) == sameness
 
 
 @pytest.fixture(scope="session")
