@@ -1,4 +1,4 @@
-"""Extraction of the text from the response of a chat completion. Pure."""
+"""Extract the text from the response of a chat completion. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detection of incompatible schema changes. A change is incompatible if it rejects messages that were valid. Pure."""
+"""Detect incompatible schema changes. A change is incompatible if it rejects messages that were valid. Pure."""
 
 from __future__ import annotations
 

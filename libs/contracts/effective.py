@@ -1,4 +1,4 @@
-"""Selection of the reactions that count on a turn. Pure.
+"""Select the reactions that count on a turn. Pure.
 
 SQL has the same rule in the `effective` views of reporting, inference and the reference consumer, and the order of
 `rank` in the fragment `best_first` of reporting's statements. A test compares all of them with this module.

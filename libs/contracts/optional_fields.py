@@ -1,4 +1,4 @@
-"""Selection of the optional fields that are dropped, if invalid, so that the rest of an inbound event is accepted.
+"""Select the optional fields that are dropped, if invalid, so that the rest of an inbound event is accepted.
 
 Events have always been allowed unknown fields, which are ignored. A producer may therefore use a name for its own
 purposes that later becomes the name of an optional field. Its events must still be accepted.

@@ -1,4 +1,4 @@
-"""Selection of the agent's answer that a person's message is addressed to.
+"""Select the agent's answer that a person's message is addressed to.
 
 The selection uses replies, threads and authors, not the meaning of the message. A thread (its root message and the
 messages in it) is treated as a separate conversation. The channel is the conversation without its threads.
@@ -66,7 +66,7 @@ def in_scope(item: Neighbourhood) -> Neighbourhood:
 
 
 def questions_of(before: Sequence[Message]) -> tuple[Message | None, ...]:
-    """Return the question behind each message of `before`, in order; None for messages of people.
+    """Return the question that each message of `before` answers, in order; None for messages of people.
 
     `before` contains only messages of one scope (`in_scope`).
     """
@@ -261,7 +261,7 @@ class Exchange:
 
     @property
     def aside(self) -> str | None:
-        """Text of another person's message after the answer that no agent has answered; None if there is none."""
+        """Text of another person's unanswered message after the agent's answer; None if there is none."""
         return self.address.aside.text if self.address.aside else None
 
     @property

@@ -1,4 +1,4 @@
-"""Conversion of a verdict's score to a calibrated confidence.
+"""Convert a verdict's score to a calibrated confidence.
 
 After a long answer, such as a coding agent's, scores are biased: a message without a cue is usually the next request,
 and likely rejections are right less often than their score says. Logistic curves, fitted on labelled turns, correct

@@ -54,7 +54,7 @@ def compare(left: Asked, right: Asked) -> tuple[float, ...]:
     - `flat_cosine`: cosine of the summed word vectors. Each vector is divided by the square root of its length, so that
       a rare word does not dominate.
     - `aligned`: similarity of each word to the nearest word of the other request, averaged over both requests.
-    - `content_least`: the same for content words only, for the request with the lower average.
+    - `content_least`: like `aligned`, but for content words only; the lower of the two requests' averages.
     - `rest`: cosine of the words that are in one request only.
     """
     if not left.words or not right.words:

@@ -182,7 +182,7 @@ class Layer:
 
 
 def assemble(known: features.Matrix, messages: Vectors | Numbers, answers: Vectors) -> Numbers:
-    """Build the model's inputs, shape (rows, features + dimensions of messages and answers)."""
+    """Build the model's inputs. A row has the features, the message's vector and the answer's vector."""
     return np.hstack((known, VECTOR_SCALE * messages, VECTOR_SCALE * answers), dtype=np.float64)
 
 

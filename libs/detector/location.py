@@ -1,4 +1,4 @@
-"""Selection of the agent's message that feedback is about.
+"""Select the agent's message that feedback is about.
 
 It is the latest answer, or an older answer if the message contains words of it.
 """

@@ -1,4 +1,4 @@
-"""Detection of texts that a client program wrote in a person's name: buttons, commands with output, notices."""
+"""Detect texts that a client program wrote in a person's name: buttons, commands with output, notices."""
 
 from __future__ import annotations
 

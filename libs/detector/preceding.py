@@ -1,4 +1,4 @@
-"""Selection of the messages that precede a judged message, even if some have the same time. Pure."""
+"""Select the messages that precede a judged message, even if some have the same time. Pure."""
 
 from __future__ import annotations
 

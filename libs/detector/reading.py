@@ -1,4 +1,4 @@
-"""Conversion of exchanges to evidence. Each text of a batch is prepared, matched and embedded once."""
+"""Convert exchanges to evidence. Each text of a batch is prepared, matched and embedded once."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ class Reader:
 def _speaks_of(
     message: Prepared, language: str, kinds: frozenset[Kind], answer: Prepared, aside: Prepared | None
 ) -> bool:
-    """Return True if a message clearly refers to `answer`, which is to another person or followed by an `aside`.
+    """Return True if a message clearly refers to `answer`, despite another addressee or an `aside` after it.
 
     `aside` is another person's message after the answer; None if there is none. Return False for a question, because it
     asks for another answer.

@@ -1,4 +1,4 @@
-"""Extraction of the words of a message that support its verdict. Pure."""
+"""Extract the words of a message that support its verdict. Pure."""
 
 from __future__ import annotations
 

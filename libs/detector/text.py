@@ -1,4 +1,4 @@
-"""Preparation of texts for the rules: shortened, without code, markup and quotations, with normalised characters."""
+"""Prepare texts for the rules: shorten them, remove code, markup and quotations, and normalise characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configuration of the C library's memory allocator."""
+"""Configure the C library's memory allocator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classification of errors, including those of asyncpg and aiokafka: permanent, transient, an outage, or a bug."""
+"""Classify errors, including those of asyncpg and aiokafka: permanent, transient, an outage, or a bug."""
 
 from __future__ import annotations
 

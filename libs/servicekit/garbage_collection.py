@@ -1,4 +1,4 @@
-"""Configuration of Python's garbage collector."""
+"""Configure Python's garbage collector."""
 
 from __future__ import annotations
 

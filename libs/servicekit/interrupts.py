@@ -1,4 +1,4 @@
-"""Handling of Ctrl-C during imports: the program exits immediately, without a traceback."""
+"""Handle Ctrl-C during imports: the program exits immediately, without a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batching of concurrent single requests.
+"""Combine concurrent single requests into batches.
 
 Requests that arrive while a batch is in flight are sent together in the next batch. No request waits for a batch to
 fill.

@@ -1,4 +1,4 @@
-"""Conversion of chat events to feedback events.
+"""Convert chat events to feedback events.
 
 The service finds the agent message that a reply or reaction is about.
 """

@@ -1,4 +1,4 @@
-"""Erasure of a person's words from parked events. The message index stores texts of agents only."""
+"""Erase a person's words from parked events. The message index stores texts of agents only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of the lines of a request to records, with all checks of the consumer that do not need the log's time.
+"""Convert the lines of a request to records, with all checks of the consumer that do not need the log's time.
 
 It yields to the event loop between groups of lines.
 """

@@ -1,4 +1,4 @@
-"""Writing of accepted chat events to the log, and of rejected ones to a table, for all routes that accept events."""
+"""Write accepted chat events to the log and rejected ones to a table, for all routes that accept events."""
 
 from __future__ import annotations
 

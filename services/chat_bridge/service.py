@@ -1,4 +1,4 @@
-"""Definition of the bridge: topics, routes, schedules, retention and erasure."""
+"""Define the bridge: topics, routes, schedules, retention and erasure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of a chat event and its original to a feedback event. Pure."""
+"""Convert a chat event and its original to a feedback event. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Construction of the events that announce a feedback record. Pure: equal records give equal events, byte for byte."""
+"""Build the events that announce a feedback record. Pure: equal records give equal events, byte for byte."""
 
 from __future__ import annotations
 

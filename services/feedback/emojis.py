@@ -1,4 +1,4 @@
-"""Normalisation of emojis, and their rewards. Pure."""
+"""Normalise emojis and look up their rewards. Pure."""
 
 from __future__ import annotations
 

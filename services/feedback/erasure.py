@@ -1,4 +1,4 @@
-"""Removal of a person's changes from a record after an erasure. Pure."""
+"""Remove a person's changes from a record after an erasure. Pure."""
 
 from __future__ import annotations
 

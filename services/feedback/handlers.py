@@ -25,7 +25,7 @@ NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({}
 class FeedbackHandler(Handler):
     """Handler of the consumer group `feedback`. `FeedbackWriter` keeps store, erasure ledger and log consistent.
 
-    `rewards` has the rewards (-1 to 1) of normalised emojis. For single projects, `project_rewards` replaces it.
+    `rewards` maps normalised emojis to rewards from -1 to 1. For single projects, `project_rewards` replaces it.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Merging of a change into a record, the same for every store. Pure.
+"""Merge a change into a record, the same for every store. Pure.
 
 Records form a join-semilattice: each slot keeps the change of highest precedence. Merging is therefore commutative,
 associative and idempotent. Only the revision may depend on the order of arrival.

@@ -67,7 +67,8 @@ class Stamp(NamedTuple):
 class Payload:
     """Content of a change. `value` is the reward, from -1 to 1.
 
-    All fields except `provenance` have the same names in `feedback.created`, and in the received event if it has them.
+    All fields except `provenance` are named as in `feedback.created`, and as in the received event if they are in
+    it.
     A field that was added to the model later is None for events without it.
     """
 

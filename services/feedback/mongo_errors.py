@@ -1,4 +1,4 @@
-"""Classification of PyMongo's errors. Transient errors are converted to Unavailable; other errors are not changed."""
+"""Classify PyMongo's errors. Transient errors are converted to Unavailable; other errors are not changed."""
 
 from __future__ import annotations
 

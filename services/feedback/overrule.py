@@ -1,4 +1,4 @@
-"""Selection of the review that overrules a machine's verdict. Pure."""
+"""Select the review that overrules a machine's verdict. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of a received event to a change of one record. Pure. The specification gives the reward constants."""
+"""Convert a received event to a change of one record. Pure. The specification gives the reward constants."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _(event: FeedbackInferredReceived) -> Key:
 def change_of(event: Any, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Outcome:
     """Return the change that `event` causes, or the outcome if the event is ignored.
 
-    `rewards` has the rewards (-1 to 1) of normalised emojis.
+    `rewards` maps normalised emojis to rewards from -1 to 1.
     """
     raise TypeError(f"{type(event).__name__} is not a feedback event")
 

@@ -1,4 +1,4 @@
-"""Definition of the feedback service: topics, routes, schedules, retention and erasure."""
+"""Define the feedback service: topics, routes, schedules, retention and erasure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selection of the feedback store by the scheme of its URL."""
+"""Select the feedback store by the scheme of its URL."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class UnknownTurn(Exception):
-    """The turn has no answer of an agent, although the registry has read the log up to the request."""
+    """No agent has answered in the turn, although the registry has read the log up to the request."""
 
 
 class RegistryBehind(Exception):

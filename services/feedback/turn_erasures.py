@@ -1,4 +1,4 @@
-"""Erasure of people from the turn registry, session ratings, aggregated verdicts and rate limits.
+"""Erase people from the turn registry, session ratings, aggregated verdicts and rate limits.
 
 A person's role is deleted, their ratings become anonymous, and a pseudonym, if enabled, replaces their id in turns.
 """

@@ -1,4 +1,4 @@
-"""Merging of changes and erasures into stored records, and announcement of the records."""
+"""Merge changes and erasures into stored records, and announce the records."""
 
 from __future__ import annotations
 
@@ -129,10 +129,10 @@ class FeedbackWriter:
     async def _write(
         self, updates: Mapping[UUID, PendingUpdate], people: Collection[Person], written: dict[UUID, WrittenRecord]
     ) -> tuple[set[UUID], bool, ErasedAt]:
-        """Merge and write the updates once, and add the results to `written`.
+        """Try once to merge and write the updates, and add the results to `written`.
 
-        Returns the ids to write again, True if any record changed, and the ledger that the merge used. An id must be
-        written again if another process has written its record, if its person was erased meanwhile, or if a review of
+        Returns the ids to try again, True if any record changed, and the ledger that the merge used. An id is tried
+        again if another process has written its record, if the record's person was erased meanwhile, or if a review of
         its turn changed in the same batch.
         """
         expected = _turns_of_changes(updates.values())

@@ -1,4 +1,4 @@
-"""Conversion of a verdict to the event that announces or retracts it. Pure.
+"""Convert a verdict to the event that announces or retracts it. Pure.
 
 `contracts/announcement_threshold.py` has the threshold.
 """

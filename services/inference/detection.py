@@ -1,4 +1,4 @@
-"""Judgement of a new message during a request. Stores nothing except the language model's answers."""
+"""Judge a new message during a request. Nothing is stored except the language model's answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registration of the detectors that judge arriving messages. The operator is warned if their versions differ."""
+"""Register the detectors that judge arriving messages, and warn the operator if their versions differ."""
 
 from __future__ import annotations
 

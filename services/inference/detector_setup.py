@@ -1,4 +1,4 @@
-"""Construction of the detector, the LLM gate and `Judging`, for the service and for `rejudge`."""
+"""Build the detector, the LLM gate and `Judging`, for the service and for `rejudge`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Erasure of a person's data from the indexes: messages, questions with their vectors, and reactions."""
+"""Erase a person's data from the indexes: messages, questions with their vectors, and reactions."""
 
 from __future__ import annotations
 

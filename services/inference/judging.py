@@ -1,4 +1,4 @@
-"""Judgement of indexed messages and publication of their verdicts, for arriving messages and for `rejudge`."""
+"""Judge indexed messages and publish their verdicts, for arriving messages and for `rejudge`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selection of the messages that depend on an added or changed message. Pure."""
+"""Select the messages that depend on an added or changed message. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extraction of the objection from a message that rejects an answer. Pure."""
+"""Extract the objection from a message that rejects an answer. Pure."""
 
 from __future__ import annotations
 

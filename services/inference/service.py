@@ -1,4 +1,4 @@
-"""Definition of the inference service: topics, routes, schedules, retention and erasure."""
+"""Define the inference service: topics, routes, schedules, retention and erasure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selection of successful strategies, for the planner of the next answer."""
+"""Select successful strategies for the planner of the next answer."""
 
 from __future__ import annotations
 

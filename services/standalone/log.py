@@ -1,4 +1,4 @@
-"""Selection of a run's Kafka: in memory, local, or at a given address."""
+"""Select a run's Kafka: in memory, local, or at a given address."""
 
 from __future__ import annotations
 

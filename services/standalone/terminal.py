@@ -67,9 +67,10 @@ def show(text: str) -> None:
 
 
 def run(work: Coroutine[Any, Any, T], log_level: str | None = None) -> T:
-    """Run `work` and return its result. `log_level` is the lowest log level; by default warnings, and errors for Kafka.
+    """Run `work` and return its result.
 
-    A failed start exits with code 3, a lost broker or database with code 1. Each prints one sentence.
+    `log_level` is the lowest level that is logged; by default, warnings, and errors of Kafka. A failed start exits with
+    code 3, and a lost broker or database with code 1; both print one sentence.
     """
     # Imported late, because help and usage errors do not need these modules.
     import uvloop

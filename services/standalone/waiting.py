@@ -1,4 +1,4 @@
-"""Waiting for a broker or database to respond."""
+"""Wait for a broker or database to respond."""
 
 from __future__ import annotations
 

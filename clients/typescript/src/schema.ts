@@ -1005,7 +1005,7 @@ export interface OwnRating {
   ts: string;
 }
 
-/** Drawn answer without a review. Review it like any turn, with `POST .../turns/{turn_id}/reviews`. */
+/** Randomly drawn answer that nobody has reviewed yet. Review it like any turn, with `POST .../turns/{turn_id}/reviews`. */
 export interface PendingItem {
   /** Position in the queue; send it as `after` to continue after this answer. */
   position: number;

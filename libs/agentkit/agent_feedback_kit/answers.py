@@ -234,7 +234,10 @@ class FoundFeedbackJson(TypedDict):
 
 
 class SearchPage(TypedDict):
-    """Effective feedback and replies, newest first. A reply has no reaction. `next_cursor` is null on the last page."""
+    """Feedback that counts, and replies, newest first.
+
+    A reply has no reaction. `next_cursor` is null on the last page.
+    """
 
     items: list[FoundFeedbackJson]
     next_cursor: str | None

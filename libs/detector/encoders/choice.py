@@ -1,4 +1,4 @@
-"""Selection of the sentence encoder that compares a message with the previous request."""
+"""Select the sentence encoder that compares a message with the previous request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extraction of a part of an ONNX model: the nodes that compute one tensor, from the inputs or another tensor.
+"""Extract a part of an ONNX model: the nodes that compute one tensor, from the inputs or another tensor.
 
 ONNX Runtime always runs all nodes of a model. A model file is a protocol buffer, so this module copies the bytes of the
 needed parts unchanged.

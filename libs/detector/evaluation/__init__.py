@@ -1,1 +1,1 @@
-"""Evaluation of the detector on labelled rows."""
+"""Evaluate the detector on labelled rows."""

@@ -1,4 +1,4 @@
-"""Selection of the worst errors of the detector on labelled rows."""
+"""Select the worst errors of the detector on labelled rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation of the detector on a file of rows. The fields of the first row determine the kind of rows."""
+"""Evaluate the detector on a file of rows. The fields of the first row determine the kind of rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matching of a text with all patterns of a table, with RE2 as a prefilter.
+"""Match a text with all patterns of a table, with RE2 as a prefilter.
 
 RE2 searches for many patterns in one pass, but it has no look-arounds, and its word boundaries differ from those of
 Python's `re`. It is therefore given a wider expression for each pattern, which matches whenever the pattern does. Then

@@ -1,4 +1,4 @@
-"""Deletion of rows past their table's retention period, in batches of limited size."""
+"""Delete rows past their table's retention period, in batches of limited size."""
 
 from __future__ import annotations
 

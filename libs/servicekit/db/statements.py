@@ -122,7 +122,7 @@ class Statements:
         return iter(self._statements.values())
 
     def part(self, name: str, **arguments: str) -> str:
-        """Return the SQL of a fragment, for a slot of a statement. `arguments` must be constant SQL."""
+        """Return a fragment's SQL, to be inserted into a statement's slot. `arguments` must be constant SQL."""
         names, text, _ = self._fragments[name]
         if {*names} != arguments.keys():
             raise TypeError(f"{name} takes {[*names]}, not {list(arguments)}")

@@ -1,4 +1,4 @@
-"""Construction of brokers and subscribers; the only module that sets options of FastStream and aiokafka.
+"""Build brokers and subscribers. No other module sets options of FastStream and aiokafka.
 
 FastStream's own parsing, acknowledgement and error handling are bypassed; see
 docs/decisions/0005-how-faststream-is-used.md.

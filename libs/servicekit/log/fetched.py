@@ -1,4 +1,4 @@
-"""Conversion of aiokafka's fetched records to raw records."""
+"""Convert aiokafka's fetched records to raw records."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def next_step(partitions: Sequence[PartitionHead]) -> MergeStep | None:
 
 
 class BatchEnd:
-    """Rule for the end of a batch: after at most `limit` records, or at a gap within the last `spare` of them."""
+    """Rule for the end of a batch: after `limit` records, or before, at a gap among the last `spare` records."""
 
     def __init__(self, limit: int | None, spare: int) -> None:
         self._limit = limit

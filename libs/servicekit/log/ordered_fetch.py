@@ -1,4 +1,4 @@
-"""Fetcher that returns the records of related topics in the order of the log's times (`log_order.py`)."""
+"""Fetcher that returns the records of related topics in the order of their log times (`log_order.py`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tracking of each partition's next expected offset, and of records that were deleted before a group read them."""
+"""Track each partition's next expected offset, and records that were deleted before a group read them."""
 
 from __future__ import annotations
 

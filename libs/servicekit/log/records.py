@@ -218,7 +218,7 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
 
 
 def _droppable(raw: RawRecord, model: type[Envelope], error: ValidationError) -> Sequence[str]:
-    """Return the invalid fields of an inbound event, sorted; none if one of them is not droppable."""
+    """Return the invalid fields of an inbound event, sorted; an empty list if one of them may not be dropped."""
     if raw.coordinates.topic not in FOREIGN:
         return ()
     found = error.errors(include_url=False, include_context=False, include_input=False)

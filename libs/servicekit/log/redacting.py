@@ -1,4 +1,4 @@
-"""Redaction of people's texts in events: in records read from the log, and in events that HTTP routes write."""
+"""Redact people's texts in events: in records read from the log, and in events that HTTP routes write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detection of a stalled batch, with its duration and reason for an operator."""
+"""Detect a stalled batch, with its duration and reason for an operator."""
 
 from __future__ import annotations
 

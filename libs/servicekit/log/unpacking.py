@@ -1,4 +1,4 @@
-"""Decompression of record batches up to a limit, because a few kilobytes may contain gigabytes."""
+"""Decompress record batches up to a limit, because a few kilobytes may contain gigabytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redaction of JSON in place: only strings with something to redact change, every other byte stays as sent. Pure.
+"""Redact JSON in place: only strings with something to redact change, every other byte stays as sent. Pure.
 
 The result keeps what parsing would lose, such as repeated names and the digits of large numbers, so that an event that
 is rejected as sent is rejected after redaction too.

@@ -73,7 +73,7 @@ class AccountPort(ProviderSignInPort, Protocol):
         ...
 
     async def end(self, session: str) -> bool:
-        """End a session, unless it has ended. Return True if it began with the identity provider."""
+        """End a session that is still open. Return True if the session was opened through the identity provider."""
         ...
 
     async def account_of_link(self, link: str) -> str | None:

@@ -58,7 +58,7 @@ class Caller:
 
     @property
     def own_only(self) -> str | None:
-        """Return the caller's id if it may read only its own feedback across projects; None if it may read all."""
+        """Return the caller's id if queries of several projects show only its own feedback, otherwise None."""
         return None if READ in self.scopes and self.project is None else self.subject
 
 

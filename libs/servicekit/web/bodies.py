@@ -1,4 +1,4 @@
-"""Reading of request bodies, by their media type."""
+"""Read request bodies by their media type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Authentication of every request, and its authorisation by the permission table."""
+"""Authenticate every request, and authorise it by the permission table."""
 
 from __future__ import annotations
 

@@ -71,8 +71,8 @@ class WhereLookup:
 class Where(Generic[P]):
     """Declaration of a service's journal, and of the route with which `agent-feedback where` searches it.
 
-    `name` is the last part of the route's path; `tag` groups the route in the reference. `pool` names the part with the
-    connections that write the table `journal`, and `reads` the part with the connections for look-ups.
+    `name` is the last part of the route's path; `tag` groups the route in the reference. `pool` names the part whose
+    connections write the table `journal`; `reads` names the part whose connections look up rows.
     """
 
     name: str

@@ -55,7 +55,7 @@ PUBLIC = Need(public=True)
 
 
 def needs(*scopes: str, token: bool = True) -> Need:
-    """Return the requirement of a valid token with at least one of `scopes`.
+    """Return a requirement for a valid token with at least one of `scopes`.
 
     Without scopes, any valid token suffices. With `token=False`, the route is public.
     """

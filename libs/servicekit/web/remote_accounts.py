@@ -1,4 +1,4 @@
-"""Authentication of operators' sessions and keys in services that do not issue them: by a request to reporting."""
+"""Authenticate operators' sessions and keys by a request to reporting, in services that do not issue them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of a platform's attachments to the format of chat events. Pure."""
+"""Convert a platform's attachments to the format of chat events. Pure."""
 
 from __future__ import annotations
 

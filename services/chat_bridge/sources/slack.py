@@ -1,4 +1,4 @@
-"""Conversion of Slack events to chat events. Pure.
+"""Convert Slack events to chat events. Pure.
 
 A channel is a conversation. The id of a message is its `ts`, which is unique in the channel. The thread id of a message
 in a thread is the `ts` of the thread's root; reactions have no thread id. Bots listed in the settings are agents, and

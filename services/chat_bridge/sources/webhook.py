@@ -1,4 +1,4 @@
-"""Conversion of a platform's webhooks to chat events by the rules of a map (`webhook_map.py`). Pure.
+"""Convert a platform's webhooks to chat events by the rules of a map (`webhook_map.py`). Pure.
 
 The id of a conversation begins with the source's name, so two platforms never share a conversation. The id of an event
 is derived from its content, so a repeated request gives the same id.
@@ -30,7 +30,7 @@ _TAG: Final = re.compile(r"</?[A-Za-z!][^<>]*>")
 
 
 def answer_to(payload: Mapping[str, Any], source: MappedWebhook) -> SourceAnswer | None:
-    """Return the first response of the map that matches the payload, or None."""
+    """Return the map's first response whose condition the payload meets, or None."""
     found = next((one for one in source.map.answer if _fits(one.when, payload, None)), None)
     return None if found is None else SourceAnswer(found.status, found.body)
 

@@ -1,4 +1,4 @@
-"""Loading of webhook maps from a folder, and of their secrets."""
+"""Load webhook maps and their secrets from a folder."""
 
 from __future__ import annotations
 

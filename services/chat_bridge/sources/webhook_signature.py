@@ -1,4 +1,4 @@
-"""Verification of signatures of the raw request body. Pure."""
+"""Verify signatures of the raw request body. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of the time formats of platforms to microseconds. Pure."""
+"""Convert the time formats of platforms to microseconds. Pure."""
 
 from __future__ import annotations
 

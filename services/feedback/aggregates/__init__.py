@@ -1,1 +1,1 @@
-"""Aggregation of the verdicts on a turn, which is announced on `feedback.aggregated`."""
+"""Aggregate the verdicts on a turn, and announce the result on `feedback.aggregated`."""

@@ -1,4 +1,4 @@
-"""Aggregation of the verdicts on a turn, for each agent that answered. Pure."""
+"""Aggregate the verdicts on a turn, for each agent that answered. Pure."""
 
 from __future__ import annotations
 

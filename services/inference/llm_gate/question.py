@@ -1,4 +1,4 @@
-"""Construction of the request to a language model, and of its digest. Equal input gives equal bytes. Pure."""
+"""Build the request to a language model, and its digest. Equal input gives equal bytes. Pure."""
 
 from __future__ import annotations
 

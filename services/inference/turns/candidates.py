@@ -1,4 +1,4 @@
-"""Selection of the answers that a message may be about, among all answers that a person received. Pure."""
+"""Select the answers that a message may be about, among all answers that a person received. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extraction of facts about turns from messages. Facts merged in any order give the same turn. Pure."""
+"""Extract facts about turns from messages. Facts merged in any order give the same turn. Pure."""
 
 from __future__ import annotations
 

@@ -114,7 +114,8 @@ class TurnSearch(Protocol):
     async def search(self, wanted: StrategyFilter, limit: int) -> Sequence[Turn]:
         """Return at most `limit` turns that have a strategy and are not rejected, ordered by `turns.rules.ranked`.
 
-        If `wanted` has a text, only turns with similar questions are returned, from the best turns of each status.
+        If `wanted` has a text, the best turns of each status are searched, and only those with similar questions are
+        returned.
         """
         ...
 

@@ -26,9 +26,9 @@ class Packed(NamedTuple):
 
 
 class TurnVectors:
-    """Vectors by `embedder`, rounded to half precision, so that every database stores the same numbers.
+    """Vectors from `embedder`, rounded to half precision, so that every database stores the same numbers.
 
-    Raises ValueError if they do not have the dimension of the index.
+    Raises ValueError if their dimension differs from the index's.
     """
 
     def __init__(self, embedder: Embedder) -> None:

@@ -1,4 +1,4 @@
-"""Encoding of vectors for PostgreSQL: pgvector's binary format if the columns have its type, otherwise numbers."""
+"""Encode vectors for PostgreSQL: in pgvector's binary format if the columns have its type, otherwise as numbers."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class SignInAttempts:
         await self._return(digest(f"address {address}"))
 
     async def provider_succeeded(self, address: str) -> None:
-        """Subtract one identity-provider attempt from the count of this address."""
+        """Reduce this address's count of attempts with the identity provider by one."""
         await self._return(digest(f"provider {address}"))
 
     async def forget(self, name: str) -> None:

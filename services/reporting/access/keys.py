@@ -1,4 +1,4 @@
-"""API keys of programs: administration within the projects of the caller, and authentication."""
+"""API keys for programs: their authentication, and their administration within the caller's projects."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ async def counts_by_day(pool: Any, at: Project, days: int, now: int) -> Counts:
 
 
 async def _silent(pool: Any, at: Project, rule: Silence, now: int) -> tuple[int, int]:
-    """Count the verdicts in the last hours of the rule, and in the same hours a week before."""
+    """Count the verdicts in the rule's time window, and in the same window a week earlier."""
     here = TimeSpan(now - rule.hours * HOUR, now + 10 * MINUTE)  # timestamps of feedback may be ahead of this clock
     before = TimeSpan(now - rule.hours * HOUR - _WEEK, now - _WEEK)
     return await _count(pool, at, rule, here), await _count(pool, at, rule, before)

@@ -1,4 +1,4 @@
-"""Delivery of announcements by HTTP or e-mail, to permitted addresses only and with a time limit."""
+"""Deliver announcements by HTTP or e-mail, to permitted addresses only and with a time limit."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ class OpenChannel:
 
 @dataclass(frozen=True, slots=True)
 class AlertSettings:
-    """Content of the file, and its channels with their secrets, by name."""
+    """Content of the file, and the file's channels by name, with their secrets."""
 
     address: str = ""
     channels: Mapping[str, OpenChannel] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Storage of alert rules, alerts and queued messages."""
+"""Store alert rules, alerts and queued messages."""
 
 from __future__ import annotations
 

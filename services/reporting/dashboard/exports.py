@@ -1,4 +1,4 @@
-"""Encoding of the feedback list as CSV and JSONL files, streamed in bounded memory."""
+"""Encode the feedback list as CSV and JSONL files, streamed in bounded memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of messages from Markdown to safe HTML. Pure."""
+"""Convert messages from Markdown to safe HTML. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validation of URLs to save as a view: the permitted pages, and the filters that a view keeps. Pure."""
+"""Validate URLs to save as a view: the permitted pages, and the filters that a view keeps. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storage of issues and their turns, and changes of issues by people."""
+"""Store issues and their turns, and apply people's changes to issues."""
 
 from __future__ import annotations
 

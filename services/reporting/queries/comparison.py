@@ -74,9 +74,9 @@ async def compare(
 ) -> ValueComparison:
     """Compare two values of a dimension by the verdicts in a time window.
 
-    Counts are exact. The clustering of verdicts by person, which widens the intervals, is estimated from the newest
-    verdicts. If `brief`, answered turns and the adjustment for the mix of questions are omitted. `known` are the
-    window's counts by value, if the caller has them.
+    Counts are exact. Several verdicts by one person widen the intervals; their effect is estimated from the newest
+    verdicts. If `brief`, answered turns and the adjustment for the mix of questions are omitted. A caller that has
+    the window's counts by value passes them as `known`.
     """
     votes = {one.value: one for one in known}
     if len(votes) >= MOST_VALUES or not votes.keys() >= set(values):

@@ -1,4 +1,4 @@
-"""Ranking of agents, worst first, by people's verdicts or by the machine's verdicts, never by their sum."""
+"""Rank agents, worst first, by people's verdicts or by the machine's verdicts, never by their sum."""
 
 from __future__ import annotations
 

@@ -210,10 +210,10 @@ async def following(
     *,
     newer: bool = False,
 ) -> asyncpg.Record | None:
-    """Return the first record after `place` in the list that is not about `turn`, or None at the end of the list.
+    """Return the next record of the list after `place` that is not about `turn`, or None at the end of the list.
 
-    The list is sorted newest first, or oldest first if `newer` is set. If `place` is None, return the first such record
-    of the list. `turn` is a conversation id and a turn id.
+    The list begins with the newest record, or with the oldest if `newer` is set. If `place` is None, the search begins
+    with the list. `turn` is a conversation id and a turn id.
     """
     filters = await looked_up(pool, at, filters)
     span = await narrowed(pool, at, span, filters)

@@ -1,4 +1,4 @@
-"""Erasure of people in the read models: message texts and senders are blanked, feedback is deleted."""
+"""Erase people in the read models: message texts and senders are blanked, feedback is deleted."""
 
 from __future__ import annotations
 

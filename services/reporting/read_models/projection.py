@@ -1,4 +1,4 @@
-"""Projection of events to rows of the read models, and the outcome of each event. Pure.
+"""Convert events to rows of the read models, and determine each event's outcome. Pure.
 
 Rows are tuples in the order of the table's columns, so that a batch converts quickly to one array per column.
 """

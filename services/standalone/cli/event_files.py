@@ -1,4 +1,4 @@
-"""Validation of the chat-event files passed to a command."""
+"""Validate the chat-event files passed to a command."""
 
 from __future__ import annotations
 

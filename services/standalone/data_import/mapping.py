@@ -1,4 +1,4 @@
-"""Mapping of another tool's rows to judgements. Pure."""
+"""Map another tool's rows to judgements. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mapping of score values to verdicts. Pure.
+"""Map score values to verdicts. Pure.
 
 A value without a rule has no verdict, because a guessed reward would be worse than a missing one.
 """

@@ -1,4 +1,4 @@
-"""Routing of an event file's lines, and validation of a line by its event's model. Pure.
+"""Find the topic of each line of an event file, and validate the line by its event's model. Pure.
 
 Invalid events are sent too. The services write them to the dead letters with the reason.
 """

@@ -1,4 +1,4 @@
-"""Detection of a lost broker or database, at start-up and in a batch run. Without it, services would wait forever."""
+"""Detect a lost broker or database at start-up and in a batch run. Otherwise, services would wait forever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assignment of an outcome to every replayed line, from the observed outcomes. Pure, except for writing the file."""
+"""Assign an outcome to every replayed line. Pure, except for writing the file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Outcomes:
             _note(self._derived, observation.cause, outcome)
 
     def of(self, cause: str) -> Outcome | None:
-        """Return the last outcome of the chat record at the coordinates `cause`; None if there is none."""
+        """Return the last outcome of the chat record at topic, partition and offset `cause`; None if there is none."""
         bridge = self._bridge.get(cause)
         return self._derived.get(cause, bridge) if bridge is None or bridge.kind == "stored" else bridge
 

@@ -1,4 +1,4 @@
-"""Publication of event files in batches, and the log coordinates of their lines."""
+"""Publish event files in batches, and collect the log coordinates of their lines."""
 
 from __future__ import annotations
 

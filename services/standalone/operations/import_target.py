@@ -1,4 +1,4 @@
-"""Selection of the log to which an import writes."""
+"""Select the log to which an import writes."""
 
 from __future__ import annotations
 

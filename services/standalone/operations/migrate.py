@@ -1,4 +1,4 @@
-"""Migration of all services' schemas before the services start."""
+"""Migrate all services' schemas before the services start."""
 
 from __future__ import annotations
 

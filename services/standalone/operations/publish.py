@@ -1,4 +1,4 @@
-"""Publication of event files to a running log."""
+"""Publish event files to a running log."""
 
 from __future__ import annotations
 

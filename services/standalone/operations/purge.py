@@ -1,4 +1,4 @@
-"""Deletion (or only counting) of rows past their retention period, in all services' tables."""
+"""Delete, or only count, rows past their retention period in all services' tables."""
 
 from __future__ import annotations
 

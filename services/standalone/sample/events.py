@@ -1,4 +1,4 @@
-"""Conversion of the scripted conversations to chat events in order of arrival. Pure.
+"""Convert the scripted conversations to chat events in order of arrival. Pure.
 
 Ids depend only on names in the script, and times depend on `now`. Two runs therefore differ only in their times.
 """

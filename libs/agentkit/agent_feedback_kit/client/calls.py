@@ -175,7 +175,7 @@ def end_session(
     idempotency_key: str | None = None,
     source: Source | None = None,
 ) -> Call[EndedSessionJson]:
-    """End a session, with or without a rating. The response does not tell if the rating was stored.
+    """End a session, with or without a rating. The response does not reveal if the rating was stored.
 
     `source` is the interface in which the rating was given, `api_end` by default.
     """

@@ -1,4 +1,4 @@
-"""Validation of responses against the types in `answers.py`. Pure."""
+"""Validate responses against the types in `answers.py`. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storage of session ratings: the protocol, a backend in memory, and a backend that discards ratings."""
+"""Store session ratings: the protocol, a backend in memory, and a backend that discards ratings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selection of the storage backend for a session's rating, by memory mode and environment."""
+"""Select the storage backend for a session's rating, by memory mode and environment."""
 
 from __future__ import annotations
 

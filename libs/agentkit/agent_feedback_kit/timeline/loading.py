@@ -1,4 +1,4 @@
-"""Loading of new feedback into a timeline. If the service fails, the timeline stays unchanged."""
+"""Load new feedback into a timeline. If the service fails, the timeline stays unchanged."""
 
 from __future__ import annotations
 

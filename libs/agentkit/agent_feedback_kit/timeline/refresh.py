@@ -1,4 +1,4 @@
-"""Merging of feedback into a timeline when a conversation is loaded. Pure.
+"""Merge feedback into a timeline when a conversation is loaded. Pure.
 
 With a cold cache, new or changed feedback becomes the last block of its turn, is announced as incorporated, and the
 watermark advances. With a hot cache the timeline stays unchanged, and the feedback is announced at every load until a

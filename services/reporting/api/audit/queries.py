@@ -21,7 +21,10 @@ MOST_ANSWERS: Final = 15_000
 
 @dataclass(frozen=True, slots=True)
 class PendingReview:
-    """Drawn answer without a review. `position` orders the queue; `drawn_at` is in microseconds."""
+    """Randomly drawn answer that nobody has reviewed yet.
+
+    `position` orders the queue; `drawn_at` is in microseconds.
+    """
 
     position: int
     conversation_id: str

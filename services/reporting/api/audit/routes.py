@@ -47,7 +47,10 @@ class Drawn(ResponseModel):
 
 
 class PendingItem(ResponseModel):
-    """Drawn answer without a review. Review it like any turn, with `POST .../turns/{turn_id}/reviews`."""
+    """Randomly drawn answer that nobody has reviewed yet.
+
+    Review it like any turn, with `POST .../turns/{turn_id}/reviews`.
+    """
 
     position: Annotated[
         int, Field(description="Position in the queue; send it as `after` to continue after this answer.")

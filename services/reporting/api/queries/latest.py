@@ -112,9 +112,9 @@ class OwnFeedback(ResponseModel):
 async def latest(connection: Connection, at: ConversationScope, asked: LatestQuestion) -> Latest:
     """Return one page of changed turns.
 
-    No transaction is needed: the watermark's snapshot is taken before the rows are read. A write in between may be in
-    this page, and the next query returns it again. Raises BadCursor if the cursor belongs to another query, or the
-    watermark to another conversation.
+    No transaction is needed, because the watermark's snapshot is taken before the rows are read: a row that is
+    written in between may be on this page and again in the answer to the next query. Raises BadCursor if the cursor
+    belongs to another query, or if the watermark belongs to another conversation.
     """
     now = await snapshot_of(connection)
     turns = "*" if asked.turn_ids is None else question(sorted(asked.turn_ids))

@@ -1,4 +1,4 @@
-"""Detection of changes to a project's feedback since a previous read."""
+"""Detect changes to a project's feedback since a previous read."""
 
 from __future__ import annotations
 

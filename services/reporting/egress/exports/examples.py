@@ -1,4 +1,4 @@
-"""Conversion of feedback and its context to training examples in TRL's conversational formats. Pure.
+"""Convert feedback and its context to training examples in TRL's conversational formats. Pure.
 
 The formats and column names are from TRL's documentation, "Dataset formats and types": unpaired preference for `kto`,
 preference with an explicit prompt for `dpo`, prompt-completion for `sft`.

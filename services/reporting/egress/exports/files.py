@@ -1,4 +1,4 @@
-"""Encoding of training examples as chunks of a file: JSONL, or Parquet if pyarrow is installed."""
+"""Encode training examples as chunks of a file: JSONL, or Parquet if pyarrow is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replication of artifacts to the object store: one worker at a time processes the turns that are marked as stale.
+"""Replicate artifacts to the object store: one worker at a time processes the turns that are marked as stale.
 
 The name of each object is recorded in the database before the object is written, so that every object in the store can
 be found and deleted.

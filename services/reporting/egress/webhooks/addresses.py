@@ -1,4 +1,4 @@
-"""Validation of webhook addresses: only public addresses, unless the operator allows private ones."""
+"""Validate webhook addresses: only public addresses, unless the operator allows private ones."""
 
 from __future__ import annotations
 

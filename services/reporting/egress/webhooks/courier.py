@@ -1,4 +1,4 @@
-"""Delivery of due events to a webhook endpoint, with a circuit breaker."""
+"""Deliver due events to a webhook endpoint, with a circuit breaker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storage of waiting and dead deliveries in the table `deliveries`."""
+"""Store waiting and dead deliveries in the table `deliveries`."""
 
 from __future__ import annotations
 
