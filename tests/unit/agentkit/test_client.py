@@ -64,6 +64,7 @@ async def test_ids_are_quoted_and_the_token_is_sent(run: Run) -> None:
     [request] = seen
     assert request.url.raw_path == b"/api/conversations/acme/support/c%2F1%20%3F/turns/t%232/feedback"
     assert request.headers["authorization"] == "Bearer secret"
+    assert (request.headers["content-type"], request.headers["accept"]) == ("application/json", "application/json")
     assert json.loads(request.content) == {"reaction": "not_ok", "text": "né"}
 
 
@@ -95,6 +96,13 @@ async def test_a_refusal_is_an_exception_of_its_own(
     assert "secret" not in f"{caught.value!r}"
     if isinstance(caught.value, kit.Refused):
         assert (caught.value.status, caught.value.detail) == (status, "Because.")
+
+
+async def test_a_request_without_a_body_has_no_media_type(run: Run) -> None:
+    seen: list[httpx.Request] = []
+    status = httpx.Response(200, json={"thread_id": "thread", "session_feedback_count": 0})
+    await run("http://x", "memory_status", "thread", options=answers(status, seen=seen))
+    assert "content-type" not in seen[0].headers
 
 
 async def test_busy_for_a_while_is_sent_again_unchanged(run: Run) -> None:

@@ -80,6 +80,18 @@ async def test_writing_stops_short_of_the_limit_and_goes_on_as_the_slowest_group
     assert [message.key for message in shelf.written] == [str(n) for n in range(len(shelf.written))]
 
 
+def test_a_partition_accepts_no_more_batches_than_the_log_keeps() -> None:
+    backpressure, _, _ = held()
+    lane = (TOPIC, 0)
+    for number in range(1, 50_001):
+        assert backpressure.admits(lane, 1)
+        backpressure.expect(lane, 1)
+        backpressure.wrote(lane, 1, number)
+    assert not backpressure.admits(lane, 1)
+    backpressure.committed("chat_bridge", {lane: 1})
+    assert backpressure.admits(lane, 1)
+
+
 async def test_a_full_partition_does_not_hold_up_another() -> None:
     _, shelf, producer = held()
     work = asyncio.create_task(producer.send([*records(MANY), *records(INSIDE_BYTES // 2, partition=1)]))
