@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from proofs.mutants.mutant import ROOT
 
-_TABLE = re.compile(r"\b(?:table|update|into|delete from|index \w+ on)\s+(\w+)")
+_TABLE = re.compile(r"\b(?:table|view|update|into|delete from|index \w+ on)\s+(\w+)")
 _ENTRY = re.compile(r"^-- (?:name|fragment|function): (\w+)", re.MULTILINE)
 _USE = re.compile(r"(?:\b(?:SQL|sql)\.|[\"'])(\w+)")
 """Name of a statement that an object gives, or a text that may be the name of a fragment."""
@@ -26,12 +26,7 @@ def places_of(file: str, line: int) -> tuple[Place, ...]:
         return _uses_of_table(file, line)
     texts, used = _folder(str(Path(file).parent))
     above = "".join(texts[Path(file).name].splitlines(keepends=True)[:line])
-    names = _ENTRY.findall(above)[-1:]
-    entries = {name: body for text in texts.values() for name, body in _entries(text).items()}
-    for name in names:  # grows: fragments are inserted into fragments, or passed to them
-        within = re.compile(rf"\{{[^}}]*\b{name}\b")
-        names += [other for other, body in entries.items() if within.search(body) and other not in names]
-    return tuple(place for name in names for place in used.get(name, ()))
+    return _uses(_ENTRY.findall(above)[-1:], texts, used)
 
 
 def _uses_of_table(file: str, line: int) -> tuple[Place, ...]:
@@ -39,11 +34,20 @@ def _uses_of_table(file: str, line: int) -> tuple[Place, ...]:
     found: list[Place] = []
     for folder in (f"{Path(file).parts[0]}/{Path(file).parts[1]}/sql", "libs/servicekit/db/sql"):
         texts, used = _folder(folder)
-        entries = {name: body for text in texts.values() for name, body in _entries(text).items()}
         for table in _TABLE.findall(above)[-1:]:
-            named = [name for name, body in entries.items() if re.search(rf"\b{table}\b", body)]
-            found += [place for name in named for place in used.get(name, ())]
+            entries = (entry for text in texts.values() for entry in _entries(text).items())
+            found += _uses([name for name, body in entries if re.search(rf"\b{table}\b", body)], texts, used)
     return tuple(found)
+
+
+def _uses(names: Sequence[str], texts: Mapping[str, str], used: Mapping[str, Sequence[Place]]) -> tuple[Place, ...]:
+    """Return the uses of named statements and fragments, and of the statements that contain these fragments."""
+    entries = {name: body for text in texts.values() for name, body in _entries(text).items()}
+    found = list(names)
+    for name in found:  # grows: fragments are inserted into fragments, or passed to them
+        within = re.compile(rf"\{{[^}}]*\b{name}\b")
+        found += [other for other, body in entries.items() if within.search(body) and other not in found]
+    return tuple(place for name in found for place in used.get(name, ()))
 
 
 def _entries(text: str) -> dict[str, str]:

@@ -132,6 +132,11 @@ def test_the_tests_of_a_migrations_line_are_those_of_the_statements_on_its_table
         number for number, line in enumerate((ROOT / file).read_text("utf-8").splitlines(), 1) if "primary" in line
     ]
     assert {path for path, _ in places_of(file, key)} == {"services/chat_bridge/refused_store.py"}
+    view = "services/inference/migrations/0009_effective.sql"
+    counted = next(
+        number for number, line in enumerate((ROOT / view).read_text().splitlines(), 1) if "explicit or" in line
+    )
+    assert {path for path, _ in places_of(view, counted)} == {"services/inference/turns/store_postgres.py"}
 
 
 def test_strykers_mutants_of_the_client_are_replacements_of_its_text() -> None:

@@ -134,7 +134,9 @@ async def test_commands_are_noted_with_the_operating_systems_user(stack: Running
     await command("users", "link", "bo@example.org", "--url", "http://x")
     for action in ("disable", "enable", "remove"):
         await command("users", action, "bo@example.org")
+    assert "There are no keys yet" in await command("keys", "list")
     await command("keys", "add", "crm", "--scope", "read", *place)
+    assert re.search(r"crm +read +acme/support", await command("keys", "list"))
     [key] = json.loads(await command("keys", "list", "--json"))
     await command("keys", "revoke", key["id"])
     await command("users", "remove", "nobody", code=FAILED)

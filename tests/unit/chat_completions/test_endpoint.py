@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from chat_completions.completion import WrongAnswer
 from chat_completions.endpoint import EndpointFailed, LlmEndpoint
 from tests.support.llm_server import LlmServer, llm_server, response
 
@@ -31,6 +32,21 @@ async def test_a_body_is_returned_whole_up_to_the_limit(server: LlmServer, endpo
     assert await endpoint.complete(b'{"size": 65536}') == b"x" * LIMIT
     with pytest.raises(EndpointFailed, match="too large"):
         await endpoint.complete(b'{"size": 65537}')
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        *((status, WrongAnswer) for status in (400, 413, 422)),
+        *((status, EndpointFailed) for status in (201, 401, 403, 404, 408, 429, 500, 503)),
+    ],
+)
+async def test_a_refused_question_is_no_failure_of_the_endpoint(
+    server: LlmServer, endpoint: LlmEndpoint, status: int, error: type[Exception]
+) -> None:
+    server.respond = lambda _: response(b"{}", status)
+    with pytest.raises(error):
+        await endpoint.complete(b"{}")
 
 
 async def test_neither_a_redirection_nor_a_proxy_of_the_environment_is_followed(

@@ -36,6 +36,19 @@ def test_an_invalid_optional_field_counts_as_not_sent(topic: str, name: str) -> 
     assert found.event == MODELS[topic].model_validate_json(json.dumps(sent))
 
 
+@pytest.mark.parametrize(
+    ("topic", "name"),
+    [
+        (topic.name, field.alias)
+        for topic in CHAT_TOPICS
+        for name, field in topic.event.model_fields.items()
+        if name in DECISIVE
+    ],
+)
+def test_an_invalid_decisive_field_makes_the_event_invalid(topic: str, name: str) -> None:
+    assert isinstance(with_field(topic, **{name: NONSENSE}), Unreadable)
+
+
 def test_several_are_dropped_together_and_unknown_fields_stay_harmless() -> None:
     found = with_field("chat.message.ingested", strategy=7, qualityScore=2, anything=NONSENSE)
     assert isinstance(found, Received)
