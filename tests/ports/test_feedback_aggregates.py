@@ -165,6 +165,16 @@ async def test_a_retraction_clears_and_a_new_verdict_restores(aggregates: Postgr
     assert (cleared["count"], cleared["meanReward"], cleared["intervalLow"]) == (0, None, None)
 
 
+@pytest.mark.parametrize("is_last", [True, False])
+async def test_a_tombstone_ends_the_revision_that_it_names(aggregates: PostgresAggregates, is_last: bool) -> None:
+    log = RecordingLog()
+    erased = [*batch(feedback("a", revision=5)), tombstone("a", 5)]
+    await VerdictHandler(aggregates).handle([*batch(feedback("b", user="bob")), *(erased if is_last else erased[::-1])])
+    await announcer(aggregates, log).sweep()
+    [found] = log.values("feedback.aggregated")
+    assert found["count"] == 1
+
+
 async def test_a_verdict_that_changes_nothing_visible_is_not_announced(aggregates: PostgresAggregates) -> None:
     log = RecordingLog()
     sweep = announcer(aggregates, log).sweep

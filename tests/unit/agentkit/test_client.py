@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from time import monotonic
 from typing import Any
@@ -96,6 +97,14 @@ async def test_a_refusal_is_an_exception_of_its_own(
     assert "secret" not in f"{caught.value!r}"
     if isinstance(caught.value, kit.Refused):
         assert (caught.value.status, caught.value.detail) == (status, "Because.")
+
+
+async def test_a_busy_service_is_left_alone_for_as_long_as_it_asks(run: Run) -> None:
+    busy = httpx.Response(429, json={"detail": "Full."}, headers={"Retry-After": "1"})
+    options = answers(busy, httpx.Response(200, json={"status": "ended"}), seen=[])
+    began = time.monotonic()
+    await run("http://x", "end_session", "thread", "positive", options=options)
+    assert time.monotonic() - began >= 0.9
 
 
 async def test_a_request_without_a_body_has_no_media_type(run: Run) -> None:

@@ -107,6 +107,17 @@ def test_a_text_may_hold_other_ends_of_lines(detector: Detector, tmp_path: Path)
     assert evaluate(tmp_path / "rows.jsonl", detector)["rows"] == 1
 
 
+def test_messages_of_a_row_are_a_minute_apart() -> None:
+    row = {"history": [{"role": "user", "text": "a"}, {"role": "assistant", "text": "b"}], "message": "c"}
+    item = neighbourhood(row)
+    minute = 60_000_000
+    assert [(one.role, one.text, one.at) for one in (*item.before, item.message)] == [
+        ("human", "a", 0),
+        ("agent", "b", minute),
+        ("human", "c", 2 * minute),
+    ]
+
+
 def test_auc_and_calibration_on_paper() -> None:
     assert scoring.auc([True, False, True], [0.9, 0.1, 0.1]) == pytest.approx(0.75)
     assert scoring.auc([True], [0.5]) == 0.5

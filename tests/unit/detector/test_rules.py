@@ -123,3 +123,18 @@ def test_the_command_prints_the_tables() -> None:
     assert shown.exit_code == 0, shown.output
     lines = [line.split("  ")[0] for line in shown.output.splitlines() if line]
     assert lines == ["rule", *(rule.name for rule in RULES), "rule", *(cap.name for cap in CAPS)]
+
+
+@pytest.mark.parametrize(
+    ("message", "swapped"),
+    [
+        ("cheap family hotels in Rome please", True),
+        ("cheap family hostels in Rome please", True),
+        ("cheap quiet hostels in Rome please", False),
+        ("cheap family hotels please", False),
+        ("cheap family hotels in Paris and Rome please", False),
+        ("cheap family hotels near quiet beaches in Rome please", False),
+    ],
+)
+def test_a_request_about_something_else_replaces_one_or_two_words(message: str, swapped: bool) -> None:
+    assert evidence(message, request="cheap family hotels in Paris please").has_swapped_words is swapped

@@ -37,6 +37,11 @@ def test_a_text_without_words_is_empty(text: str) -> None:
     assert prepare(text).empty
 
 
+def test_a_text_of_the_greatest_length_is_read_whole() -> None:
+    text = "x" * (HEAD + TAIL)
+    assert (cap(text), len(cap(f"{text}x"))) == (text, HEAD + TAIL + 1)
+
+
 def test_a_long_text_keeps_its_head_and_its_tail() -> None:
     text = "start " + "x" * 100_000 + " that's wrong"
     assert len(cap(text)) <= HEAD + TAIL + 1

@@ -22,6 +22,7 @@ class Server:
     def __init__(self, name: str) -> None:
         self.name = name
         self.error: BaseException | None = None
+        self.lent = 0
         self.row: dict[str, Any] = {}
 
     async def fetchrow(self, *_: object) -> dict[str, Any]:
@@ -36,9 +37,12 @@ class Server:
         return self
 
     async def __aenter__(self) -> str:
-        return await self.fetch()
+        found = await self.fetch()
+        self.lent += 1
+        return found
 
-    async def __aexit__(self, *_: object) -> None: ...
+    async def __aexit__(self, *_: object) -> None:
+        self.lent -= 1
 
     def _fail(self) -> None:
         if self.error is not None:
@@ -59,6 +63,8 @@ class Pair:
         found: str = await self.reads.fetch("select 1")
         async with self.reads.acquire() as lent:
             assert lent == found
+            assert self.primary.lent + self.replica.lent == 1
+        assert self.primary.lent + self.replica.lent == 0
         return found
 
 
