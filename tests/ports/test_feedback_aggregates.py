@@ -168,8 +168,9 @@ async def test_a_retraction_clears_and_a_new_verdict_restores(aggregates: Postgr
 @pytest.mark.parametrize("is_last", [True, False])
 async def test_a_tombstone_ends_the_revision_that_it_names(aggregates: PostgresAggregates, is_last: bool) -> None:
     log = RecordingLog()
-    erased = [*batch(feedback("a", revision=5)), tombstone("a", 5)]
-    await VerdictHandler(aggregates).handle([*batch(feedback("b", user="bob")), *(erased if is_last else erased[::-1])])
+    [stated], [other] = batch(feedback("a", revision=5)), batch(feedback("b", user="bob"))
+    erased = tombstone("a", 5)
+    await VerdictHandler(aggregates).handle([other, *((stated, erased) if is_last else (erased, stated))])
     await announcer(aggregates, log).sweep()
     [found] = log.values("feedback.aggregated")
     assert found["count"] == 1
