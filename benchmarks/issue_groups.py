@@ -34,6 +34,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from contracts.instants import DAY, SECOND
 from detector.encoders.embedder import Embedder, Vectors, unit_rows
+from reporting.issues.encoding import least_coherence
 from reporting.issues.grouping import centre_of, grouped, nearest, packed, turn_vectors
 from reporting.issues.job import IssueJob, issue_encoder
 from reporting.issues.reading import find_issue, list_issues
@@ -95,10 +96,10 @@ def vectors_of(encoder: Embedder, rows: Sequence[Case]) -> Vectors:
     return turn_vectors(questions, answers, complaints)
 
 
-def placed(vectors: Vectors, known: Sequence[int | None] = ()) -> list[int | None]:
+def placed(vectors: Vectors, coherence: float, known: Sequence[int | None] = ()) -> list[int | None]:
     """Return the issue of each turn after grouping. `known` has the existing issues of the first turns."""
     issues = [*known, *[None] * (len(vectors) - len(known))]
-    groups = grouped(vectors, issues)
+    groups = grouped(vectors, issues, coherence)
     for row, issue in groups.joined.items():
         issues[row] = issue
     first = max((one for one in issues if one is not None), default=-1) + 1
@@ -142,14 +143,15 @@ def baseline(rows: Sequence[Case]) -> float:
 
 def quality(encoder: Embedder) -> None:
     """Print the agreement of issues with the known topics."""
+    coherence = least_coherence(encoder)
     found: dict[str, list[float]] = {"grouped at once": [], "half arrives later": [], "TF-IDF, agglomerative": []}
     for seed in range(COMPOSITIONS):
         rows = cases(seed)
         vectors = vectors_of(encoder, rows)
-        found["grouped at once"].append(agreement(rows, placed(vectors)))
-        half = placed(vectors[: len(rows) // 2])
+        found["grouped at once"].append(agreement(rows, placed(vectors, coherence)))
+        half = placed(vectors[: len(rows) // 2], coherence)
         arrived = joined(vectors, [*half, *[None] * (len(rows) - len(half))])
-        found["half arrives later"].append(agreement(rows, placed(vectors, arrived)))
+        found["half arrives later"].append(agreement(rows, placed(vectors, coherence, arrived)))
         found["TF-IDF, agglomerative"].append(baseline(rows))
     for name, values in found.items():
         print(f"  {name:24} {mean(values):.2f} (lowest {min(values):.2f}, highest {max(values):.2f})")
@@ -158,7 +160,7 @@ def quality(encoder: Embedder) -> None:
 def recorded(encoder: Embedder, path: Path) -> None:
     """Print the issues of a recording's rejected turns."""
     rows = list(_rejected(path))
-    issues = placed(vectors_of(encoder, rows))
+    issues = placed(vectors_of(encoder, rows), least_coherence(encoder))
     sizes = Counter(one for one in issues if one is not None)
     words = {
         issue: [words_of(one.question, one.complaint) for one, of in zip(rows, issues, strict=True) if of == issue]

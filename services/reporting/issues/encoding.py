@@ -9,10 +9,23 @@ from typing import Final
 
 import numpy as np
 
-from detector.encoders.embedder import Embedder, Vectors, encodable
+from detector.encoders.embedder import Embedder, Vectors, WordLlamaEmbedder, encodable
 
 _KEPT: Final = 4_096
 """Maximum number of vectors in the cache: 6 MiB with 384 floats each."""
+
+
+_COHERENCE: Final = 0.3
+
+
+def least_coherence(encoder: Embedder) -> float:
+    """Return the minimum mean similarity of two turns of a new issue (see `grouping.grouped`).
+
+    In less coherent groups of the sample, a reader found no topic, and without them the groups of
+    `benchmarks/issue_groups.py` agree better with the known topics. Word vectors have no minimum, because turns on one
+    topic are often less similar.
+    """
+    return 0.0 if isinstance(encoder, WordLlamaEmbedder) else _COHERENCE
 
 
 class CachingEncoder:

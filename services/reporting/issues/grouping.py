@@ -80,13 +80,13 @@ def nearest(vectors: Vectors, centres: Sequence[Centre]) -> list[int | None]:
     return [int(number) if near[row, number] > -2 else None for row, number in enumerate(best)]
 
 
-def grouped(vectors: Vectors, issues: Sequence[int | None]) -> Groups:
+def grouped(vectors: Vectors, issues: Sequence[int | None], coherence: float = 0.0) -> Groups:
     """Cluster all turns of an agent, at most MOST, and assign turns without an issue.
 
     `issues` has the issue of each turn, or None. A turn never leaves its issue, so merges and splits by people persist.
     If at least half of a cluster's turns have an issue, the other turns join the most frequent issue. Otherwise they
-    become a new issue. A turn outside of all clusters joins a new issue if it is within the issue's radius; otherwise
-    it stays without an issue.
+    become a new issue if the mean similarity of two of them is at least `coherence`. A turn outside of all clusters
+    joins a new issue if it is within the issue's radius; otherwise it stays without an issue.
     """
     joined: dict[int, int] = {}
     new: list[list[int]] = []
@@ -98,7 +98,7 @@ def grouped(vectors: Vectors, issues: Sequence[int | None]) -> Groups:
         if 2 * known.total() >= len(members):
             issue = min(known, key=lambda one: (-known[one], one))
             joined.update(dict.fromkeys(waiting, issue))
-        elif len(waiting) >= SMALLEST:
+        elif len(waiting) >= SMALLEST and _coherence(vectors[waiting]) >= coherence:
             new.append(waiting)
     placed = {row for group in new for row in group} | joined.keys()
     rest = [row for row, issue in enumerate(issues) if issue is None and row not in placed]
@@ -106,6 +106,13 @@ def grouped(vectors: Vectors, issues: Sequence[int | None]) -> Groups:
         if number is not None:
             new[number].append(row)
     return Groups(joined, new)
+
+
+def _coherence(vectors: Vectors) -> float:
+    """Return the mean similarity of two different turns of a group."""
+    count = len(vectors)
+    total = float(np.square(vectors.sum(axis=0)).sum())  # of all pairs, including each turn with itself
+    return (total - count) / (count * (count - 1))
 
 
 def _labels(vectors: Vectors) -> npt.NDArray[np.intp]:

@@ -12,7 +12,7 @@ import structlog
 
 from contracts.instants import DAY
 from detector.encoders.embedder import Embedder, Vectors
-from reporting.issues.encoding import CachingEncoder
+from reporting.issues.encoding import CachingEncoder, least_coherence
 from reporting.issues.grouping import MOST, Centre, centre_of, grouped, nearest, packed, turn_vectors, unpacked
 from reporting.issues.sentences import is_outdated
 from reporting.issues.store import AgentScope, Rejection, Turn, place, recount, rejections, writing
@@ -47,6 +47,7 @@ class IssueWorker:
         self._pool = pool
         self._clock = clock
         self._encoder = CachingEncoder(encoder)
+        self._coherence = least_coherence(encoder)
 
     async def place_changed(self) -> int:
         """Assign a batch of changed rejections of one project to issues. Return the number of changes, 0 at the end."""
@@ -120,7 +121,8 @@ class IssueWorker:
                 pass
         rows = await self._pool.fetch(*SQL.open_turns(**of, encoder=name, limit=MOST))
         vectors = unpacked([row["vector"] for row in rows])
-        groups = await asyncio.to_thread(grouped, vectors, [row["issue_id"] for row in rows])
+        issues_now = [row["issue_id"] for row in rows]
+        groups = await asyncio.to_thread(grouped, vectors, issues_now, self._coherence)
         keys = [(row["conversation_id"], row["turn_id"]) for row in rows]
         async with writing(self._pool) as connection:
             issue_of = {keys[row]: issue for row, issue in groups.joined.items()}

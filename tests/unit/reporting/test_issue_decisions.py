@@ -12,10 +12,10 @@ from reporting.issues.resolution import Share, TopicCount, resolution
 from reporting.issues.words import titles, words_of
 
 
-def around(axis: int, count: int, seed: int = 0) -> Vectors:
+def around(axis: int, count: int, seed: int = 0, noise: float = 0.05) -> Vectors:
     """Return vectors near an axis of 32 dimensions."""
-    noise = np.random.default_rng(seed + axis).normal(size=(count, 32)).astype(np.float32)
-    return unit_rows(np.eye(32, dtype=np.float32)[axis] + 0.05 * noise)
+    drawn = np.random.default_rng(seed + axis).normal(size=(count, 32)).astype(np.float32)
+    return unit_rows(np.eye(32, dtype=np.float32)[axis] + noise * drawn)
 
 
 def test_two_topics_become_two_issues() -> None:
@@ -34,6 +34,13 @@ def test_turns_without_issue_join_that_of_at_least_half_of_their_cluster() -> No
     groups = grouped(vectors, [7, 7, 7, None, None, None, None, None, *[None] * 8])
     assert groups.joined == {}
     assert sorted(map(sorted, groups.new)) == [list(range(3, 8)), list(range(8, 16))]
+
+
+@pytest.mark.parametrize(("coherence", "issues"), [(0.84, 2), (0.86, 1)])
+def test_a_group_without_a_common_topic_is_no_issue(coherence: float, issues: int) -> None:
+    """The mean similarity of two turns is 0.92 in the first group and 0.85 in the second one."""
+    groups = grouped(np.concatenate([around(0, 8), around(1, 8, noise=0.08)]), [None] * 16, coherence)
+    assert sorted(map(sorted, groups.new)) == [list(range(8)), list(range(8, 16))][:issues]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
