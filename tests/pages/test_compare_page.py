@@ -88,6 +88,7 @@ async def test_the_route_compares_two_versions(read_models: asyncpg.Pool) -> Non
         assert found["people_adjusted"]["adjusted"]
         assert found["people_adjusted"]["shared"] == 1
         assert found["machine"]["verdict"] == "unclear"
+        assert [found["machine"][name] for name in ("difference", "low", "high")] == [None, -1, 1]
         assert "no verdicts on 1 and 2" in found["machine"]["sentence"]
         by_arm = (await http.get(f"{PROJECT}/feedback/compare?by=attributes.arm&a=a&b=b")).json()
         assert by_arm["people"]["verdict"] == "unclear"

@@ -154,6 +154,22 @@ def test_the_ranking_of_announced_rejections_has_an_auc(detector: Detector, tmp_
         assert "ranking_auc" not in announced["ok"]
 
 
+@pytest.mark.parametrize(
+    ("languages", "groups"),
+    [
+        (["en", "de"], {"en", "de"}),
+        (["en", "de", "fr"], {"en", "de", "fr", "other than en"}),
+        (["de", "fr"], {"de", "fr"}),
+    ],
+)
+def test_other_languages_than_english_are_one_group_if_there_are_several(
+    detector: Detector, tmp_path: Path, languages: list[str], groups: set[str]
+) -> None:
+    rows = [one | {"language": language} for language, one in zip(languages, ROWS, strict=False)]
+    report = evaluate(write(tmp_path / "rows.jsonl", rows), detector, by=("language",))
+    assert report["by"]["language"].keys() == groups
+
+
 def test_shares_have_wilson_intervals(detector: Detector, tmp_path: Path) -> None:
     report = evaluate(write(tmp_path / "rows.jsonl", ROWS), detector)
     rejected = report["at_emission"]["rejected"]

@@ -46,6 +46,22 @@ def test_weights_for_evened_vectors_read_them_as_they_come() -> None:
     assert np.allclose(evened(messages).std(axis=0), evened(messages).std())
 
 
+def test_an_opinions_reasons_are_the_features_that_contribute_most() -> None:
+    contributions = {0: 2.0, 5: 8.0, 7: 4.0, 9: 1.0, 11: 0.05}
+    weights = np.zeros((features.WIDTH + 2 + 2, len(CLASSES)))
+    for number, contribution in contributions.items():
+        weights[number, 3] = contribution
+    layer = Layer("e", weights, np.zeros(len(CLASSES)), 1.0, (0.7, 0.7), answer_dimension=2)
+    known = np.zeros((2, features.WIDTH), dtype=np.float32)
+    known[0, list(contributions)] = 1
+    known[1, 11] = 1
+    nothing = np.zeros((2, 2), dtype=np.float32)
+    many, none = layer.opinions(known, nothing, nothing)
+    names = features.names()
+    assert many.reasons == tuple(f"learned.{names[number]}" for number in (5, 7, 0))
+    assert (many.gate, none.reasons) == ("ok", ())
+
+
 def test_weights_of_other_features_are_refused(tmp_path: Path) -> None:
     stored = json.loads(WEIGHTS.read_text())
     stored["features"][0] = "something_else"
