@@ -19,11 +19,11 @@ _COHERENCE: Final = 0.3
 
 
 def least_coherence(encoder: Embedder) -> float:
-    """Return the minimum mean similarity of two turns of a new issue (see `grouping.grouped`).
+    """Return the minimum mean pairwise similarity of a new issue's turns (see `grouping.grouped`).
 
-    In less coherent groups of the sample, a reader found no topic, and without them the groups of
-    `benchmarks/issue_groups.py` agree better with the known topics. Word vectors have no minimum, because turns on one
-    topic are often less similar.
+    A reader found no topic in less similar groups of the sample. Without such groups, the issues of
+    `benchmarks/issue_groups.py` also agree better with the known topics. Word vectors have no minimum, because their
+    similarity is often lower within a topic.
     """
     return 0.0 if isinstance(encoder, WordLlamaEmbedder) else _COHERENCE
 

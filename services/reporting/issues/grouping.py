@@ -85,8 +85,8 @@ def grouped(vectors: Vectors, issues: Sequence[int | None], coherence: float = 0
 
     `issues` has the issue of each turn, or None. A turn never leaves its issue, so merges and splits by people persist.
     If at least half of a cluster's turns have an issue, the other turns join the most frequent issue. Otherwise they
-    become a new issue if the mean similarity of two of them is at least `coherence`. A turn outside of all clusters
-    joins a new issue if it is within the issue's radius; otherwise it stays without an issue.
+    become a new issue if their mean pairwise similarity is at least `coherence`. A turn outside of all clusters joins a
+    new issue if it is within the issue's radius; otherwise it stays without an issue.
     """
     joined: dict[int, int] = {}
     new: list[list[int]] = []
@@ -109,7 +109,7 @@ def grouped(vectors: Vectors, issues: Sequence[int | None], coherence: float = 0
 
 
 def _coherence(vectors: Vectors) -> float:
-    """Return the mean similarity of two different turns of a group."""
+    """Return the mean pairwise similarity of the turns of a group, at least two."""
     count = len(vectors)
     total = float(np.square(vectors.sum(axis=0)).sum())  # of all pairs, including each turn with itself
     return (total - count) / (count * (count - 1))
