@@ -39,7 +39,7 @@ from reporting.egress.exports.cases import CONTEXT
 from reporting.egress.mirror.mirror import DELETE_AGAIN_AFTER
 from reporting.egress.webhooks.courier import ATTEMPT_SECONDS
 from reporting.egress.webhooks.schedule import LONGEST_ASKED, RETRY_DELAYS
-from reporting.issues import grouping, job, worker
+from reporting.issues import encoding, grouping, job, worker
 from reporting.issues.reading import TREND_DAYS
 from reporting.queries import paging
 from reporting.queries.cursor import CURSOR_LIMIT
@@ -341,9 +341,10 @@ STATED = (
     of_field("docs/alerts.md", "more than `more_than` (10,000) records", Lag, "more_than", 10_000),
     of_field("docs/alerts.md", "in the log for `minutes` (5)", Lag, "minutes", 5),
     Stated(ALERTS, "crosses this boundary with a probability of at most 2 %", 0.02, lambda: sequential.ALPHA),
-    Stated(ISSUES, "are waiting, with a minimum of 5 and a maximum of 20 turns", 20, lambda: job._ENOUGH),
-    Stated(ISSUES, "are waiting, with a minimum of 5", 5, lambda: job._FEW),
-    Stated(ISSUES, "At least 10 % of the agent's turns are waiting", 10, lambda: 100 // job._SHARE),
+    Stated(ISSUES, "but at least 5 and at most 20 turns", 20, lambda: job._ENOUGH),
+    Stated(ISSUES, "but at least 5 and", 5, lambda: job._FEW),
+    Stated(ISSUES, "reaches 10 % of the agent's turns", 10, lambda: 100 // job._SHARE),
+    Stated(ISSUES, "pairwise cosine similarity of its turns is at least 0.3.", 0.3, lambda: encoding._COHERENCE),
     Stated(
         "docs/decisions/0134-almost-equal-turns-are-clustered-as-one.md",
         "similarity of at least 0.85",
