@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
+from feedback.overrule import reviews_that_count
 from feedback.store import Saved
 from feedback.store_memory import MemoryStore
-from tests.support.feedback_events import RecordingProducer, batch, erasure, explicit, inferred, received
+from tests.support.feedback_events import RecordingProducer, batch, erasure, explicit, inferred, received, record
+
+
+def test_only_reviews_that_are_not_retracted_overrule() -> None:
+    judged = record("judged")
+    review = replace(record("review"), key=judged.key._replace(source="review", user_id="rita"))
+    retracted = replace(review, slots=record("gone", present=False).slots)
+    assert reviews_that_count([judged, retracted]) == {}
+    assert reviews_that_count([judged, review]) == {review.turn: review.feedback_id}
 
 
 class Ledger:
