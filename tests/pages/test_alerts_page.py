@@ -218,6 +218,10 @@ async def test_an_alert_about_an_issue_leads_to_it(site: Site, read_models: Data
 
 
 async def test_the_channels_of_a_rule_are_changed(site: Site) -> None:
+    ticked = '<input type="checkbox" name="channels" value="team" checked>'
+    kinds = 5
+    """Kinds of rules with a form; a form for a rule that does not exist yet has all channels ticked."""
+
     async def rules() -> dict[str, Any]:
         return {one["rule"]["name"]: one["rule"] for one in (await http.get(ALERTS)).json()["rules"]}
 
@@ -226,10 +230,11 @@ async def test_the_channels_of_a_rule_are_changed(site: Site) -> None:
         page = (await http.get(PAGE)).text
         assert "No rule of this project announces in it." in page
         assert page.count("Save the channels") == 1, "the rule of the file has no form"
+        assert page.count(ticked) == kinds
         page = (await http.post(PAGE, data={"rule": "low", "channels": "team"})).text
         assert "Alerts of the rule low are announced in team." in page
         assert "No rule of this project announces in it." not in page
-        assert '<input type="checkbox" name="channels" value="team" checked>' in page
+        assert page.count(ticked) == kinds + 1
         assert ((await rules())["low"]["channels"], (await rules())["low"]["below"]) == (["team"], 0.8)
         for form, told in (
             ({"rule": "fixed", "channels": "team"}, "There is no rule with this name, or the rule is in the file."),
@@ -241,6 +246,7 @@ async def test_the_channels_of_a_rule_are_changed(site: Site) -> None:
         assert (await rules())["low"]["channels"] == ["team"]
         page = (await http.post(PAGE, data={"rule": "low"})).text
         assert "Alerts of the rule low are shown on this page only." in page
+        assert page.count(ticked) == kinds
         assert (await rules())["low"]["channels"] == []
     async with site.client("acme") as http:  # reads only
         assert "Save the channels" not in (await http.get(PAGE)).text

@@ -14,6 +14,7 @@ from fastapi.responses import RedirectResponse, StreamingResponse
 from contracts.scopes import ADMIN, OPERATE, REVIEW
 from reporting.access.log import AccessAction, AccessLog
 from reporting.alerts.administration import AlertAdministration
+from reporting.alerts.rules import MOST_CHANNELS_OF_RULE
 from reporting.api.audit.queries import MOST_ANSWERS
 from reporting.api.audit.routes import DRAWS, figures
 from reporting.api.audit.routes import PAGE as AUDIT
@@ -286,6 +287,7 @@ def pages_router(
             platform_alerts=platform.alerts if platform else [],
             rules=sources([*found.rules, *(platform.rules if platform else ())]),
             channels=found.channels,
+            most_channels=MOST_CHANNELS_OF_RULE,
             admin=not {ADMIN, OPERATE}.isdisjoint(visit.caller.scopes),
             may_set_channels=alert_administration.may_set_channels,
             agent_names=await agent_ids(current, visit.at),
