@@ -187,6 +187,19 @@ async def test_the_files_hold_exactly_the_issues_turns(read_models: asyncpg.Pool
         assert f"issue={refund}" in re.findall(r'href="([^"]*feedback\.jsonl[^"]*)"', listed)[0]
 
 
+async def test_a_case_of_an_issue_leads_back_to_the_issue(read_models: asyncpg.Pool, refund: int) -> None:
+    async with visitor(read_models) as http:
+        text = (await http.get(ISSUE, params={**HERE, "issue": refund})).text
+        [case, *_] = re.findall(r'href="(/dashboard/conversation\?[^"]*)"', text)
+        shown = (await http.get(case.replace("&amp;", "&"))).text
+        back = re.search(r'<p class="back"><a href="([^"]*)">&larr; Issue</a>', shown)
+        assert back is not None
+        assert (await http.get(back[1].replace("&amp;", "&"))).text.count("Read the conversation") == text.count(
+            "Read the conversation"
+        )
+        assert f"issue={refund}" not in shown[: shown.index('class="back"')], "other pages show all issues"
+
+
 async def test_a_resolution_is_shown_with_its_proof(read_models: asyncpg.Pool, take: Take) -> None:
     accepted = [one for n in range(100, 130, 3) for one in list(rejected_turn(n, TOPICS[0], version="2"))[:2]]
     await take(*rejected_turns(0, 30), *accepted)
