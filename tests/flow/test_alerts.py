@@ -20,11 +20,12 @@ from standardwebhooks import Webhook
 
 from contracts.instants import DAY, MINUTE, SECOND
 from reporting.alerts import sending
+from reporting.alerts.digest import period_end
 from reporting.alerts.evaluation import BEHIND, AlertEvaluator
 from reporting.alerts.messages import Announcement
 from reporting.alerts.rules import DeadLetters, Lag
 from reporting.alerts.sending import AT_ONCE, RECEIVERS_AT_ONCE, AlertCourier
-from reporting.alerts.settings_file import AlertSettings, EmailChannel, read_alerts
+from reporting.alerts.settings_file import AlertSettings, EmailChannel, Every, read_alerts
 from reporting.alerts.store import AlertMessages, AlertReceiver, AlertTransaction, WaitingMessage
 from reporting.dashboard.routes import pages_router
 from reporting.queries.selection import HOUR, Project
@@ -530,6 +531,20 @@ async def test_a_digest_has_the_three_that_moved_most_and_is_sent_once(
         "b: 80% to 40% (-40.0 points, people).",
         "c: 50% to 80% (+30.0 points, people).",
     ]
+
+
+@pytest.mark.parametrize("every", ["day", "week"])
+async def test_the_latest_digest_of_a_period_compares_it_with_the_whole_period_before(
+    every: Every, read_models: Database, take: Take, there: Receiver, tmp_path: Path
+) -> None:
+    head = f'[[project]]\ntenant = "acme"\nproject = "support"\ndigest = {{ every = "{every}", channels = ["hook"] }}\n'
+    alerts = Alerts(read_models, read_alerts(file_of(tmp_path, there, 25, head)))
+    end, length = period_end(every, NOW), {"day": DAY, "week": 7 * DAY}[every]
+    for first, satisfied in ((end - 2 * length, 90), (end - length, 10)):
+        await judged(take, (NOW - first) // DAY, satisfied, 100 - satisfied, agent="a")
+    await alerts.look(end + length + 6 * HOUR - 1)
+    (event,) = (json.loads(one.body) for one in there.at("/hook"))
+    assert event["data"]["text"].split("\n")[1:] == ["a: 90% to 10% (-80.0 points, people)."]
 
 
 def mail_of_test() -> EmailMessage:

@@ -59,13 +59,12 @@ async def secure(connection: asyncpg.Connection, schema: str) -> None:
     differs. Raises StartError if the database user lacks the permission.
     """
     version = int(await connection.fetchval("show server_version_num"))
-    if version < _LEAST_VERSION:
-        raise StartError("Row level security needs PostgreSQL 15 or later: upgrade, or switch it off.")
+    privilege = _privilege_to_switch(version)
     try:
         async with connection.transaction():
             for lock in (f"agent-feedback {schema}", READER):  # the services of a database share the role
                 await connection.execute("select pg_advisory_xact_lock(hashtext($1))", lock)
-            await _make_role(connection, "set" if version >= _SET_VERSION else "member")
+            await _make_role(connection, privilege)
             await connection.execute(f"grant usage on schema {schema} to {READER}")
             await connection.execute(f"grant select on all tables in schema {schema} to {READER}")
             for (table,) in await connection.fetch(*SQL.unsecured_tables(schema=schema)):
@@ -81,6 +80,16 @@ async def secure(connection: asyncpg.Connection, schema: str) -> None:
             f"The database's user may not make the role {READER} for row level security: have an administrator run "
             f'`create role {READER} nologin; grant {READER} to "{user}";`, or switch row level security off.'
         ) from None
+
+
+def _privilege_to_switch(version: int) -> str:
+    """Return the privilege on a role that lets a database user switch to the role.
+
+    `version` is PostgreSQL's `server_version_num`. Raises StartError if the version has no row-level security of views.
+    """
+    if version < _LEAST_VERSION:
+        raise StartError("Row level security needs PostgreSQL 15 or later: upgrade, or switch it off.")
+    return "set" if version >= _SET_VERSION else "member"
 
 
 async def _make_role(connection: asyncpg.Connection, privilege: str) -> None:

@@ -227,6 +227,19 @@ async def test_a_damaged_batch_takes_nothing_of_other_partitions_away() -> None:
     assert fetched == {}, "fetched again"
 
 
+def test_a_head_that_cannot_be_read_fails_the_fetch() -> None:
+    damaged = result(NO_UTF8[:-1] + b"?")
+    assert damaged.head() is None
+    with pytest.raises(CorruptRecordException):
+        damaged.check_raise()
+
+
+def test_records_of_a_revoked_partition_are_not_handed_out() -> None:
+    peeked, taken = result(batch(0, [1, 1])), result(batch(0, [1, 1]))
+    peeked._assignment.active = taken._assignment.active = False
+    assert (peeked.head(), taken.getall()) == (None, [])
+
+
 class Fetched(OrderedFetcher):
     """The consumer's fetcher with fetched records of each partition."""
 

@@ -25,8 +25,11 @@ from servicekit.log.messages import Message, Written
 from servicekit.log.outcome import Observation, Outcome
 from servicekit.log.records import RawRecord, Received
 from servicekit.log.settings import MESSAGE_LIMIT
+from servicekit.log.tracing import Tracing
+from servicekit.otlp import OtlpTraces
 from tests.support.hand_clock import HandClock
 from tests.support.logs import NOW, RecordingLog, example, raw
+from tests.support.otlp_receiver import otlp_receiver
 from tests.support.waits import PATIENCE_SECONDS
 
 TOPIC = "chat.message.ingested"
@@ -77,11 +80,19 @@ def message(number: int, **changes: Any) -> RawRecord:
     return raw(TOPIC, example(TOPIC, "least", messageId=f"m{number}", eventId=f"e{number}", **changes), number)
 
 
+def outage(_: str) -> None:
+    raise Unavailable("the database")
+
+
 class Run:
     """One delivery with its log, its observed outcomes and its commits."""
 
     def __init__(
-        self, handler: AcceptingHandler, log: RecordingLog | None = None, backoff: NoWait | None = None
+        self,
+        handler: AcceptingHandler,
+        log: RecordingLog | None = None,
+        backoff: NoWait | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self.handler = handler
         self.log = log or RecordingLog()
@@ -98,6 +109,7 @@ class Run:
             observers=[self.seen.append],
             backoff=self.backoff,
             probe=handler.probe,
+            tracing=tracing,
         )
 
     async def commit(self, records: Sequence[RawRecord]) -> bool:
@@ -326,15 +338,25 @@ async def test_a_refused_commit_makes_the_handler_look_again() -> None:
 
 
 async def test_a_stop_ends_the_wait_without_a_commit() -> None:
-    def decide(_: str) -> None:
-        raise Unavailable("the database")
-
-    run = Run(AcceptingHandler(decide))
+    run = Run(AcceptingHandler(outage))
     run.handler.probe_fails = True
     run.backoff.give_up.set()
     with pytest.raises(Interrupted):
         await run.deliver(message(1))
     assert run.commits == 0
+
+
+async def test_the_spans_of_an_interrupted_batch_say_that_it_failed() -> None:
+    async with otlp_receiver() as collector:
+        traces = OtlpTraces(collector.url, 1.0)
+        run = Run(AcceptingHandler(outage), tracing=traces.of("chat_bridge"))
+        run.handler.probe_fails = True
+        run.backoff.give_up.set()
+        with pytest.raises(Interrupted):
+            await run.deliver(message(1))
+        await traces.close()
+    ended = [one for one in collector.spans if one.attributes.get("error.type") == "Interrupted"]
+    assert len(ended) >= 2 and all(one.failed for one in ended), "the batch's span and the record's"
 
 
 @pytest.mark.parametrize(
