@@ -104,8 +104,9 @@ async def test_it_reads_well(stack: RunningStack, browser: Any, scheme: str, wid
         wide, shown = await page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
         assert wide <= shown
         for button in await page.locator("agent-feedback-thumbs .thumb").all():
-            box = await button.bounding_box()
+            box, hand = await button.bounding_box(), await button.locator("path").bounding_box()
             assert min(box["width"], box["height"]) >= 40
+            assert min(hand["width"], hand["height"]) >= 12, "the picture of a hand"
 
 
 async def test_what_is_refused_is_taken_back_on_screen(stack: RunningStack, browser: Any) -> None:

@@ -54,6 +54,9 @@ async def test_rate_say_why_reload_and_take_back(stack: RunningStack, browser: A
 
         await answer.get_by_role("button", name="4 / 5").click()
         await expect(answer.get_by_role("status")).to_have_text("Thank you.")
+        await answer.get_by_role("textbox").press("Escape")
+        await expect(answer.get_by_role("button", name="4 / 5")).to_be_focused()
+        await answer.get_by_role("button", name="Say why").click()
         await answer.get_by_role("textbox").fill("Nearly.")
         await answer.get_by_role("button", name="Send").click()
         await expect(answer.get_by_role("status")).to_have_text("Thank you, noted.")

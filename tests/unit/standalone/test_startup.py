@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import cast
 
 import pytest
 
 from standalone.one_process import startup
+from standalone.one_process.stack import Stack
 from standalone.one_process.startup import each_once, start_stack
 
 
@@ -35,8 +36,8 @@ async def test_the_user_is_told_once_after_a_silent_time(
 ) -> None:
     monkeypatch.setattr(startup, "SILENT_SECONDS", silent)
     said: list[str] = []
-    stack: Any = SlowStack(3)
-    assert await start_stack(lambda: stack, said.append) is stack
+    stack = SlowStack(3)
+    assert await start_stack(lambda: cast(Stack, stack), said.append) is stack  # type: ignore[comparison-overlap]
     assert (said, stack.stopped) == (told, False)
 
 
@@ -45,9 +46,9 @@ async def test_a_stack_that_fails_to_start_is_stopped() -> None:
         async def not_ready(self) -> str | None:
             raise ValueError("no settings")
 
-    stack: Any = Failing(1)
+    stack = Failing(1)
     with pytest.raises(ValueError, match="no settings"):
-        await start_stack(lambda: stack, print)
+        await start_stack(lambda: cast(Stack, stack), print)
     assert stack.stopped
 
 
