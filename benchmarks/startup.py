@@ -9,8 +9,11 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from benchmarks.workload import scratch
 from standalone.embedded.ports import free_port
@@ -29,18 +32,39 @@ def middle(seconds: list[float]) -> float:
 
 
 def _one(state: Path) -> float:
+    with running(state) as up:
+        return up.seconds
+
+
+class Up(NamedTuple):
+    """A ready `agent-feedback up`: its process, its address, and the time that its start took, in seconds."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+    seconds: float
+
+
+@contextmanager
+def running(state: Path) -> Iterator[Up]:
+    """Run `agent-feedback up` on a state folder, without output. Raises AssertionError if it does not become ready."""
     port = free_port()
     command = [sys.executable, "-m", "standalone", "up", "--port", str(port), "--state", str(state)]
+    url = f"http://127.0.0.1:{port}"
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        while time.monotonic() - began < READY_SECONDS:
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=2):
-                    return time.monotonic() - began
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.02)
-        raise AssertionError(f"`agent-feedback up` was not ready within {READY_SECONDS} s")
+        yield Up(process, url, _ready(url, began))
     finally:
         process.send_signal(signal.SIGINT)
         process.wait()
+
+
+def _ready(url: str, began: float) -> float:
+    """Wait until the services are ready. Return the seconds since `began`."""
+    while time.monotonic() - began < READY_SECONDS:
+        try:
+            with urllib.request.urlopen(f"{url}/health/ready", timeout=2):
+                return time.monotonic() - began
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.02)
+    raise AssertionError(f"`agent-feedback up` was not ready within {READY_SECONDS} s")

@@ -24,9 +24,11 @@ async def open_log(choice: str, state: Path, say: Say, seconds: float | None) ->
     match choice:
         case "memory":
             from standalone.embedded.memory_broker import MemoryBroker
+            from standalone.embedded.write_watch import watched
 
             with MemoryBroker(partitions_by_topic()) as memory:
-                yield memory.bootstrap
+                async with watched(memory):
+                    yield memory.bootstrap
         case "local":
             from standalone.embedded.local_kafka import LocalKafka
 

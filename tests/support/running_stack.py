@@ -25,7 +25,6 @@ from contracts.scopes import ALL_SCOPES
 from detector.encoders.embedder import WordLlamaEmbedder, WordVectors
 from servicekit.log.messages import Message
 from servicekit.log.outcome import Observation
-from servicekit.log.settings import SUBSCRIBER_SETTINGS
 from servicekit.log.topics import partitions_by_topic
 from servicekit.service import ServiceContext
 from servicekit.web.application import add_routes, application, guarded
@@ -34,6 +33,7 @@ from servicekit.web.failures import REQUEST_SECONDS
 from standalone.embedded.backpressure import Backpressure
 from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.memory_broker import MemoryBroker
+from standalone.embedded.write_watch import watched
 from standalone.one_process.api import SURFACE, routers_of
 from standalone.one_process.stack import Stack
 from tests.support.databases import MIGRATIONS, new_database
@@ -53,8 +53,6 @@ PATIENCE = {"INFERENCE_INDEX_SECONDS": "9", "FEEDBACK_TURN_SECONDS": "9", "FEEDB
 """Default timeout of requests that wait for slow work on a busy machine, in seconds."""
 SCALES = {"FEEDBACK_SCALES": '{"polite": {"worst": 1, "best": 5}}'}
 """The scale that an example of the HTTP API names."""
-FETCH_WAIT_MS = 20
-"""Time after which the in-process log responds to a fetch without records; it blocks other requests until then."""
 
 
 class Tokens:
@@ -136,6 +134,7 @@ async def running_stack(
     async with AsyncExitStack() as parts:
         database_url = await parts.enter_async_context(new_database(server, *MIGRATIONS))
         broker = parts.enter_context(MemoryBroker(partitions_by_topic()))
+        await parts.enter_async_context(watched(broker))
         backpressure = Backpressure()
         around = ServiceContext(
             broker.bootstrap,
@@ -150,7 +149,6 @@ async def running_stack(
         with pytest.MonkeyPatch.context() as environment:
             for name, value in (PATIENCE | SCALES).items():
                 environment.setenv(name, os.environ.get(name, value))
-            environment.setitem(SUBSCRIBER_SETTINGS, "fetch_max_wait_ms", FETCH_WAIT_MS)
             environment.setattr("detector.detector.WordLlamaEmbedder", _embedder)
             await stack.start()
         async with asyncio.timeout(PATIENCE_SECONDS):

@@ -1,4 +1,7 @@
-"""Fetcher that returns the records of related topics in the order of their log times (`log_order.py`)."""
+"""Fetcher that returns the records of related topics in the order of their log times (`log_order.py`).
+
+It does not fetch from an in-process broker until that broker signals a write (`write_signal.py`).
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,16 @@ from aiokafka import ConsumerRecord, TopicPartition
 from contracts.topics import IN_LOG_ORDER
 from servicekit.log.bounded_fetch import POLL_BYTES, BoundedResult
 from servicekit.log.log_order import GAP_SHARE, BatchEnd, HoldDeadlines, PartitionHead, next_step
+from servicekit.log.write_signal import signal_of
 
 Records = dict[TopicPartition, list[ConsumerRecord]]
+Positions = frozenset[tuple[str, int, int]]
+"""Topics, partitions and next offsets."""
+IDLE_SECONDS = 1.0
+"""Maximum time between fetches from a broker with a write signal, in seconds."""
+PARTIAL_SECONDS = 0.1
+"""The same if some partitions are not part of the next fetch, or if fetched records wait for unread ones."""
+_WITH_SIGNAL: Mapping[str, Any] = {"fetch_max_wait_ms": 0, "fetcher_timeout": IDLE_SECONDS}
 
 
 def order_fetching() -> None:
@@ -34,9 +45,12 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
     _records: dict[TopicPartition, Any]
     _monotonic: Callable[[], float] = staticmethod(time.monotonic)
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, client: Any, subscriptions: Any, **options: Any) -> None:
         self.prepare_order()
-        super().__init__(*arguments, **options)
+        self._signal = next((one for host, port, _ in client.hosts if (one := signal_of(f"{host}:{port}"))), None)
+        self._empty: tuple[int, Positions] = (0, frozenset())
+        """Number of writes before the last fetch, and the positions at which that fetch found no records."""
+        super().__init__(client, subscriptions, **{**options, **(_WITH_SIGNAL if self._signal else {})})
 
     def prepare_order(self) -> None:
         """Initialise the order with no records held. Called before aiokafka starts to fetch."""
@@ -77,13 +91,27 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
             else:
                 waiter.cancel()
 
-    async def _proc_fetch_request(self, *arguments: Any) -> bool:
+    async def _proc_fetch_request(self, assignment: Any, node_id: int, request: Any) -> bool:
         """Fetch once. Return True to wake the consumer: records arrived, or held records may have become readable.
 
         Records are held until another partition is known to have no earlier ones, and a fetch without records may show
         that.
         """
-        return bool(await super()._proc_fetch_request(*arguments)) or self.is_holding
+        if (signal := self._signal) is None:
+            return bool(await super()._proc_fetch_request(assignment, node_id, request)) or self.is_holding
+        positions = frozenset((topic, one[0], one[1]) for topic, some in request.topics for one in some)
+        count, empty = self._empty
+        if positions <= empty:
+            is_partial = len(positions) < len(assignment.tps)
+            seconds = PARTIAL_SECONDS if is_partial or self.is_holding else IDLE_SECONDS
+            try:
+                await signal.after(count, seconds)
+            except asyncio.CancelledError:  # the consumer closes, or its partitions are revoked
+                return False
+        count = signal.count
+        has_records = bool(await super()._proc_fetch_request(assignment, node_id, request))
+        self._empty = (count, frozenset() if has_records else positions)
+        return has_records or self.is_holding
 
     def _take(self, partitions: Collection[TopicPartition], max_records: int | None) -> Records:
         """Return at most `max_records` records from the buffers, least recently served partitions first."""

@@ -9,7 +9,7 @@ old session's timeout. Use a short session timeout (such as 2 s) for consumers t
 import ctypes
 import time
 from collections.abc import Mapping
-from ctypes import c_char_p, c_int, c_size_t, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int, c_int16, c_size_t, c_void_p
 from functools import cache
 from types import TracebackType
 from typing import Any, Final, Self
@@ -18,6 +18,8 @@ from servicekit.errors import StartError
 
 _PRODUCER: Final = 0
 _OK: Final = 0
+_PRODUCE: Final = 0
+"""Kafka's API key of requests that write records."""
 _REASON_BYTES: Final = 512
 _PAUSE_SECONDS: Final = 0.0005
 """Pause before each topic is created, in seconds.
@@ -97,6 +99,26 @@ class MemoryBroker:
         if handle:
             _librdkafka().rd_kafka_destroy(handle)
 
+    def track_writes(self) -> None:
+        """Remember the requests of clients from here on. `was_written` must be called often, as it forgets them."""
+        _librdkafka().rd_kafka_mock_start_request_tracking(self._cluster)
+
+    def was_written(self) -> bool:
+        """Return True if a client wrote records since the last call; False if the broker is not running.
+
+        Misses a write that arrives in the microseconds between two calls of librdkafka.
+        """
+        if self._cluster is None:
+            return False
+        library, count = _librdkafka(), c_size_t()
+        requests = library.rd_kafka_mock_get_requests(self._cluster, byref(count))
+        if not count.value:
+            return False
+        library.rd_kafka_mock_clear_requests(self._cluster)
+        keys = {library.rd_kafka_mock_request_api_key(requests[number]) for number in range(count.value)}
+        library.rd_kafka_mock_request_destroy_array(requests, count)
+        return _PRODUCE in keys
+
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -139,6 +161,11 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "rd_kafka_mock_cluster_bootstraps": (c_char_p, [c_void_p]),
     "rd_kafka_mock_group_initial_rebalance_delay_ms": (None, [c_void_p, ctypes.c_int32]),
     "rd_kafka_mock_topic_create": (c_int, [c_void_p, c_char_p, c_int, c_int]),
+    "rd_kafka_mock_start_request_tracking": (None, [c_void_p]),
+    "rd_kafka_mock_get_requests": (POINTER(c_void_p), [c_void_p, POINTER(c_size_t)]),
+    "rd_kafka_mock_clear_requests": (None, [c_void_p]),
+    "rd_kafka_mock_request_api_key": (c_int16, [c_void_p]),
+    "rd_kafka_mock_request_destroy_array": (None, [POINTER(c_void_p), c_size_t]),
 }
 
 
