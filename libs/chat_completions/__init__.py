@@ -1,1 +1,1 @@
-"""Client of language models behind OpenAI's chat completions API."""
+"""Client for language models that offer OpenAI's chat completions API."""

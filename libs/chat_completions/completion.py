@@ -1,4 +1,4 @@
-"""Extract the text from the response of a chat completion. Pure."""
+"""Extract the text from a chat completion response. No I/O."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from pydantic_core import from_json
 
 
 class WrongAnswer(ValueError):
-    """The language model's answer does not have the requested form. The message never contains the answer."""
+    """Raised if the language model's answer does not have the requested form.
+
+    The error message never contains the answer.
+    """
 
 
 def content_in(completion: bytes) -> str:
-    """Return the text of the first choice in the body of a chat completion.
+    """Return the text of the first choice in a chat completion response.
 
-    Raises WrongAnswer if the body has another form.
+    Raises:
+        WrongAnswer: The response is not a valid chat completion.
     """
     try:
         parsed = from_json(completion)

@@ -1,4 +1,4 @@
-"""HTTP client of an endpoint with OpenAI's chat completions API."""
+"""HTTP client for an endpoint that offers OpenAI's chat completions API."""
 
 from __future__ import annotations
 
@@ -15,13 +15,21 @@ REFUSED: Final = frozenset({400, 413, 422})
 
 
 class EndpointFailed(Exception):
-    """The endpoint cannot be reached, or it returned an error. The message contains neither the key nor user text."""
+    """Raised if the endpoint cannot be reached or returns an error.
+
+    The error message contains neither the key nor any user text.
+    """
 
 
 class LlmEndpoint:
-    """Client of `url`/chat/completions. `key` is sent as a bearer token.
+    """HTTP client for the chat completions endpoint of a language model.
 
-    It has no timeout of its own, so callers set a deadline.
+    The client has no timeout of its own, so callers must set a deadline.
+
+    Args:
+        url: Base URL, to which `/chat/completions` is appended.
+        key: Bearer token, if the endpoint requires one.
+        connections: Maximum number of concurrent connections.
     """
 
     def __init__(self, url: str, key: str | None, connections: int) -> None:
@@ -38,9 +46,11 @@ class LlmEndpoint:
         )
 
     async def complete(self, body: bytes) -> bytes:
-        """Send the request `body` and return the response body.
+        """Send a request body to the endpoint and return the response body.
 
-        Raises EndpointFailed, or WrongAnswer if the endpoint rejects this question.
+        Raises:
+            WrongAnswer: The endpoint rejects the content of the request.
+            EndpointFailed: The request fails for any other reason, or the response is larger than `ANSWER_LIMIT`.
         """
         answer = bytearray()
         try:

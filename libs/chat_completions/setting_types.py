@@ -1,4 +1,4 @@
-"""Types of the settings that configure an endpoint of a language model."""
+"""Setting types for the endpoint of a language model."""
 
 from __future__ import annotations
 

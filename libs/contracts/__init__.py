@@ -1,1 +1,4 @@
-"""Contracts between the services: events, topics, record keys and ids. Imports no other package of this project."""
+"""Contracts between the services: events, topics, record keys and ids.
+
+This package imports no other package of the project.
+"""

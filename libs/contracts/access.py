@@ -1,4 +1,4 @@
-"""Description of a token's holder, as reporting returns it to the other services."""
+"""Description of an access token's holder, which the reporting service provides to the other services."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SET_PASSWORD: Final = "/set-password"  # noqa: S105 # a path
 
 
 class CallerFacts(BaseModel):
-    """Holder of a token: its subject, its tenant and projects, and its scopes."""
+    """The holder of an access token, and the tenant, projects and scopes that the token grants access to."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -31,8 +31,10 @@ class CallerFacts(BaseModel):
 
 
 def password_link(base: str, secret: str) -> str:
-    """Return the link to the page for setting a password, which contains `secret`.
+    """Return the link with which a person can set a password.
 
-    `base` is the URL of the service that stores accounts.
+    Args:
+        base: URL of the service that stores the accounts.
+        secret: Secret that authorises the change. It becomes part of the query string.
     """
     return f"{base.rstrip('/')}{SET_PASSWORD}?link={secret}"

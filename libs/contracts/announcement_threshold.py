@@ -1,4 +1,4 @@
-"""Minimum confidence of an inferred verdict that becomes feedback."""
+"""Minimum confidence at which a verdict is announced as feedback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generator of the AsyncAPI document from the topic table and the event models."""
+"""Generate the AsyncAPI document from the topic table and the event models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ DESCRIPTION = (
 
 
 def asyncapi() -> dict[str, Any]:
-    """Return the AsyncAPI 3.0 document, with a channel per topic and an operation per producer and consumer group."""
+    """Return the AsyncAPI 3.0 document.
+
+    It contains a channel for each topic, and an operation for each producer and each consumer group.
+    """
     schemas = models_json_schema(
         [(topic.event, "validation") for topic in TOPICS], by_alias=True, ref_template="#/components/schemas/{model}"
     )[1]["$defs"]
@@ -33,7 +36,7 @@ def asyncapi() -> dict[str, Any]:
 
 
 def examples_of(topic: Topic) -> list[tuple[str, Any]]:
-    """Return the example messages of a topic as (name, content), sorted by name."""
+    """Return the example messages for a topic as pairs of name and content, sorted by name."""
     files = sorted((EXAMPLES / topic.name / "v1").glob("*.json"))
     return [(file.stem, json.loads(file.read_text("utf-8"))) for file in files]
 

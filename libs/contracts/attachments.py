@@ -1,4 +1,4 @@
-"""Attachments of a chat message: pictures and other files."""
+"""Pictures and other files attached to a chat message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ATTACHMENTS_LIMIT: Final = 50
 
 
 class Attachment(Model):
-    """File sent with a message. Only its type and URL are kept; the file is never fetched."""
+    """A file attached to a message. Only its type and URL are stored; the file itself is never fetched."""
 
     type: Label
     """The type of the attachment, such as `image`, `sticker` or a media type."""

@@ -1,4 +1,4 @@
-"""Field types and base models that all events share: ids, names, texts and the envelope."""
+"""Base models and field types shared by all events: envelope, ids, names and texts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ DecidedBy = Literal["rules", "learned", "llm"]
 
 
 class Model(BaseModel):
-    """Frozen base model with camelCase names on the wire; unknown fields are ignored."""
+    """Immutable base model with camelCase field names on the wire. Unknown fields are ignored."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -60,7 +60,7 @@ class Model(BaseModel):
 
 
 class Envelope(Model):
-    """Fields common to all events."""
+    """Fields that all events have in common."""
 
     event_id: Id
     """The producer's id of this event. An event may be sent again under the same id."""
@@ -76,9 +76,9 @@ class Envelope(Model):
 
     @classmethod
     def from_wire(cls, value: bytes) -> Self:
-        """Parse an event's JSON. Raises ValueError if it is not a valid event.
+        """Parse the JSON of an event. Raises ValueError if the event is not valid.
 
-        Only the wire names of fields are known. A snake_case key is ignored like any unknown field.
+        Only the wire names of fields are recognised. A snake_case name is ignored, like any unknown field.
         """
         # Calls the compiled validator directly, because `model_validate_json` takes 10 % longer for the same result.
         event: Self = cls.__pydantic_validator__.validate_json(value, by_alias=True, by_name=False)
@@ -86,7 +86,7 @@ class Envelope(Model):
 
 
 class Event(Envelope):
-    """Event in one project of a tenant."""
+    """An event that belongs to a project of a tenant."""
 
     project: Name
     """The project within the tenant."""

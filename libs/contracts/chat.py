@@ -1,4 +1,4 @@
-"""Events that chat services send: messages, replies to messages and reactions to messages."""
+"""Events sent by chat services: messages, replies to messages and reactions to messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DELETED: Final = "(message deleted)"
 
 
 def words_of(content: str) -> str:
-    """Return the text of a message. The text of a deleted message is empty."""
+    """Return the text of a message, which is empty if the message was deleted."""
     return "" if content == DELETED else content
 
 
@@ -63,7 +63,7 @@ WrittenBy = Annotated[SenderType, Field(description="`human` if a person wrote t
 
 
 class ChatEvent(Event):
-    """Event of a chat service."""
+    """An event sent by a chat service."""
 
     event_id: ProducerId
     """The producer's id of this event. An event may be sent again under the same id."""
@@ -73,7 +73,7 @@ class ChatEvent(Event):
 
 
 class ProducerProvenance(ProvenanceFields):
-    """`ProvenanceFields` that accept the spellings of chat services."""
+    """Provenance fields of chat events, in any of the spellings that chat services use."""
 
     track_id: OptionalId = None
     """The platform's track (a line of work) that the answer belongs to."""
@@ -84,7 +84,10 @@ class ProducerProvenance(ProvenanceFields):
 
 
 class ChatMessageIngested(ProducerProvenance, ChatEvent):
-    """A message was written or edited. Of several events with one `message_id` in a conversation, the latest counts."""
+    """Event sent when a message is written or edited.
+
+    If a conversation has several events with the same `message_id`, the latest one counts.
+    """
 
     message_id: MessageId
     conversation_id: ConversationId
@@ -120,7 +123,7 @@ class ChatMessageIngested(ProducerProvenance, ChatEvent):
 
 
 class OriginalMessage(ProducerProvenance):
-    """Copy of the message that a reply or reaction is about. A chat service may add it to its event."""
+    """Copy of the message that a reply or a reaction refers to. Including it in the event is optional."""
 
     message_id: MessageId
     conversation_id: ProducerId
@@ -141,10 +144,10 @@ Original = Annotated[
 
 
 class ChatMessageReplyIngested(ChatEvent):
-    """The message `message_id` was written as a reply to `original_message_id`, in the same conversation.
+    """Event sent when a message is written as a reply to another message in the same conversation.
 
-    The reply is a message like any other; it makes no difference if it is also sent as `chat.message.ingested`. An
-    event with a later time is an edit of the reply. The content `(message deleted)` deletes the reply.
+    The reply is an ordinary message, and the chat service may also send it as `chat.message.ingested`. A later event
+    with the same `message_id` edits the reply. The content `(message deleted)` deletes it.
     """
 
     message_id: MessageId
@@ -166,7 +169,7 @@ class ChatMessageReplyIngested(ChatEvent):
 
 
 class ChatMessageReactionIngested(ChatEvent):
-    """A person put an emoji on the message `message_id`, or removed it."""
+    """Event sent when a person adds an emoji to a message or removes it."""
 
     message_id: ProducerId
     """The message with the emoji."""

@@ -1,4 +1,4 @@
-"""Detect incompatible schema changes. A change is incompatible if it rejects messages that were valid. Pure."""
+"""Detect incompatible schema changes, i.e. changes that make previously valid events invalid. No I/O."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _WIDER = {
 
 
 def facts_of(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the constraints of each property of a JSON Schema, by the property's path. References are resolved.
+    """Return the constraints on each property of a JSON Schema, keyed by property path.
 
-    In a path, `[]` stands for the elements of an array and `{}` for the values of a map.
+    References are resolved. In a path, `[]` stands for the items of an array and `{}` for the values of a map.
     """
     found: dict[str, dict[str, Any]] = {}
     _collect(schema, schema, "", True, found)
@@ -32,9 +32,9 @@ def facts_of(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def incompatibilities(before: Facts, after: Facts) -> list[str]:
-    """Return one sentence for each incompatible change.
+    """Describe each incompatible change in one sentence.
 
-    An added optional field is compatible, because invalid optional fields of inbound events are dropped
+    Adding an optional field is compatible, because an invalid optional field is dropped from an inbound event
     (`optional_fields.py`).
     """
     broken = [f"{path} was removed" for path in before if path not in after]
@@ -63,7 +63,7 @@ def incompatibilities(before: Facts, after: Facts) -> list[str]:
 
 
 def _parent(path: str) -> str:
-    """Return the path of the object that contains the property at `path`. The event's own path is empty."""
+    """Return the path of the object that has the property, or an empty path for a property of the event itself."""
     return path.rpartition(".")[0].removesuffix("[]").removesuffix("{}")
 
 

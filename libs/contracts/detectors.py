@@ -1,8 +1,8 @@
-"""Format of detector versions, and their precedence if two detectors judge the same message.
+"""Format of detector versions, and their order of precedence if several detectors have judged the same message.
 
-A version is `YYYY-MM-DD.digest`: the date of the weights, and eight hexadecimal digits of a digest of everything that
-affects a verdict. The suffix `-words` marks a detector without a sentence encoder, the suffix `-gate` one that asks a
-language model.
+A version is `YYYY-MM-DD.digest`. It consists of the date of the weights and the first eight hexadecimal digits of a
+digest of everything that affects a verdict. The suffix `-words` marks a detector without a sentence encoder, and
+`-gate` one that asks a language model.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ _VERSION: Final = re.compile(r"\d{4}-\d{2}-\d{2}\.[0-9a-f]{8}(-words)?(-gate)?",
 
 @lru_cache(maxsize=256)
 def precedence(version: str | None) -> str:
-    """Return the sort key of a detector version. Of two verdicts in one epoch, the one with the greater key counts.
+    """Return the sort key of a detector version.
 
-    Unknown versions, such as the "1" of release 0.1.0, have the lowest key. Detectors with a language model rank above
-    detectors without one. Within both groups, detectors with a sentence encoder rank above detectors without one. Then
-    the date decides, then the digest. Keys are ASCII and are compared by their bytes.
+    If there are several verdicts on a message in the same epoch, the one with the highest key wins. To have messages
+    judged again, an operator starts a new epoch.
+
+    Detectors with a language model rank above those without one. Within both groups, detectors with a sentence encoder
+    rank above those without one. Otherwise, the later date wins, then the greater digest. Unknown versions, such as the
+    "1" of release 0.1.0, have the lowest key. Keys are ASCII strings to be compared bytewise.
     """
     found = _VERSION.fullmatch(version) if version else None
     if found is None:
@@ -36,5 +39,5 @@ def precedence(version: str | None) -> str:
 
 
 def version_of(precedence: str) -> str | None:
-    """Return the version that has this sort key; None for the key of unknown versions."""
+    """Return the detector version for a sort key, or None for the empty key that all unknown versions share."""
     return precedence[2:] or None

@@ -1,7 +1,7 @@
-"""Select the reactions that count on a turn. Pure.
+"""Find the effective reactions on a turn, i.e. those that are not replaced by another one and count in reports. No I/O.
 
-SQL has the same rule in the `effective` views of reporting, inference and the reference consumer, and the order of
-`rank` in the fragment `best_first` of reporting's statements. A test compares all of them with this module.
+The views `effective` in reporting, inference and the reference consumer implement the same rule in SQL. The SQL
+fragment `best_first` in reporting uses the same sort key as `rank`. A test compares all of them with this module.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ TurnId = tuple[str, str, str, str]
 
 
 class TurnReaction(NamedTuple):
-    """A feedback record at its highest revision. `reaction` is None if the record is cleared.
+    """A feedback record on a turn, at its highest revision.
 
-    `occurred_at` is in microseconds.
+    Attributes:
+        reaction: The reaction, or None if the record is cleared.
+        occurred_at: The time of the feedback in microseconds.
     """
 
     feedback_id: UUID
@@ -34,10 +36,10 @@ class TurnReaction(NamedTuple):
 
     @property
     def competes_in(self) -> Hashable:
-        """Key of records that compete. Of the records with the same key, only one counts.
+        """Key shared by all records that compete with each other. Only one record with a given key counts.
 
-        All records of one person on a turn compete, and all reviews of a turn. A record of the machine has a key of its
-        own, so it always counts unless it is cleared.
+        All records of the same person on a turn compete, and so do all reviews of a turn. A machine's verdict has its
+        own key, so it counts unless it is cleared.
         """
         if self.origin == "machine":
             return self.feedback_id
@@ -45,31 +47,32 @@ class TurnReaction(NamedTuple):
 
     @property
     def is_candidate(self) -> bool:
-        """True if the record competes (see `competes_in`): it has a reaction, or is a person's explicit feedback.
+        """True if the record is a candidate, i.e. may be the one that counts among competing records.
 
-        Retracted explicit feedback still competes, so that the person's earlier reactions on the turn do not count.
-        Removed emoji and retracted reviews do not compete, so that an earlier reaction counts again.
+        All records with a reaction are candidates. So is explicit feedback that was retracted, because a retraction
+        must not revive the person's earlier reactions. Removed emoji and retracted reviews are not candidates, so an
+        earlier reaction counts again.
         """
         return self.reaction is not None or (self.origin == "user" and self.feedback_type == "explicit")
 
     @property
     def place(self) -> tuple[int, UUID]:
-        """Sort key by time, then by feedback id."""
+        """Sort key by time and feedback id."""
         return self.occurred_at, self.feedback_id
 
     @property
     def rank(self) -> tuple[bool, int, UUID]:
-        """Sort key of competing records. The record with the greatest key counts.
+        """Sort key for competing records. The record with the greatest key counts.
 
-        Candidates have greater keys than other records. Ties are broken by time, then by feedback id.
+        Candidates rank above other records. Otherwise, records are ordered by time, then by feedback id.
         """
         return self.is_candidate, *self.place
 
 
 def reaction_to_turn(event: FeedbackCreated) -> TurnReaction | None:
-    """Return the record that `event` announces; None if it is not a verdict.
+    """Return the reaction in a `feedback.created` event, or None if its feedback is not a verdict.
 
-    Release 0.1.0 announced reviews with the origin `user`, so reviews are recognised by their source.
+    Reviews are recognised by their source, because release 0.1.0 announced them with the origin `user`.
     """
     if event.feedback_type in NO_VERDICTS:
         return None
@@ -85,7 +88,7 @@ def reaction_to_turn(event: FeedbackCreated) -> TurnReaction | None:
 
 
 def effective(reactions: Iterable[TurnReaction]) -> list[TurnReaction]:
-    """Return the reactions that count, in no particular order. `reactions` has at most one item per feedback id."""
+    """Return the effective reactions, in no particular order. Each feedback id must occur at most once."""
     first: dict[Hashable, TurnReaction] = {}
     for one in reactions:
         held = first.get(one.competes_in)
@@ -95,9 +98,10 @@ def effective(reactions: Iterable[TurnReaction]) -> list[TurnReaction]:
 
 
 def status_of_turns(reactions: Iterable[TurnReaction]) -> dict[TurnId, TurnReaction]:
-    """Return, by turn, the reaction that determines the status of the turn.
+    """Return the reaction that determines the status of each turn, keyed by turn.
 
-    It is the latest effective reaction of a person, otherwise the review. A turn with neither is missing.
+    This is the latest effective reaction of a person or, if there is none, the latest review. Machine verdicts do not
+    determine the status, so turns with nothing else are omitted.
     """
     chosen: dict[TurnId, TurnReaction] = {}
     people_last = sorted(effective(reactions), key=lambda one: (one.origin == "user", one.place))

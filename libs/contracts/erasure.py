@@ -1,7 +1,7 @@
-"""Rules for the data that the erasure of a person covers, the same in every service. Pure.
+"""Rules for the data covered by the erasure of a person, shared by all services. No I/O.
 
-An erasure covers a change by the times of both, not by their order of arrival. The same changes and erasures therefore
-leave the same rows in any order.
+The rules compare the time of a change with the time of the erasure, regardless of the order in which they arrive. The
+same changes and erasures therefore always leave the same rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ before the erasure therefore has a time of at most `erased_at + ERASURE_MARGIN`.
 
 
 class Person(NamedTuple):
-    """User of a tenant, with the same user id in all of its projects."""
+    """A person, identified by tenant and user id. The id is valid in all projects of the tenant."""
 
     tenant: str
     user_id: str
@@ -46,7 +46,10 @@ ErasedAt = Mapping[Person, int]
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """Entry of an erasure ledger. `erased_at` is in microseconds. If a person has several, the latest counts."""
+    """Entry in an erasure ledger. If a person was erased more than once, the latest entry counts.
+
+    `erased_at` is in microseconds.
+    """
 
     person: Person
     request_id: str
@@ -54,15 +57,18 @@ class Erasure:
 
 
 def erasure_of(event: FeedbackErasureRequested, log_time: int) -> Erasure:
-    """Return the ledger entry for a request.
+    """Return the ledger entry for an erasure request.
 
-    Its time is the log time or the request's own time, whichever is later.
+    The time of the erasure is the log time or the request's own time, whichever is later.
     """
     return Erasure(Person(event.tenant, event.user_id), event.request_id, max(log_time, event.occurred_at))
 
 
 def latest(erasures: Iterable[Erasure]) -> dict[Person, Erasure]:
-    """Return each person's latest erasure; the greatest request id breaks ties."""
+    """Return the latest erasure of each person.
+
+    Among erasures at the same time, the one with the greatest request id is returned.
+    """
     found: dict[Person, Erasure] = {}
     for erasure in erasures:
         held = found.get(erasure.person)
@@ -72,10 +78,14 @@ def latest(erasures: Iterable[Erasure]) -> dict[Person, Erasure]:
 
 
 def is_erased(occurred_at: int, erased_at: int | None, log_time: int | None = None) -> bool:
-    """Return True if an erasure at `erased_at` (None: there is none) covers a change at `occurred_at`.
+    """Return True if a change is covered by an erasure.
 
-    `log_time` is the time of the change's first record in the log; replays do not change it. If `occurred_at` is later
-    than `log_time + ERASURE_MARGIN`, this sum replaces it. All times are in microseconds.
+    An erasure also covers changes made up to ERASURE_MARGIN after it. All times are in microseconds.
+
+    Args:
+        occurred_at: Time of the change. It is capped at `log_time + ERASURE_MARGIN`.
+        erased_at: Time of the erasure, or None if there is none.
+        log_time: Time at which the change first appeared in the log, which stays the same in a replay.
     """
     if erased_at is None:
         return False
@@ -84,18 +94,19 @@ def is_erased(occurred_at: int, erased_at: int | None, log_time: int | None = No
 
 
 def author_of(event: Envelope | None) -> Person | None:
-    """Return the person who wrote or caused an event, such as a message, a reaction or impressions.
+    """Return the person who caused an event, for example the author of a message.
 
-    Return None for a message of an agent, and for types of events that have no author.
+    Returns None for an agent's message, and for types of events that have no author.
     """
     author = _AUTHORS.get(type(event))
     return None if author is None else author(event)
 
 
 def said_at(event: Envelope) -> int:
-    """Return the time of the person's statement that an event reports, in microseconds.
+    """Return the time at which the person did what an event reports, in microseconds.
 
-    It is the event's time, except for `FeedbackResolved`, which reports the person's last rejection.
+    For most events, this is the time of the event itself. For `FeedbackResolved`, it is the time of the person's last
+    rejection, which was earlier.
     """
     return event.rejected_at if isinstance(event, FeedbackResolved) else event.occurred_at
 
@@ -129,9 +140,14 @@ _AUTHORS: Final[Mapping[type, Callable[[Any], Person | None]]] = {
 
 
 def confirmation(erasure: Erasure, service: FeedbackKeeper, removed: int) -> FeedbackErasureConfirmed:
-    """Return the event that confirms an erasure by `service`. `removed` is the number of changed or deleted rows.
+    """Build the event with which a service confirms an erasure.
 
-    Confirming the same request again gives the same event id.
+    If the same request is confirmed again, the event has the same id.
+
+    Args:
+        erasure: The erasure.
+        service: The service that has erased its data.
+        removed: The number of rows that it changed or deleted.
     """
     return FeedbackErasureConfirmed(
         event_id=str(derived_id(ERASURE_CONFIRMED.name, erasure.person.tenant, erasure.request_id, service)),

@@ -51,7 +51,7 @@ from contracts.provenance import ExchangeFields, ProvenanceFields
 
 
 class AboutAgent(ExchangeFields, ProvenanceFields, Event):
-    """Event about an agent's message, with the provenance of that message."""
+    """An event about an agent's message, including its provenance, such as the agent's version and model."""
 
     conversation_id: ConversationId
     turn_id: TurnId
@@ -62,7 +62,10 @@ class AboutAgent(ExchangeFields, ProvenanceFields, Event):
 
 
 class FeedbackReplyReceived(AboutAgent):
-    """A person or another agent replied to an agent's message: engagement, not a verdict."""
+    """Event sent when a person or another agent replies to an agent's message.
+
+    A reply shows engagement; it is not a verdict.
+    """
 
     message_id: Id
     """The message id of the reply."""
@@ -75,7 +78,7 @@ class FeedbackReplyReceived(AboutAgent):
 
 
 class FeedbackReactionReceived(AboutAgent):
-    """A person or another agent put an emoji on an agent's message, or removed it."""
+    """Event sent when a person or another agent adds an emoji to an agent's message or removes it."""
 
     reaction_user_id: UserId
     reaction_user_type: SaidByUserType
@@ -84,7 +87,7 @@ class FeedbackReactionReceived(AboutAgent):
 
 
 class FeedbackExplicitReceived(ExchangeFields, ProvenanceFields, Event):
-    """A person judged the answer of a turn, or retracted the judgement."""
+    """Event sent when a person judges the answer of a turn or retracts the judgement."""
 
     conversation_id: ConversationId
     turn_id: TurnId
@@ -121,7 +124,7 @@ class FeedbackExplicitReceived(ExchangeFields, ProvenanceFields, Event):
 
 
 class InferenceTarget(Model):
-    """Agent message that a verdict is about, with the scores by which it was selected."""
+    """The agent's message that a verdict is about, and the scores by which this message was selected."""
 
     message_id: AgentMessageId
     score: float
@@ -139,7 +142,10 @@ class InferenceTarget(Model):
 
 
 class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
-    """A detector read a person's message as a verdict on an agent's turn."""
+    """Event sent when the detector infers a verdict on an agent's answer, or retracts one.
+
+    A verdict is inferred from a person's message.
+    """
 
     conversation_id: ConversationId
     turn_id: TurnId
@@ -186,7 +192,7 @@ MOST_SHOWN_TURNS: Final = 50
 
 
 class ShownTurn(Model):
-    """Turn with visible controls for judging its answer, and the agent of that answer."""
+    """A turn whose controls for judging were visible to a person, and the agent that answered."""
 
     turn_id: TurnId
     agent_id: AgentId
@@ -195,9 +201,10 @@ class ShownTurn(Model):
 
 
 class FeedbackImpressionsReceived(Event):
-    """The controls for judging turns became visible to a person. This is not feedback, and no reward depends on it.
+    """Event sent when the controls for judging one or more answers are shown to a person.
 
-    An impression is a pair of a person and a turn. Reports count it once, even if it is sent several times.
+    An impression is not feedback and earns no reward. Reports count each pair of person and turn once, even if it is
+    sent several times.
     """
 
     conversation_id: ConversationId
@@ -208,7 +215,10 @@ class FeedbackImpressionsReceived(Event):
 
 
 class FeedbackErasureRequested(Envelope):
-    """All messages and feedback of a person must be erased, in all projects of the tenant."""
+    """Event sent when the erasure of a person is requested.
+
+    All services must delete the person's messages and feedback in all projects of the tenant.
+    """
 
     user_id: Id
     """The person."""
@@ -223,7 +233,7 @@ FeedbackKeeper = Literal["chat_bridge", "feedback", "inference", "reporting"]
 
 
 class FeedbackErasureConfirmed(Envelope):
-    """A service has erased a person's messages and feedback from its own store."""
+    """Event sent when a service has erased a person's messages and feedback from its store."""
 
     user_id: Id
     """The person."""
@@ -236,7 +246,7 @@ class FeedbackErasureConfirmed(Envelope):
 
 
 class FeedbackSessionCreated(Envelope):
-    """A session was rated at its end. The event contains no text."""
+    """Event sent when a person ends a session, with or without a rating. It contains no text."""
 
     id: UUID
     """The id of the rating."""
@@ -259,9 +269,10 @@ class FeedbackSessionCreated(Envelope):
 
 
 class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
-    """A feedback record was created, updated or cleared. Of one `feedback_id`, the highest `revision` counts.
+    """Event sent when a feedback record is created, updated or cleared.
 
-    Probable spam is announced like any other feedback; docs/suspects.md describes how to leave it out.
+    If there are several events with the same `feedback_id`, the one with the highest `revision` counts. Probable spam
+    is announced like any other feedback; docs/suspects.md describes how to exclude it.
     """
 
     feedback_id: UUID
@@ -334,10 +345,11 @@ class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
 
 
 class FeedbackAggregated(Event):
-    """The verdicts on an agent's answers in a turn were summed up.
+    """Event sent when the summary of the verdicts on an agent's answers in a turn changes.
 
-    Of one `aggregate_id`, the highest `revision` counts. The aggregate includes each person's newest verdict on the
-    turn, the newest review, and the machine's verdicts unless a review replaces them. Replies are not verdicts.
+    If there are several events with the same `aggregate_id`, the one with the highest `revision` counts. The summary
+    covers each person's newest verdict on the turn, the newest review, and the machine's verdicts unless a review
+    replaces them. Replies are not verdicts.
     """
 
     aggregate_id: UUID
@@ -363,17 +375,17 @@ class FeedbackAggregated(Event):
 
 
 class ResolvedTurn(Model):
-    """Turn on which the person rejected the answer."""
+    """A turn in which the person rejected the agent's answer."""
 
     conversation_id: ConversationId
     turn_id: TurnId
 
 
 class FeedbackResolved(Event):
-    """An issue was resolved, and the person had rejected answers that belong to it.
+    """Event sent when an issue is resolved, one for each person who rejected answers that belong to the issue.
 
-    `occurred_at` is the time of the resolution. The event contains no text. If the issue occurs again, the event is not
-    retracted.
+    `occurred_at` is the time of the resolution. The event contains no text, and it is not retracted if the issue occurs
+    again.
     """
 
     user_id: UserId

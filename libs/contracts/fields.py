@@ -1,4 +1,4 @@
-"""Fields that several events have in common, each with its description for schemas and documents."""
+"""Field types shared by several events, with descriptions for the generated schemas and documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Record headers: origin and log time of a derived record, and the last revision that a tombstone deletes. Pure."""
+"""Record headers: the origin and log time of derived records, and the last revision deleted by a tombstone. No I/O."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REVISION_DIGITS: Final = 18
 
 
 def header(headers: Headers, name: str) -> str | None:
-    """Return the text of the first header `name`, or None if it is missing or not ASCII."""
+    """Return the text of the first header with the given name, or None if it is missing or not ASCII."""
     for key, value in headers:
         if key == name and value is not None:
             try:
@@ -34,7 +34,7 @@ def header(headers: Headers, name: str) -> str | None:
 
 
 def well_formed_trace(traceparent: str | None) -> str | None:
-    """Return a W3C trace context unchanged, or None if it is missing or malformed."""
+    """Return a W3C trace context unchanged if it is well-formed, otherwise None."""
     return traceparent if traceparent is not None and _TRACEPARENT.fullmatch(traceparent) else None
 
 
@@ -44,7 +44,7 @@ def trace_of(headers: Headers) -> str | None:
 
 
 def revision_named(headers: Headers) -> int | None:
-    """Return the revision in a tombstone's headers, or None if it is missing or invalid."""
+    """Return the last revision that a tombstone deletes, or None if the header is missing or invalid."""
     named = header(headers, REVISION) or ""
     return int(named) if named.isdecimal() and len(named) <= _REVISION_DIGITS else None
 
@@ -52,10 +52,14 @@ def revision_named(headers: Headers) -> int | None:
 def derived_headers(
     cause: str | None = None, log_time: int | None = None, traceparent: str | None = None
 ) -> list[tuple[str, bytes]]:
-    """Return the headers of a derived record. Values that are None are omitted.
+    """Return the headers for a record that a service derives from a chat record.
 
-    `cause` has the coordinates of the chat record. `log_time` is the log time in microseconds at which the person's
-    text first appeared.
+    Values that are None are omitted.
+
+    Args:
+        cause: Coordinates of the chat record in the log, as `topic:partition:offset`.
+        log_time: Time at which the person's text first appeared in the log, in microseconds.
+        traceparent: W3C trace context.
     """
     named = ((CAUSE, cause), (LOG_TIME, None if log_time is None else str(log_time)), (TRACEPARENT, traceparent))
     return [(name, value.encode()) for name, value in named if value]

@@ -1,4 +1,4 @@
-"""Names of the identifier fields, which are never redacted."""
+"""Names of the fields that contain identifiers. Redaction never changes these fields."""
 
 from __future__ import annotations
 

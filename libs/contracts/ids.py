@@ -1,4 +1,4 @@
-"""Deterministic ids and record keys. The same facts give the same id in every process."""
+"""Deterministic ids and record keys. Every process derives the same id from the same values."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _VERSION_5 = 0x5 << 76 | 0x2 << 62
 
 
 def canonical(*parts: str | int) -> str:
-    """Return `parts` as a JSON array without spaces or ASCII escapes. Ids are derived from this text."""
+    """Return the text from which an id is derived: the parts as a JSON array without spaces or ASCII escapes."""
     return f"[{','.join([encode_basestring(part) if isinstance(part, str) else str(part) for part in parts])}]"
 
 
 def uuid5(namespace: UUID, name: str) -> UUID:
-    """Return the same UUID as `uuid.uuid5`, in two thirds of the time."""
+    """Return the same UUID as `uuid.uuid5` in the standard library, but in two thirds of the time."""
     digest = sha1(namespace.bytes + name.encode(), usedforsecurity=False).digest()
     return UUID(int=int.from_bytes(digest[:16]) & _FREE | _VERSION_5)
 
 
 def derived_id(*parts: str | int) -> UUID:
-    """Return the uuid5 of the JSON array of `parts`."""
+    """Return the id derived from the given parts, a UUID of version 5."""
     return uuid5(NAMESPACE, canonical(*parts))
 
 
@@ -36,24 +36,24 @@ def derived_id(*parts: str | int) -> UUID:
 def feedback_id(
     tenant: str, project: str, conversation_id: str, *, source: str, user_id: str, agent_id: str, source_id: str
 ) -> UUID:
-    """Return the id of the feedback record with the given key fields."""
+    """Return the id of a feedback record, derived from its key fields."""
     return derived_id(tenant, project, conversation_id, source, user_id, agent_id, source_id)
 
 
 def revision_event_id(feedback_id: UUID, revision: int) -> str:
-    """Return the event id of a revision of a feedback record. Every announcement of the revision has this id."""
+    """Return the event id for a revision of a feedback record. It is the same each time the revision is announced."""
     return str(uuid5(feedback_id, str(revision)))
 
 
 def conversation_key(tenant: str, project: str, conversation_id: str) -> str:
-    """Return the record key of a conversation. Equal keys keep the conversation's events on one partition, in order."""
+    """Return the record key of a conversation, which keeps its events in order on one partition."""
     return f"{tenant}/{project}/{conversation_id}"
 
 
 @lru_cache(maxsize=65_536)
 def partition_of(key: str, partitions: int) -> int:
-    """Return the partition of `key`, from 0 to `partitions - 1`.
+    """Return the partition for a key, from 0 to `partitions - 1`.
 
-    It is computed from the murmur2 hash of the key's UTF-8 bytes, as in Kafka's Java client.
+    Like Kafka's Java client, it uses the murmur2 hash of the key in UTF-8.
     """
     return (murmur2(key.encode()) & 0x7FFFFFFF) % partitions

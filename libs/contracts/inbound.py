@@ -1,6 +1,6 @@
-"""Field types of chat services' events, each of which accepts several spellings and normalises them.
+"""Field types for events from chat services.
 
-Every service therefore reads and stores the same value.
+Each type accepts several spellings of a value and normalises them, so that all services read and store the same value.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def _nothing(_: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Or:
-    """Validator of alternative spellings of a field. It runs only if the field's own type rejects the value.
+    """Validator that accepts alternative spellings of a value, in addition to the usual one.
 
-    Values in the usual spelling are therefore validated by pydantic's compiled code alone.
+    Values in the usual spelling are handled by pydantic's compiled code alone, which is faster.
     """
 
     others: tuple[CoreSchema, ...]

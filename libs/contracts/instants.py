@@ -1,4 +1,4 @@
-"""Times as integer microseconds since the Unix epoch, and their conversion from and to RFC 3339 texts."""
+"""Times as integer microseconds since the Unix epoch, and their conversion to and from RFC 3339."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ LAST = 253_402_300_799_999_999
 
 
 def parse_instant(text: str) -> int:
-    """Convert an RFC 3339 date-time with an offset to microseconds since the epoch. Finer digits are truncated.
+    """Convert an RFC 3339 date-time with an offset to microseconds since the epoch.
 
-    Raises ValueError for any other text, and for times before 1970 or after 9999 in UTC.
+    Fractions of a microsecond are truncated.
+
+    Raises:
+        ValueError: The string has a different format, or the time is before 1970 or after 9999 in UTC.
     """
     if not _RFC3339.fullmatch(text):
         raise ValueError("a time must be RFC 3339 with an offset, like 2026-01-31T12:00:00Z")
@@ -35,8 +38,11 @@ def parse_instant(text: str) -> int:
 def parse_loose_instant(text: str) -> int:
     """Convert a chat service's date-time with an offset to microseconds since the epoch.
 
-    In addition to RFC 3339, the text may have a space instead of `T` or before the offset, no seconds, or an offset
-    without a colon. Raises ValueError like `parse_instant`.
+    Some deviations from RFC 3339 are accepted: a space instead of `T`, a space before the offset, missing seconds, and
+    an offset without a colon.
+
+    Raises:
+        ValueError: As for `parse_instant`.
     """
     if not _LOOSE.fullmatch(text):
         raise ValueError("a time must be RFC 3339 with an offset, or a number of epoch milliseconds")
@@ -54,7 +60,10 @@ def _microseconds(text: str) -> int:
 
 
 def format_instant(moment: int) -> str:
-    """Format microseconds since the epoch as RFC 3339 in UTC, with six digits and `Z`. Years after 9999 are invalid."""
+    """Format microseconds since the epoch as RFC 3339 in UTC, with six fractional digits and `Z`.
+
+    The time must not be after the year 9999.
+    """
     # Reports contain thousands of times, and this is twice as fast as formatting datetimes.
     day, within = divmod(moment, DAY)
     minute, rest = divmod(within, MINUTE)

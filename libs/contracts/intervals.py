@@ -1,4 +1,4 @@
-"""Wilson confidence intervals of proportions and mean rewards. They are also valid for small samples. Pure."""
+"""Wilson confidence intervals for proportions and mean rewards, which are valid even for small samples. No I/O."""
 
 from __future__ import annotations
 
@@ -18,10 +18,14 @@ class Interval(NamedTuple):
 
 @lru_cache(maxsize=4_096)  # a page asks for the bounds of the same counts many times
 def wilson(good: float, votes: float) -> Interval:
-    """Return the 95 % confidence interval of the proportion of good votes; 0 to 1 if there are no votes.
+    """Return the 95 % confidence interval for the proportion of good votes.
 
-    `good` is the sum of the votes, each from 0 to 1. `votes` may be an effective sample size; `good` must then be
-    scaled to it.
+    Without votes, the interval is 0 to 1.
+
+    Args:
+        good: Sum of the votes, each of which is from 0 to 1.
+        votes: Number of votes. For weighted votes, this is the effective sample size, and `good` must be scaled to
+            match.
     """
     if votes == 0:
         return Interval(0.0, 1.0)
@@ -32,15 +36,15 @@ def wilson(good: float, votes: float) -> Interval:
 
 
 def satisfaction(good: int, votes: int) -> float | None:
-    """Return the proportion of good votes, 0 to 1; None if there are no votes."""
+    """Return the proportion of good votes, from 0 to 1, or None if there are no votes."""
     return good / votes if votes else None
 
 
 def difference(good: float, votes: float, good_before: float, votes_before: float) -> Interval:
-    """Return the 95 % confidence interval of the later proportion minus the earlier one.
+    """Return the 95 % confidence interval for the change in the proportion of good votes between two periods.
 
-    This is Newcombe's hybrid of two Wilson intervals, within -1 to 1. If either period has no votes, the interval is -1
-    to 1.
+    A positive change is an increase. The interval is computed by Newcombe's method from two Wilson intervals and lies
+    within [-1, 1]. If there are no votes in one of the periods, it is [-1, 1].
     """
     if votes == 0 or votes_before == 0:
         return Interval(-1.0, 1.0)
@@ -56,8 +60,8 @@ def difference(good: float, votes: float, good_before: float, votes_before: floa
 def mean_reward(rewards: Sequence[float]) -> tuple[float, Interval]:
     """Return the mean of one or more rewards from -1 to 1, and its 95 % confidence interval.
 
-    Rewards scaled to 0..1 with mean p have a variance of at most p(1-p) (Bhatia and Davis, 2000). Wilson's interval
-    assumes this variance, so it is conservative, and it has a width even if all rewards are equal.
+    The interval is conservative. It assumes the largest possible variance, which is p(1-p) for rewards scaled to 0..1
+    with the mean p (Bhatia and Davis, 2000). Its width is therefore positive even if all rewards are equal.
     """
     total, count = fsum(rewards), len(rewards)
     low, high = wilson((total + count) / 2, count)

@@ -1,6 +1,6 @@
-"""Comparison of event times with the log's clock, which replaces or limits some of them. Pure.
+"""Correct the times of events by the log's clock, because the clocks of producers differ. No I/O.
 
-The clocks of producers differ. They must not decide which of two judgements is newer, or which data an erasure covers.
+A wrong clock must not affect the order of judgements or the data that an erasure covers.
 """
 
 from __future__ import annotations
@@ -26,18 +26,24 @@ _FUTURE: Final = ("future", "occurredAt is more than five minutes ahead of the l
 
 
 def future_fault(occurred_at: int, log_time: int) -> tuple[str, str] | None:
-    """Return the reason and detail for rejecting an event with a time too far ahead of `log_time`, otherwise None.
+    """Check that the time of an event is not too far ahead of the log time. Both are in microseconds.
 
-    Both times are in microseconds.
+    Returns:
+        The reason and the detail of the rejection, or None if the time is valid.
     """
     return _FUTURE if occurred_at > log_time + FUTURE_LIMIT else None
 
 
 def at_log_time(event: E, log_time: int, offset: int, judged_at: int | None = None) -> E:
-    """Return `event` with times that the log's clock replaces or limits. Most types of events are returned unchanged.
+    """Return the event with its times replaced or capped by the log's clock.
 
-    `log_time` is the time of the event's first record in the log, in microseconds. `judged_at`, if given, is an upper
-    limit of `log_time` for judgements and impressions, in microseconds.
+    Most types of events are returned unchanged.
+
+    Args:
+        event: The event.
+        log_time: Time at which the event first appeared in the log, in microseconds.
+        offset: Offset of the event's record, which orders judgements in the same millisecond.
+        judged_at: Upper limit for the times of judgements and impressions, in microseconds.
     """
     said = _BY_LOG.get(type(event))
     changes = None if said is None else said(event, log_time, offset, judged_at)
@@ -47,9 +53,10 @@ def at_log_time(event: E, log_time: int, offset: int, judged_at: int | None = No
 def _judgement(
     event: FeedbackExplicitReceived, log_time: int, offset: int, judged_at: int | None
 ) -> dict[str, int] | None:
-    """Return the time and sequence of a judgement by the log's clock, or None if the judgement keeps its own time.
+    """Return the time and the sequence of a judgement, as determined by the log's clock.
 
-    Of two judgements with the same time, the one later in the log has the greater sequence.
+    Returns None if the judgement keeps its own time. If two judgements have the same time, the later one in the log
+    gets the higher sequence.
     """
     if not event.timed_by_log:
         return None

@@ -1,7 +1,7 @@
-"""Fields of a message that several indexes store, with the PostgreSQL types of their columns. Pure.
+"""Message fields stored by several message indexes, with the PostgreSQL types of their columns. No I/O.
 
-Each index stores the fields of the message's greatest version (`versions.py`). The upserts of all indexes are generated
-from this declaration. To add a field, add a line here, a field in each index's row type, and a migration for each
+The upserts of all indexes are generated from this declaration. An index stores the fields of the highest version of a
+message (`versions.py`). To add a field, add it here and to the row type of each index, and write a migration for each
 index.
 """
 

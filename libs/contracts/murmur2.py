@@ -1,4 +1,4 @@
-"""MurmurHash2 (32 bits, Kafka's seed). Kafka's Java client chooses the partition of a key by this hash."""
+"""MurmurHash2 (32 bits, Kafka's seed), with which Kafka's Java client assigns keys to partitions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MASK: Final = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """Return the hash of `data`, from 0 to 2**32 - 1."""
+    """Return the hash of `data`, an integer from 0 to 2**32 - 1."""
     whole = len(data) & ~3
     hashed = _SEED ^ len(data)
     for start in range(0, whole, 4):

@@ -1,7 +1,8 @@
-"""Select the optional fields that are dropped, if invalid, so that the rest of an inbound event is accepted.
+"""Optional fields that are dropped from an inbound event if they are invalid.
 
-Events have always been allowed unknown fields, which are ignored. A producer may therefore use a name for its own
-purposes that later becomes the name of an optional field. Its events must still be accepted.
+The rest of the event is still accepted. Unknown fields are ignored, so producers may send fields of their own. If a
+later release defines an optional field with the same name as a producer's own field, the producer's events must not be
+rejected.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ event has had from its first version may be added."""
 
 @cache
 def droppable(model: type[Envelope]) -> frozenset[str]:
-    """Return the wire names of the model's optional fields that are dropped if invalid (all except DECISIVE)."""
+    """Return the wire names of a model's optional fields that are dropped if they are invalid.
+
+    These are all optional fields except those in DECISIVE.
+    """
     fields = model.model_fields.items()
     return frozenset(one.alias or name for name, one in fields if not one.is_required() and name not in DECISIVE)

@@ -1,4 +1,4 @@
-"""Path parameters of the HTTP routes, with a description and an example value of each."""
+"""Path parameters of the HTTP routes, with their descriptions and example values."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Events of forums and other services with posts: posts, comments and reactions. They are translated to chat events.
+"""Events of forums and other services with posts, which are translated to chat events.
 
-A post and its comments form one conversation. The conversation id and the post's message id are both `post:` followed
-by the post's id. A comment's message id is `comment:` followed by the comment's id. A post and a comment with equal ids
-are therefore distinct messages, and neither collides with a chat message.
+A post and its comments form one conversation. The id of the conversation is `post:` followed by the post's id, and so
+is the message id of the post. The message id of a comment is `comment:` followed by the comment's id. The prefixes
+prevent collisions between posts, comments and chat messages.
 """
 
 from __future__ import annotations
@@ -49,20 +49,21 @@ Content = Annotated[
 
 
 class PostEvent(ChatEvent):
-    """Event about a post."""
+    """An event about a post."""
 
     post_id: PostId
 
     @property
     def conversation_id(self) -> str:
-        """Id of the conversation that the post and its comments form."""
+        """Id of the conversation formed by the post and its comments."""
         return POST_PREFIX + self.post_id
 
 
 class PostPublished(ProducerProvenance, PostEvent):
-    """An agent or a person published a post, or edited it. Of several events with one `post_id`, the latest counts.
+    """Event sent when an agent or a person publishes or edits a post.
 
-    The content `(message deleted)` deletes the post.
+    If there are several events with the same `post_id`, the latest one counts. The content `(message deleted)` deletes
+    the post.
     """
 
     turn_id: Turn = None
@@ -79,14 +80,15 @@ class PostPublished(ProducerProvenance, PostEvent):
 
     @property
     def as_message(self) -> ChatMessageIngested:
-        """The post, translated to a chat message."""
+        """The post as a chat message."""
         return _message(self, None)
 
 
 class PostCommented(ProducerProvenance, PostEvent):
-    """An agent or a person wrote or edited a comment on a post or on another comment. The latest event counts.
+    """Event sent when an agent or a person writes or edits a comment on a post or on another comment.
 
-    The content `(message deleted)` deletes the comment.
+    If there are several events about the same comment, the latest one counts. The content `(message deleted)` deletes
+    the comment.
     """
 
     comment_id: CommentId
@@ -112,17 +114,17 @@ class PostCommented(ProducerProvenance, PostEvent):
 
     @property
     def original_message_id(self) -> str:
-        """Message id of the comment or post that this comment answers."""
+        """Message id of the comment or post that the comment responds to."""
         return _target(self.post_id, self.parent_comment_id)
 
     @property
     def as_message(self) -> ChatMessageIngested:
-        """The comment, translated to a chat message."""
+        """The comment as a chat message."""
         return _message(self, self.original_message_id)
 
     @property
     def as_reply(self) -> ChatMessageReplyIngested:
-        """The comment, translated to a reply to the post or to the other comment."""
+        """The comment as a reply to the post or to the other comment."""
         return ChatMessageReplyIngested.model_construct(
             **_envelope(self),
             message_id=self.message_id,
@@ -135,7 +137,7 @@ class PostCommented(ProducerProvenance, PostEvent):
 
 
 class PostReacted(PostEvent):
-    """A person put an emoji on a post or on a comment, or removed it."""
+    """Event sent when a person adds an emoji to a post or a comment or removes it."""
 
     comment_id: OptionalPartId = None
     """The comment with the emoji; null if it is on the post."""
@@ -148,12 +150,12 @@ class PostReacted(PostEvent):
 
     @property
     def message_id(self) -> str:
-        """Message id of the post or comment with the emoji."""
+        """Message id of the post or comment that the emoji was added to or removed from."""
         return _target(self.post_id, self.comment_id)
 
     @property
     def as_reaction(self) -> ChatMessageReactionIngested:
-        """The reaction, translated to a reaction to a chat message."""
+        """The same reaction as a chat event."""
         return ChatMessageReactionIngested.model_construct(
             **_envelope(self),
             message_id=self.message_id,
@@ -169,7 +171,10 @@ About = ChatMessageReplyIngested | ChatMessageReactionIngested
 
 
 def about_in(event: Any) -> About | None:
-    """Return `event` as a chat reply or chat reaction; None if it is a message or a post."""
+    """Return the chat reply or chat reaction that an event represents, or None for a message or a post.
+
+    A comment represents a reply.
+    """
     if isinstance(event, ChatMessageReplyIngested | ChatMessageReactionIngested):
         return event
     if isinstance(event, PostCommented):

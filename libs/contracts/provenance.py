@@ -1,4 +1,7 @@
-"""Provenance of an answer, as stated by its platform. It is copied from the agent's message to all feedback on it."""
+"""Provenance of an agent's answer, such as its model and version, as reported by the agent's platform.
+
+All feedback on the answer includes a copy of it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from contracts.fields import (
 
 
 class ProvenanceFields(Model):
-    """Provenance fields of events that are, or are about, an agent's message."""
+    """Provenance fields of agents' messages and of events about them."""
 
     track_id: TrackId = None
     bundle_id: BundleId = None
@@ -32,31 +35,32 @@ class ProvenanceFields(Model):
 
 
 class ExchangeFields(Model):
-    """Question and thread of an answer, for events about the answer."""
+    """Fields that identify the question that was answered, and the thread of the answer."""
 
     question_message_id: QuestionMessageId = None
     thread_id: AnswerThreadId = None
 
 
 def thread_of(message_id: str, thread_id: str | None) -> str | None:
-    """Return the thread that contains a message; None if the message is in the channel.
+    """Return the id of the thread that a message belongs to, or None if it is in the channel.
 
-    The root message of a thread is in the channel.
+    The root message of a thread belongs to the channel.
     """
     return None if thread_id == message_id else thread_id
 
 
 def question_named(reply_to: str | None, thread: str | None) -> str | None:
-    """Return the message id of the question to which an answer replies; None if the answer names no question.
+    """Return the id of the question that an answer replies to, or None if the reply does not identify a question.
 
-    In a thread, a reply to the thread's root message is not specific: it names the thread, not a question.
+    A reply to the root message of a thread does not identify a question, because some chats send every message of a
+    thread as a reply to the root.
     """
     return None if thread is not None and reply_to == thread else reply_to
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Values of `ProvenanceFields`, with the same names."""
+    """Provenance of an answer, with the same fields as `ProvenanceFields`."""
 
     track_id: str | None = None
     bundle_id: str | None = None
@@ -66,17 +70,17 @@ class Provenance:
     intent: str | None = None
 
     def fields(self) -> dict[str, Any]:
-        """Return all values by name, as arguments for an event."""
+        """Return all values by field name, for use as keyword arguments of an event."""
         return dict(zip(self.__slots__, _VALUES(self), strict=True))
 
     @property
     def as_json(self) -> str | None:
-        """All values as JSON, as an index stores them; None if no value is set."""
+        """All values as a JSON string for storage in an index, or None if no value is set."""
         return None if self == NO_PROVENANCE else json.dumps(self.fields())
 
     @classmethod
     def from_json(cls, text: str | None) -> Provenance:
-        """Return the provenance that an index stored as `text`."""
+        """Create a provenance from the result of `as_json`."""
         return NO_PROVENANCE if text is None else cls(**json.loads(text))
 
 
@@ -86,6 +90,6 @@ _NOTHING = _VALUES(NO_PROVENANCE)
 
 
 def provenance_of(event: ProvenanceFields) -> Provenance:
-    """Return the provenance of `event`; the shared value NO_PROVENANCE if it has none."""
+    """Return the provenance of an event. If the event has none, the shared value NO_PROVENANCE is returned."""
     values = _VALUES(event)
     return NO_PROVENANCE if values == _NOTHING else Provenance(*values)

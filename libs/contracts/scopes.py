@@ -1,4 +1,7 @@
-"""Scopes of a token. The holder of a token without scopes can only give, read and clear their own feedback."""
+"""Scopes of an access token.
+
+Without any scope, a token only allows its holder to give, read and clear their own feedback.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources of feedback (`source` in `feedback.created`), and the ids of posts and comments."""
+"""Sources of feedback (`source` in `feedback.created`), and the prefixes of post and comment ids."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ COMMENT_PREFIX: Final = "comment:"
 
 
 def source_of(conversation_id: str) -> str:
-    """Return the source of replies and reactions in a conversation: `post` or `chat`."""
+    """Return the source of the replies and reactions in a conversation, which is `post` or `chat`."""
     return POST if conversation_id.startswith(POST_PREFIX) else CHAT

@@ -1,4 +1,7 @@
-"""Subjects of chat events. An event id identifies an event only together with the subject."""
+"""The subject of a chat event: the conversation, the message and the person that it is about.
+
+An event id is unique only in combination with the subject.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
 
 
 def subject_of(event: ChatMessageReplyIngested | ChatMessageReactionIngested) -> tuple[str, ...]:
-    """Return the conversation, message and person of an event, and for a reaction also emoji and action.
+    """Return the conversation, the message and the person of an event, and also the emoji and the action of a reaction.
 
-    Some channels number the events of each conversation or person "1", "2" and so on, so event ids repeat.
+    These values and the event id identify the event. The id alone is not sufficient, because some chat services number
+    the events of each conversation or person "1", "2" and so on.
     """
     if isinstance(event, ChatMessageReplyIngested):
         return event.conversation_id, event.message_id, event.sender_id

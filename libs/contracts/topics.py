@@ -1,4 +1,4 @@
-"""Table of all topics. Subscriptions, topic creation, dead-letter names, schemas and docs are derived from it."""
+"""Table of all topics, from which subscriptions, topic creation, dead-letter names, schemas and docs are derived."""
 
 from __future__ import annotations
 
@@ -60,11 +60,19 @@ def _by_session(event: FeedbackSessionCreated) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Kafka topic with its event model, settings, producer and consumers.
+    """Kafka topic with its event model, configuration, producer and consumers.
 
-    `key` returns the record key of an event. `retention_ms` is in milliseconds; -1 means no limit. If `compacted`, the
-    topic keeps the last record of each key. `consumers` are consumer groups. Only the first group writes dead letters
-    for records that cannot be parsed, so that there is one dead letter for each of them.
+    Attributes:
+        event: Model of the events.
+        key: Function that returns the record key of an event.
+        key_name: Description of the key.
+        partitions: Number of partitions.
+        retention_ms: Retention time in milliseconds, or -1 for no limit.
+        producer: Name of the service that writes to the topic.
+        consumers: Consumer groups. Only the first one writes a dead letter for a record that cannot be parsed, so that
+            there is one dead letter per record.
+        compacted: True if the topic keeps only the last record of each key.
+        meaning: Description of the topic's events.
     """
 
     name: str
@@ -83,9 +91,9 @@ class Topic:
         return f"{self.name}.dlq"
 
     def partition(self, key: str) -> int:
-        """Return the partition of `key`, from 0 to `partitions - 1`.
+        """Return the partition for a key, from 0 to `partitions - 1`.
 
-        The topic in Kafka must have the same number of partitions.
+        The result is correct only if the Kafka topic actually has `partitions` partitions.
         """
         return partition_of(key, self.partitions)
 
@@ -269,5 +277,5 @@ FOREIGN = frozenset(topic.name for topic in INBOUND_TOPICS)
 
 
 def consumed_by(group: Consumer) -> tuple[Topic, ...]:
-    """Return the topics that `group` subscribes to, in the table's order."""
+    """Return the topics that a consumer group subscribes to, in the order of the table."""
     return tuple(topic for topic in TOPICS if group in topic.consumers)

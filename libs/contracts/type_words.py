@@ -1,4 +1,4 @@
-"""Short English descriptions of JSON Schema types, for generated pages."""
+"""Short English descriptions of JSON Schema types for generated pages."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ _BOUNDS = (("minimum", "from"), ("maximum", "to"))
 
 
 def type_of(field: dict[str, Any]) -> str:
-    """Return a short description of a JSON Schema type.
-
-    Examples are "text or null", "integer, from 1" and "`ok`, `not_ok`".
-    """
+    """Describe a JSON Schema type in a few words, such as "text or null", "integer, from 1" or "`ok`, `not_ok`"."""
     if "anyOf" in field:
         return " or ".join(type_of(branch) for branch in field["anyOf"])
     if "$ref" in field:

@@ -1,8 +1,8 @@
-"""Order of the versions of a message, and the position of the message. All message indexes use these rules. Pure.
+"""Rules for the versions of a message and its position in the conversation, used by all message indexes. No I/O.
 
-The same message may arrive several times: redelivered, edited, or both as a message event and as a reply event. The
-greatest version by `version_of` determines the content. The earliest version determines the position (`place_of`), so
-that an edited question does not move behind its answer. Neither depends on the order of arrival.
+A message may arrive several times: it may be redelivered or edited, or sent both as a message and as a reply. The
+highest version (`version_of`) determines its content. The earliest version determines its position (`place_of`), so
+that editing a question does not move it behind the answer. Neither depends on the order of arrival.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ _OPENED: Final = tuple(f"({name!r}, " for name in _SAID)
 
 
 def message_in(event: MessageEvent) -> ChatMessageIngested:
-    """Return the message that `event` contains.
+    """Return the message that an event contains, as a message event.
 
-    A message from a reply event has no turn and no user type. If an agent sent it, the sender id is its agent id.
+    A message from a reply event has no turn and no user type. If an agent wrote the reply, its sender id also becomes
+    the agent id.
     """
     if isinstance(event, ChatMessageIngested):
         return event
@@ -56,11 +57,11 @@ def message_in(event: MessageEvent) -> ChatMessageIngested:
 
 
 def version_of(event: MessageEvent) -> bytes:
-    """Return 25 bytes that order the versions of one message. The greatest version counts.
+    """Return a 25-byte sort key for the versions of a message, the highest of which wins.
 
-    Versions from reply events are less than all others, because replies have fewer fields. Among events of the same
-    kind, the greater (occurredAt, sequence) is greater; a missing sequence is less than 0. Ties are broken by a hash of
-    the content, so that all indexes choose the same version. Versions with equal content and time are equal.
+    Versions from reply events sort below all others, because a reply has fewer fields. Versions from the same kind of
+    event are ordered by (occurredAt, sequence), with -1 for a missing sequence. Ties are broken by a hash of the
+    content, so that all indexes choose the same version. Versions with the same content and time are equal.
     """
     rank = _REPLY if isinstance(event, ChatMessageReplyIngested) else _MESSAGE
     occurred_at, sequence = place_of(event)
@@ -68,27 +69,27 @@ def version_of(event: MessageEvent) -> bytes:
 
 
 def place_of(event: MessageEvent) -> tuple[int, int]:
-    """Return the position of the event's message: occurredAt in microseconds, and the sequence (-1 if it has none)."""
+    """Return the position of a message in its conversation: occurredAt in microseconds, and the sequence or -1."""
     return event.occurred_at, -1 if event.sequence is None else event.sequence
 
 
 def same_source(one: bytes, other: bytes) -> bool:
-    """Return True if both versions come from message events, or both from reply events."""
+    """Return True if both versions come from message events or both come from reply events."""
     return (one < FROM_MESSAGES) == (other < FROM_MESSAGES)
 
 
 def _digest(message: ChatMessageIngested) -> bytes:
-    """Return an 8-byte hash of the message's fields.
+    """Return an 8-byte hash of the fields of a message.
 
-    Empty fields are omitted, so that adding an optional field to the model does not change the hash of stored messages.
+    Empty fields are left out, so that a new optional field does not change the hashes of stored messages.
     """
     return blake2b(_written(message).encode(), digest_size=8).digest()
 
 
 def _written(message: ChatMessageIngested) -> str:
-    """Return `repr` of the list of (name, value) of all fields that are not None.
+    """Return the fields of a message as text, equal to the `repr` of a list of (name, value) pairs.
 
-    The text is built directly, because that is faster.
+    Fields that are None are left out. Concatenating strings is faster than calling `repr`.
     """
     values: tuple[Any, ...] = _VALUES(message)
     pairs = [

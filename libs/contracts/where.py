@@ -1,4 +1,4 @@
-"""Response models of the routes that `agent-feedback where` calls: outcomes of events and messages. Pure."""
+"""Response models of the routes behind `agent-feedback where`, the command that locates events and messages. No I/O."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOUND_LIMIT: Final = 200
 
 
 class CountedIn(BaseModel):
-    """The figures of reports in which a feedback record is counted."""
+    """The report figures that count a feedback record, and the hour in which it is counted."""
 
     figures: list[str] = Field(
         description="`summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if "
@@ -29,7 +29,7 @@ class CountedIn(BaseModel):
 
 
 class FeedbackState(BaseModel):
-    """A feedback record, as the responding service stores it."""
+    """The state of a feedback record in the service that responds."""
 
     feedback_id: str = Field(description="The feedback record.", examples=["c1d0e2f3-2222-5a3b-8c4d-5e6f7a8b9c0d"])
     revision: int = Field(description="Revision of the record in this service.", examples=[1772357400000])
@@ -48,7 +48,7 @@ class FeedbackState(BaseModel):
 
 
 class JudgedMessage(BaseModel):
-    """A message in the index of inference, with its current verdict."""
+    """A message indexed by the inference service, and the detector's current verdict on it."""
 
     message_id: str = Field(description="The message.")
     conversation_id: str = Field(description="Conversation of the message.")
@@ -74,7 +74,7 @@ class JudgedMessage(BaseModel):
 
 
 class JournalRecord(BaseModel):
-    """The outcome of one record of the log in one consumer group."""
+    """The outcome of processing a log record in a consumer group."""
 
     at: str = Field(description="Coordinates of the record.", examples=["chat.message.ingested:3:17"])
     cause: str = Field(description="Coordinates of the chat record that it derives from; for a chat record, its own.")
@@ -89,7 +89,7 @@ class JournalRecord(BaseModel):
 
 
 class WhereFound(BaseModel):
-    """Everything that a service knows about an event or a message, without content."""
+    """Everything that a service knows about an event or a message, except for its content."""
 
     records: list[JournalRecord] = Field(description=f"The latest first, at most {FOUND_LIMIT}.")
     feedbacks: list[FeedbackState] = Field(

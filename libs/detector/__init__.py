@@ -1,1 +1,4 @@
-"""Detect implicit feedback: how a person's message reacts to an agent's answer. No Kafka, SQL or HTTP server."""
+"""Detection of implicit feedback in the message that follows an agent's answer.
+
+The package does not depend on Kafka, SQL or HTTP.
+"""

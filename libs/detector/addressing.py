@@ -1,7 +1,7 @@
-"""Select the agent's answer that a person's message is addressed to.
+"""Find the agent's answer that a person's message is addressed to.
 
-The selection uses replies, threads and authors, not the meaning of the message. A thread (its root message and the
-messages in it) is treated as a separate conversation. The channel is the conversation without its threads.
+Only replies, threads and authors are taken into account, not the content of the messages. Each thread (its root message
+and the messages in it) is a conversation of its own. "The channel" means all messages outside of threads.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ _OPENINGS: Final = frozenset(_NO_NAMES.split())
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The answer that a message is addressed to.
+    """The answer that a person's message is addressed to, and its context.
 
-    `answered` is None if there is none. `rule` is the rule that selected the answer. `own` is False if the answer is to
-    another person and the message does not reply to it. `request` is the question behind the answer; None if it is
-    unknown or `own` is False. `aside` is a message that another person wrote after the answer, and to which no agent
-    has responded; None if there is none.
+    Attributes:
+        answered: The answer, or None if the message is not addressed to one.
+        request: The question behind the answer. None if it is unknown or if `own` is False.
+        rule: The rule that selected the answer.
+        own: False if the answer was given to somebody else and the message is not a reply to it.
+        aside: Another person's message that was sent after the answer and that no agent has responded to, if any.
     """
 
     answered: Message | None
@@ -48,7 +50,7 @@ NOBODY: Final = Address(None)
 
 
 def thread_of(message: Message) -> str | None:
-    """Return the id of the message's thread, or None if the message is in the channel.
+    """Return the id of the thread that a message belongs to, or None if it is in the channel.
 
     The root message of a thread belongs to the channel.
     """
@@ -56,9 +58,9 @@ def thread_of(message: Message) -> str | None:
 
 
 def in_scope(item: Neighbourhood) -> Neighbourhood:
-    """Return the item with only the last `NEIGHBOURHOOD` messages of the judged message's scope.
+    """Restrict the context of a message to its own thread, or to the channel if it is not in a thread.
 
-    The scope of a message is its thread, or the channel if it is in no thread.
+    Keeps at most the last `NEIGHBOURHOOD` messages.
     """
     thread = thread_of(item.message)
     before = tuple(one for one in item.before if thread_of(one) == thread or one.message_id == thread)
@@ -66,9 +68,10 @@ def in_scope(item: Neighbourhood) -> Neighbourhood:
 
 
 def questions_of(before: Sequence[Message]) -> tuple[Message | None, ...]:
-    """Return the question that each message of `before` answers, in order; None for messages of people.
+    """Return the question behind each message of `before`, i.e. the person's message that it answers.
 
-    `before` contains only messages of one scope (`in_scope`).
+    The entry of a person's message is None, because only agents' messages answer a question. The messages must all come
+    from the same thread, or all from the channel (see `in_scope`).
     """
     return tuple(
         None if message.role == "human" else question_of(message, before[:place])
@@ -77,11 +80,21 @@ def questions_of(before: Sequence[Message]) -> tuple[Message | None, ...]:
 
 
 def question_of(answer: Message, before: Sequence[Message]) -> Message | None:
-    """Return the person's message that an agent's message answers, or None if no person wrote before.
+    """Return the person's message that an agent's message answers.
 
-    It is the first of these that exists: the message to which the answer replies, the latest message of the same turn,
-    the latest message of the person whom the answer addresses by name, the latest message of any person. `before`
-    contains only messages of one scope (`in_scope`).
+    The following are tried in this order:
+
+    - the message that the answer replies to
+    - the latest message by a person in the same turn
+    - the latest message by the person whom the answer addresses by name
+    - the latest message by any person
+
+    Args:
+        answer: The agent's message.
+        before: The messages before it, from the same thread or from the channel (see `in_scope`).
+
+    Returns:
+        The question, or None if no person has written before.
     """
     latest = [one for one in reversed(before) if one.role == "human"]
     place_only = answer.thread_id is not None and (
@@ -101,12 +114,17 @@ def question_of(answer: Message, before: Sequence[Message]) -> Message | None:
 
 
 def addressed(item: Neighbourhood, questions: Sequence[Message | None]) -> Address:
-    """Return the answer that the message of `item` is addressed to. `item` is limited to one scope (`in_scope`).
+    """Find the answer that a message is addressed to.
 
-    A reply determines the answer. Without a reply, it is the latest answer to the writer, or the latest answer to
-    anybody (`own` is False) if the writer has none. Without a reply, there is no answer if the message addresses
-    another person by name, or if another person's `aside` addresses the writer. `questions` has the question behind
-    each message of `item.before`.
+    A reply is addressed to the answer it refers to. Any other message is addressed to the latest answer to its author,
+    or to the latest answer to anybody if the author has not received one (`own` is then False).
+
+    A message that is not a reply is addressed to no answer at all if it addresses another person by name, or if another
+    person has addressed its author by name since the answer.
+
+    Args:
+        item: The message and its context, restricted by `in_scope`.
+        questions: The question behind each message of `item.before`.
     """
     message, before = item.message, item.before
     if message.reply_to is None and _calls_a_person(item):
@@ -128,10 +146,10 @@ def addressed(item: Neighbourhood, questions: Sequence[Message | None]) -> Addre
 def _named(
     message: Message, before: Sequence[Message], questions: Sequence[Message | None], answers: Sequence[int]
 ) -> Address:
-    """Return the answer that a reply is addressed to.
+    """Find the answer that a reply is addressed to.
 
-    A reply to an agent's message is addressed to that message. A reply to the writer's own question is addressed to the
-    latest answer to that question. Any other reply is addressed to NOBODY.
+    A reply to an agent's message is addressed to that message. A reply to the author's own question is addressed to the
+    latest answer to that question. All other replies are addressed to nobody.
     """
     named = next((one for one in before if one.message_id == message.reply_to), None)
     if named is None or (named.role == "human" and named.sender_id != message.sender_id):
@@ -147,9 +165,9 @@ def _is_for(question: Message | None, person: str) -> bool:
 
 
 def _is_root(name: str, item: Neighbourhood) -> bool:
-    """Return True if `name` is the id of the thread's root.
+    """Return True if `name` is the id of the root message of the item's thread.
 
-    In a thread, a chat may send every message as a reply to the root, so such a reply does not select an answer.
+    Some chats send every message of a thread as a reply to the root, so such a reply does not point to an answer.
     """
     thread = thread_of(item.message)
     if thread is None:
@@ -158,7 +176,7 @@ def _is_root(name: str, item: Neighbourhood) -> bool:
 
 
 def _calls_a_person(item: Neighbourhood) -> bool:
-    """Return True if the message addresses another participant by name: "@carl ...", "carl, are you coming?"."""
+    """Return True if the message addresses another person by name, as in "@carl ..." or "carl, are you coming?"."""
     people = {one.sender_id for one in item.before if one.role == "human"} - {item.message.sender_id}
     if not people:
         return False
@@ -173,7 +191,10 @@ def _calls_a_person(item: Neighbourhood) -> bool:
 
 
 def _opens_with(text: str, name: str, bare: bool = False) -> bool:
-    """Return True if a text begins with `name`: "@ann ...", "<@ann> ...", "ann, ..." or, if `bare`, "ann ..."."""
+    """Return True if a text begins by addressing `name`, as in "@ann ...", "<@ann> ..." or "ann, ...".
+
+    With `bare`, the name alone without any punctuation ("ann ...") is enough.
+    """
     opened = text.lstrip()[: len(name) + 3].removeprefix("<")
     at = opened.startswith("@")
     opened = opened.removeprefix("@")
@@ -182,9 +203,9 @@ def _opens_with(text: str, name: str, bare: bool = False) -> bool:
 
 
 def _aside(item: Neighbourhood, questions: Sequence[Message | None], since: int) -> Message | None:
-    """Return the latest message of another person after index `since` to which no agent has responded, or None.
+    """Return another person's latest message after index `since` that no agent has responded to, or None.
 
-    Replies to an agent's message are excluded, because they are addressed to the agent.
+    Replies to an agent's message do not count, because they are addressed to the agent.
     """
     answered = {question.message_id for question in questions[since:] if question}
     agents = {one.message_id for one in item.before if one.role == "agent"} - {thread_of(item.message)}
@@ -197,10 +218,14 @@ def _aside(item: Neighbourhood, questions: Sequence[Message | None], since: int)
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A judged message, the earlier messages of its scope, and the answer that it is addressed to.
+    """A person's message to judge, together with its context.
 
-    `candidates` are the agent messages that it may be about, oldest first. `requests` has the question behind each
-    candidate.
+    Attributes:
+        message: The message to judge.
+        before: The earlier messages of the same thread, or of the channel if the message is not in a thread.
+        address: The answer that the message is addressed to.
+        candidates: The agents' messages that the message may be about, oldest first.
+        requests: The question behind each candidate.
     """
 
     message: Message
@@ -211,7 +236,10 @@ class Exchange:
 
     @classmethod
     def of(cls, item: Neighbourhood) -> Exchange:
-        """Build the exchange from the last `NEIGHBOURHOOD` messages in the scope of the judged message."""
+        """Build the exchange for a message and the messages before it.
+
+        At most the last `NEIGHBOURHOOD` messages of the same thread, or of the channel, are used.
+        """
         item = in_scope(item)
         questions = questions_of(item.before)
         answers = [(one, asked) for one, asked in zip(item.before, questions, strict=True) if one.role == "agent"]
@@ -224,15 +252,16 @@ class Exchange:
         )
 
     def about(self, message_id: str) -> Exchange:
-        """Return a copy in which the message is judged against the candidate with the id `message_id`."""
+        """Return a copy of the exchange that is addressed to the candidate with the given id."""
         place = next(place for place, one in enumerate(self.candidates) if one.message_id == message_id)
         address = Address(self.candidates[place], self.requests[place], "older_named")
         return replace(self, address=address)
 
     def next_word(self) -> Exchange | None:
-        """Return the exchange of the first message that the same person wrote after the answer.
+        """Return the exchange for the author's first message after the answer.
 
-        None if there is no answer, if that message is the judged one, or if it was addressed to another answer.
+        Returns None if there is no answer. Also returns None if that first message is the judged message itself, or was
+        addressed to another answer.
         """
         if self.answered is None:
             return None
@@ -246,25 +275,28 @@ class Exchange:
 
     @property
     def request(self) -> str:
-        """Text of the question behind the answer; empty if it is unknown, or if the answer is to another person."""
+        """Text of the question behind the answer, or an empty string if `Address.request` is None."""
         return self.address.request.text if self.address.request else ""
 
     @property
     def answered(self) -> Message | None:
-        """Answer that the message is judged against, or None."""
+        """The answer that the message is addressed to, or None."""
         return self.address.answered
 
     @property
     def answer(self) -> str:
-        """Text of the answer; empty if there is none."""
+        """Text of the answer, or an empty string if there is no answer."""
         return self.answered.text if self.answered else ""
 
     @property
     def aside(self) -> str | None:
-        """Text of another person's unanswered message after the agent's answer; None if there is none."""
+        """Text of another person's message after the answer that no agent has responded to, or None."""
         return self.address.aside.text if self.address.aside else None
 
     @property
     def silence(self) -> int:
-        """Microseconds from the answer to the message; 0 if there is no answer or the message has an earlier time."""
+        """Microseconds between the answer and the message.
+
+        The value is 0 if there is no answer, or if the message has an earlier timestamp than the answer.
+        """
         return max(0, self.message.at - self.answered.at) if self.answered else 0

@@ -1,8 +1,8 @@
-"""Convert a verdict's score to a calibrated confidence.
+"""Calibrate the confidence of verdicts.
 
-After a long answer, such as a coding agent's, scores are biased: a message without a cue is usually the next request,
-and likely rejections are right less often than their score says. Logistic curves, fitted on labelled turns, correct
-both. After a short answer, the confidence is the score.
+After a long answer, such as one from a coding agent, scores are biased: a message without a cue is usually the next
+request, and a likely rejection is correct less often than its score suggests. Logistic curves fitted on labelled turns
+correct both effects. After a short answer, the score is used as the confidence.
 """
 
 from __future__ import annotations
@@ -31,29 +31,34 @@ KINDS: Final = ("rejected.learned", "accepted.learned", "accepted.rules", "neutr
 
 
 def log_odds(score: float) -> float:
-    """Return the log odds of a score, after clipping the score to [EDGE, 1 - EDGE]."""
+    """Return the log odds of a score, which is first clamped to the range from EDGE to 1 - EDGE."""
     limited = min(max(score, EDGE), 1 - EDGE)
     return math.log(limited / (1 - limited))
 
 
 class Curve(NamedTuple):
-    """Logistic curve: log odds of the confidence = `intercept` + `slope` * log odds of the score."""
+    """Logistic calibration curve: log odds of the confidence = `intercept` + `slope` * log odds of the score."""
 
     intercept: float
     slope: float
 
     def at(self, score: float) -> float:
-        """Return the confidence in (0, 1) at a score in [0, 1]."""
+        """Return the confidence, in (0, 1), for a score in [0, 1]."""
         return 1 / (1 + math.exp(-self.intercept - self.slope * log_odds(score)))
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceCalibration:
-    """Curve of each kind of verdict, and the slope for announced rejections by the learned layer.
+    """Calibration curves for each kind of verdict.
 
-    All slopes are positive, so calibration keeps the order of scores within a kind. It never moves a rejection across
-    the announcement threshold, so it does not change which rejections are announced. Raises ValueError if the curves
-    would violate this.
+    Announced rejections by the learned layer do not use a curve. Instead, the distance of their score from the
+    announcement threshold is multiplied by `announced_slope`.
+
+    All slopes are positive, so that calibration keeps the order of scores of the same kind. Calibration never moves
+    a rejection across the announcement threshold, so calibration does not change which rejections are announced.
+
+    Raises:
+        ValueError: The curves are incomplete or violate one of these rules.
     """
 
     curves: Mapping[str, Curve]
@@ -69,16 +74,19 @@ class ConfidenceCalibration:
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> ConfidenceCalibration:
-        """Load the committed calibration. Raises ValueError if its curves are not valid (see the class)."""
+        """Load the committed calibration.
+
+        Raises:
+            ValueError: The stored curves are not valid (see the class).
+        """
         stored = json.loads(path.read_text(encoding="utf-8"))
         return cls({kind: Curve(*stored["curves"][kind]) for kind in KINDS}, float(stored["announced_slope"]))
 
     def confidence(self, decision: Decision, answer: Prepared) -> float:
-        """Return the confidence in a decision about a message after `answer`, from 0 to 1.
+        """Return the calibrated confidence (0 to 1) of a decision about a message that follows `answer`.
 
-        Only decisions after a long answer change. Approvals, new topics and rejections by rules always keep their
-        score: either there are too few of them in the labelled turns, or the score already matches the measured
-        precision.
+        Only decisions after a long answer are adjusted. Approvals, new topics and rejections by rules keep their score.
+        For these, the labelled turns contain too few examples, or the score already matches the measured precision.
         """
         score = decision.confidence
         curve = self.curves.get(f"{decision.feedback}.{decision.decided_by}")
@@ -91,14 +99,14 @@ class ConfidenceCalibration:
 
 
 def is_long(answer: Prepared) -> bool:
-    """Return True if the answer contains a code block, or at least `LONG_ANSWER` words outside of code."""
+    """Return True if an answer contains a code block, or at least `LONG_ANSWER` words outside of code."""
     return answer.coded or len(answer.words) >= LONG_ANSWER
 
 
 def ranking(confidence: float, opinion: Opinion | None) -> float:
-    """Return the score by which rejections are ranked, from 0 to 1.
+    """Return the score (0 to 1) used to rank rejections.
 
-    It is the geometric mean of the confidence and the learned layer's probability of a rejection. Rejections by rules
-    have this score, too. Without an opinion of the learned layer, it is the confidence.
+    This is the geometric mean of the confidence and the learned layer's probability of a rejection, even if a rule made
+    the decision. Without an opinion of the learned layer, it is the confidence.
     """
     return confidence if opinion is None else math.sqrt(confidence * opinion.rejected)

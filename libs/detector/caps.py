@@ -1,6 +1,6 @@
-"""Caps on the confidence of decisions about messages with a doubtful form.
+"""Caps on the confidence of decisions about ambiguous messages.
 
-The first row of `CAPS` that applies is used. Most rows keep a rejection by the learned layer below the announcement
+The first row of `CAPS` that matches is applied. Most rows keep a rejection by the learned layer below the announcement
 threshold. `agent-feedback explain --rules` prints the table.
 """
 
@@ -24,55 +24,61 @@ _REJECTIONS: Final[tuple[Capped, ...]] = ("explicit", "rephrased", "abandonment"
 
 
 def is_answer_to_question(e: Evidence) -> bool:
-    """Return True if the message answers a short question of the agent, without an explicit rejection."""
+    """Return True if the message answers a short question of the agent and contains no explicit rejection."""
     return e.is_answer_to_question
 
 
 def is_thankless_answer(e: Evidence) -> bool:
-    """Return True if the message answers a short question of the agent, without thanks."""
+    """Return True if the message answers a short question of the agent without thanking it."""
     return e.asks_only and "thanks" not in e.kinds
 
 
 def asks_for_other_detail(e: Evidence) -> bool:
-    """Return True if the message makes the same request about something else, without a complaint.
+    """Return True if the message repeats the previous request with a different detail and does not complain.
 
-    With a complaint, it may be a correction.
+    If it also complains, it may be correcting the answer.
     """
     return e.has_other_detail and v.COMPLAINT.isdisjoint(e.kinds)
 
 
 def is_order(e: Evidence) -> bool:
-    """Return True for an order without a complaint. It is more often the next step than a correction."""
+    """Return True if the message is an instruction without a complaint.
+
+    Such a message usually asks for the next step and does not correct the answer.
+    """
     if not v.ORDERS.isdisjoint(e.message.words[:1]) and v.COMPLAINT.isdisjoint(e.kinds):
         return True
     return cues.begins_with_task(e.message.said) and v.CORRECTING.isdisjoint(e.kinds)
 
 
 def is_about_subject(e: Evidence) -> bool:
-    """Return True for an aside, or for regret about the subject of the conversation ("Too bad, I wanted to go out")."""
+    """Return True if the message is a side remark or regrets something ("Too bad, I wanted to go out")."""
     found = v.REGRET.search(e.message.text) or v.ASIDE.search(e.message.text)
     return found is not None and v.YOU.isdisjoint(e.message.words) and v.PLAIN_REJECTION.isdisjoint(e.kinds)
 
 
 def is_about_code(e: Evidence) -> bool:
-    """Return True if the answer has no words outside of code, and the message reports no program error.
+    """Return True if the answer consists only of code and the message does not report a program error.
 
-    The learned layer is less reliable then, because it was trained on answers with words.
+    The learned layer was trained on answers that contain prose and is less reliable otherwise.
     """
     return not e.answer.words and not e.message.failed
 
 
 def has_final_question(e: Evidence) -> bool:
-    """Return True for a long message that ends with a question, without a complaint or a repeated request.
+    """Return True if a long message ends with a question, without complaining or repeating the request.
 
-    The negative words of such a message are usually about its subject, not about the answer.
+    Negative words in such a message usually refer to its subject and not to the answer.
     """
     told = e.message.text.endswith("?") and len(e.message.words) > v.TOLD_WORDS
     return told and v.ASKED_AGAIN.isdisjoint(e.kinds)
 
 
 def has_contradiction(e: Evidence) -> bool:
-    """Return True if the message contains a failure, a negation or irony, which may contradict its approval."""
+    """Return True if the message mentions a failure, contains a negation, or sounds ironic.
+
+    Any of these may contradict an approval in the same message.
+    """
     said = v.HARMLESS.sub(" ", e.message.text)
     for veto in e.found:
         if veto.kind == "veto":
@@ -83,12 +89,17 @@ def has_contradiction(e: Evidence) -> bool:
 
 
 class Cap(NamedTuple):
-    """Row of `CAPS`: a limit on the confidence of decisions of certain `kinds`, if `condition` holds.
+    """Row of the table `CAPS`, which limits the confidence of certain decisions.
 
-    A row applies to decisions with a confidence of at least `at_least`. Decisions of rules are limited only if
-    `rules_too`, those of the learned layer always. `cap` is the maximum confidence. If `cap` is None, the confidence is
-    not changed, but the gate becomes neutral, so that an approval is not announced. `detector/reasons.py` describes
-    each row by its name.
+    `detector/reasons.py` contains a description of each row, keyed by its name.
+
+    Attributes:
+        condition: The condition under which the row applies.
+        cap: The maximum confidence. If it is None, the confidence is unchanged, but the gate (the stricter verdict)
+            becomes neutral, so that an approval is not announced.
+        kinds: The kinds of decisions that the row applies to.
+        at_least: The minimum confidence of decisions that the row applies to.
+        rules_too: True if the row applies to decisions of rules as well as to those of the learned layer.
     """
 
     name: str
@@ -115,7 +126,7 @@ _OF: Final = {kind: tuple(cap for cap in CAPS if kind in cap.kinds) for kind in 
 def cap_of(kind: Capped, confidence: float, e: Evidence, *, learned: bool) -> Cap | None:
     """Return the first cap that applies to a decision of this kind and confidence, or None.
 
-    `learned` is True if the learned layer made the decision.
+    `learned` must be True if the learned layer made the decision.
     """
     for cap in _OF[kind]:
         if confidence >= cap.at_least and (learned or cap.rules_too) and cap.condition(e):

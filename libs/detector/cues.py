@@ -1,7 +1,7 @@
-"""Conditions of the rules. Each function tests one property of a message and its preceding exchange. Pure.
+"""Conditions used by the rules. Each function tests one property of a message in its context. No I/O.
 
-In `Evidence`, `kinds` are the kinds of patterns that match the person's message, and `answer_kinds` the kinds that
-match the agent's message (`patterns/table.py`).
+`Evidence` describes the message and its context. `Evidence.kinds` contains the kinds of patterns that match the
+person's message, and `Evidence.answer_kinds` those that match the preceding agent's message (`patterns/table.py`).
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from detector.text import prepare
 
 
 def names(e: Evidence, kinds: v.Kinds) -> tuple[str, ...]:
-    """Return the names of the patterns of the given kinds that match the message."""
+    """Return the names of all patterns of the given kinds that match the message."""
     return tuple(p.name for p in e.found if p.kind in kinds)
 
 
 def is_by_machine(e: Evidence) -> bool:
-    """Return True if a client program wrote the message."""
+    """Return True if the message was written by a client program and not by the person."""
     return e.message.by_machine
 
 
 def has_nothing_to_judge(e: Evidence) -> bool:
-    """Return True if the message is not about an answer, or contains neither words nor an error message."""
+    """Return True if the message is not addressed to an answer, or contains neither words nor an error message."""
     return not e.answered or e.message.empty
 
 
@@ -34,12 +34,12 @@ def is_in_unread_language(e: Evidence) -> bool:
 
 
 def is_after_silence(e: Evidence) -> bool:
-    """Return True if the message came more than half an hour after the answer."""
+    """Return True if the message was sent more than half an hour after the answer."""
     return e.silence > v.SESSION_TIMEOUT_US
 
 
 def is_decline(e: Evidence) -> bool:
-    """Return True if the person declines an action that the agent proposed ("not now"). This is not feedback."""
+    """Return True if the person declines an action that the agent proposed ("not now"), which is not feedback."""
     if "agent_proposes" not in e.answer_kinds or "agent_closes" in e.answer_kinds:
         return False
     plain_no = "cue_no" in e.kinds and len(e.message.words) <= 2
@@ -47,7 +47,7 @@ def is_decline(e: Evidence) -> bool:
 
 
 def is_agreement(e: Evidence) -> bool:
-    """Return True for a short yes to the agent's proposal or request for confirmation."""
+    """Return True if the message is a short yes to a proposal or to a request for confirmation."""
     if not {"agent_proposes", "agent_confirms"} & e.answer_kinds or "agent_closes" in e.answer_kinds:
         return False
     yes = e.is_short and {"cue_yes", "action", "thanks"} & e.kinds
@@ -55,42 +55,42 @@ def is_agreement(e: Evidence) -> bool:
 
 
 def is_closing(e: Evidence) -> bool:
-    """Return True for a short "no, that's all" after the agent asked if there is anything else."""
+    """Return True if the message is a short "no, that's all" in reply to "anything else?"."""
     done = "agent_closes" in e.answer_kinds and {"cue_no", "postpone", "veto", "cue_bye"} & e.kinds
     return bool(done) and e.is_short and not ({"reject_stated", "cue_want"} | v.OBJECTION) & e.kinds
 
 
 def is_acknowledgement(e: Evidence) -> bool:
-    """Return True for an acknowledgement ("ok", "hmm") of an agent's message that asks and proposes nothing."""
+    """Return True if the message merely acknowledges ("ok", "hmm") an answer that contains no question or proposal."""
     return "acknowledge" in e.kinds and not {"agent_asks", "agent_proposes"} & e.answer_kinds
 
 
 def is_puzzled(e: Evidence) -> bool:
-    """Return True for a short sign of confusion, such as "What are you talking about?".
+    """Return True if the message is a short expression of confusion, such as "What are you talking about?".
 
-    Limited to English, the only language in which it was measured.
+    Works only for English, because the rule has not been measured on other languages.
     """
     return "cue_clarify" in e.kinds and e.language == "en" and e.is_short and "thanks" not in e.kinds
 
 
 def asks_about_agent(e: Evidence) -> bool:
-    """Return True for a question about the agent itself. Such a question is small talk, not feedback."""
+    """Return True if the message asks about the agent itself. Such small talk is not feedback."""
     return "ask_agent" in e.kinds and "agent_asks" not in e.answer_kinds and not {"thanks", "cue_want"} & e.kinds
 
 
 def begins_with_task(text: str) -> bool:
-    """Return True if a text begins with an order that has an object.
+    """Return True if a text begins with an instruction to do something, such as "ok, now add a map".
 
-    An example is "ok, now add a map". A counterexample is "stop, it is the other one".
+    A mere interruption such as "stop, it is the other one" does not count.
     """
     first = text.split(maxsplit=v.LEAD_WORDS + 1)[: v.LEAD_WORDS + 1]
     return next((word for word in first if word.rstrip(",.!:") not in v.LEADS), "") in v.TASKS
 
 
 def praises_and_goes_on(e: Evidence) -> bool:
-    """Return True if the message begins with praise and then only praises or requests. English only.
+    """Return True if the message begins with praise and then continues with requests. English only.
 
-    At least one of the later sentences must be a request.
+    After the opening, each sentence must be praise or a request, and at least one must be a request.
     """
     if "thanks" not in e.kinds or e.language != "en" or e.asks_only or "cue_no" in e.kinds:
         return False
@@ -105,72 +105,76 @@ def praises_and_goes_on(e: Evidence) -> bool:
 
 
 def _praises(sentence: str) -> tuple[str, ...]:
-    """Return the names of the patterns of thanks and praise in a sentence."""
+    """Return the names of the thanks and praise patterns that match a sentence."""
     return tuple(pattern.name for pattern in human_hits(prepare(sentence)) if pattern.kind == "thanks")
 
 
 def _asks_or_orders(sentence: str) -> bool:
-    """Return True for a question, a wish, or an order that starts with its verb."""
+    """Return True if a sentence is a question, a wish, or an order that starts with its verb."""
     return sentence.endswith("?") or bool(v.REQUEST.search(sentence)) or begins_with_task(sentence)
 
 
 def has_surrender(e: Evidence) -> bool:
-    """Return True if the person gives up on the request."""
+    """Return True if the person gives up on the previous request."""
     return "abandon" in e.kinds
 
 
 def has_approval(e: Evidence) -> bool:
-    """Return True if the message thanks, praises, or accepts an offer."""
+    """Return True if the message contains thanks or praise, or accepts an offer."""
     return not v.APPROVAL.isdisjoint(e.kinds)
 
 
 def is_plain_approval(e: Evidence) -> bool:
-    """Return True for a short approval without contradiction.
+    """Return True if the message is a short approval with nothing that contradicts it.
 
-    In a longer message, an approval may be about anything.
+    The approval in a longer message may refer to anything.
     """
     return has_approval(e) and len(e.message.words) <= v.APPROVAL_WORDS and not v.DOUBT & e.kinds
 
 
 def has_follow_up(e: Evidence) -> bool:
-    """Return True if the message builds on the answer, for example by a follow-up question."""
+    """Return True if the message builds on the answer, for example with a follow-up question."""
     return "follow" in e.kinds or asks_on(e)
 
 
 def asks_on(e: Evidence) -> bool:
-    """Return True for a question after an answer, if the language is not English.
+    """Return True if the message asks a question after an answer, in a language other than English.
 
-    Such a question usually builds on the answer. In English, the learned layer decides.
+    Such a question usually builds on the answer. English questions are left to the learned layer.
     """
     asks = e.language != "en" and "cue_ask" in e.kinds and "agent_asks" not in e.answer_kinds
     return asks and not v.NO_FOLLOW_UP & e.kinds
 
 
 def has_rejection(e: Evidence) -> bool:
-    """Return True if the message has an explicit rejection."""
+    """Return True if the message contains an explicit rejection."""
     return bool(rejections(e))
 
 
 def has_strong_rejection(e: Evidence) -> bool:
-    """Return True if the message's rejection outweighs its approval.
+    """Return True if the message contains a rejection that outweighs any approval in it.
 
-    Two rejections must match, or a plain one together with a "but".
+    Either there are several rejections, or there is a plain rejection and the message also contains a "but".
     """
     found = rejections(e)
     return len(found) > 1 or bool(found and {"cue_but", "reject"} <= e.kinds)
 
 
 def has_final_rejection(e: Evidence) -> bool:
-    """Return True for a rejected suggestion, or a dislike without a "but".
+    """Return True if the message rejects a suggestion, or expresses dislike without a "but".
 
-    A rule decides both without the learned layer, which misjudges them.
+    The learned layer misjudges both cases, so it cannot override the rule.
     """
     found = rejections(e)
     return bool(found) and ("agent_suggests" in e.answer_kinds or (v.TASTE in found and "cue_but" not in e.kinds))
 
 
 def rejections(e: Evidence) -> tuple[str, ...]:
-    """Return the names of explicit rejections, without those that a veto or the agent's question makes harmless."""
+    """Return the names of the explicit rejections in the message.
+
+    A single rejection is dropped if the message also matches a veto, i.e. a pattern that makes it harmless. Rejections
+    that merely answer a question of the agent are dropped as well.
+    """
     if v.REJECTING.isdisjoint(e.kinds):
         return ()
     found = names(e, v.REJECTION)
@@ -197,9 +201,9 @@ def rejections(e: Evidence) -> tuple[str, ...]:
 
 
 def is_taste_of_answer(e: Evidence) -> bool:
-    """Return True if a stated dislike is about the answer.
+    """Return True if a dislike in the message is about the answer.
 
-    The answer must recommend something, or the message must contain a pronoun, which may refer to the answer.
+    This requires an answer that recommends something, or a pronoun in the message that may refer to the answer.
     """
     recommended = {"agent_suggests", "agent_offers"} & e.answer_kinds
     pronouns = not (v.PRONOUNS | v.DEMONSTRATIVES).isdisjoint(e.message.words)
@@ -207,23 +211,23 @@ def is_taste_of_answer(e: Evidence) -> bool:
 
 
 def is_correction_of_detail(e: Evidence) -> bool:
-    """Return True for a "no" that corrects a detail which the agent asked to confirm: "No, on Saturday"."""
+    """Return True if the message corrects a detail that the agent wanted confirmed ("No, on Saturday")."""
     asked = "agent_confirms" in e.answer_kinds and "agent_closes" not in e.answer_kinds
     said = "cue_no" in e.kinds and not {"veto", "postpone"} & e.kinds and len(e.message.words) > 2
     return asked and said and not v.ASKS_FOR_TIME.search(e.message.text)
 
 
 def is_bare_no(e: Evidence) -> bool:
-    """Return True for a bare "no" after an agent's message that asks nothing."""
+    """Return True if the message is just "no", in reply to an agent's message that asks nothing."""
     few = len(e.message.words) <= 2 and (e.language not in {"zh", "ja"} or len(e.message.text) <= v.BARE_CHARACTERS)
     bare = few and "cue_no" in e.kinds and not {"veto", "postpone", "thanks"} & e.kinds
     return bare and not v.QUESTIONS & e.answer_kinds
 
 
 def has_request_with_addition(e: Evidence) -> bool:
-    """Return True if the message repeats the request and adds a detail.
+    """Return True if the message repeats the request with an additional detail.
 
-    An example is "I want gaming laptops" after a request for laptops.
+    For example, "I want gaming laptops" after a request for laptops.
     """
     if "restate" not in e.kinds or {"agent_asks", "agent_fails"} & e.answer_kinds:
         return False
@@ -233,17 +237,17 @@ def has_request_with_addition(e: Evidence) -> bool:
 
 
 def has_meant_request(e: Evidence) -> bool:
-    """Return True if the message explains the original request: "I wanted to know when it ended"."""
+    """Return True if the message explains the original request, as in "I wanted to know when it ended"."""
     if "meant" not in e.kinds or "agent_asks" in e.answer_kinds:
         return False
     return not (e.message.content.isdisjoint(e.request.content) and v.PRONOUNS.isdisjoint(e.message.words))
 
 
 def is_resent(e: Evidence) -> bool:
-    """Return True if the message repeats the request word for word, but does not reject the answer.
+    """Return True if the message repeats the previous request word for word without rejecting the answer.
 
-    Examples are a request sent again after a truncated answer or with the word "again". The repetition of a short
-    request after a complete answer is a rejection. So is any repetition after a failed answer.
+    This happens, for example, if the answer was truncated or if the person asks for it "again". However, a verbatim
+    repetition counts as a rejection if the answer failed, or if the answer was complete and the request is short.
     """
     asked, said = e.request, e.message
     if "again" in said.words and "again" not in asked.words:
@@ -259,19 +263,19 @@ def is_resent(e: Evidence) -> bool:
 
 
 def asks_for_something_else(e: Evidence) -> bool:
-    """Return True if the message is the previous request with a different detail."""
+    """Return True if the message repeats the previous request with a different detail."""
     return e.is_alike and e.has_other_detail
 
 
 def asks_again(e: Evidence) -> bool:
-    """Return True if the message is the previous request in other words."""
+    """Return True if the message repeats the previous request in other words."""
     return e.is_alike and may_reword(e)
 
 
 def may_reword(e: Evidence) -> bool:
-    """Return True if the form of the message allows a rephrased request. English only.
+    """Return True if the message may be a rephrased request, judging by its form. English only.
 
-    The similarity to the request is not checked.
+    The similarity of the message to the previous request is not tested.
     """
     return (
         e.language == "en"
@@ -285,7 +289,7 @@ def may_reword(e: Evidence) -> bool:
 
 
 def is_new_topic(e: Evidence) -> bool:
-    """Return True for a request that has nothing in common with the preceding exchange."""
+    """Return True if the message is a request unrelated to the previous request and its answer."""
     said, first = e.message.content, e.message.words[:3]
     return (
         e.relatedness < v.UNRELATED
@@ -300,21 +304,24 @@ def is_new_topic(e: Evidence) -> bool:
 
 
 def has_cues_against(e: Evidence) -> bool:
-    """Return True if several kinds of cues speak against the answer and none for it.
+    """Return True if the message has several kinds of cues against the answer and no cue in its favour.
 
-    Two kinds are needed, or three if the agent asked a question.
+    At least two kinds are needed, or three if the agent asked a question.
     """
     needed = 3 if _asks_for_answer(e) else 2
     return len(v.CUES_AGAINST & e.kinds) >= needed and v.CUES_FOR.isdisjoint(e.kinds)
 
 
 def has_cue_for(e: Evidence) -> bool:
-    """Return True if a cue speaks for the answer and none against it, and the agent did not ask a question."""
+    """Return True if the message has a cue in favour of the answer and none against it.
+
+    Always False if the agent asked a question.
+    """
     return not v.CUES_FOR.isdisjoint(e.kinds) and v.CUES_AGAINST.isdisjoint(e.kinds) and not _asks_for_answer(e)
 
 
 def has_cues_for(e: Evidence) -> bool:
-    """Return True if praise and a yes both speak for the answer, and `has_cue_for` is True."""
+    """Return True if the message contains both praise and a yes, and `has_cue_for` is True as well."""
     return e.kinds >= v.CUES_FOR and has_cue_for(e)
 
 

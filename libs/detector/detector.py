@@ -1,4 +1,4 @@
-"""The detector: judges a batch of messages, each with the messages before it."""
+"""The detector, which classifies people's messages as reactions to agents' answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _REACTION: Final[dict[Feedback, Reaction | None]] = {"rejected": "not_ok", "acce
 
 
 class JudgedExchange(NamedTuple):
-    """Exchange with its evidence, the opinion of the learned layer (None if it has none), and the decision."""
+    """A judged exchange, with its evidence, the learned layer's opinion (if any) and the decision."""
 
     exchange: Exchange
     evidence: Evidence
@@ -39,17 +39,23 @@ class JudgedExchange(NamedTuple):
 
 
 class Detector:
-    """Classifier of people's messages about agents' answers. Pure: it uses no clock, randomness or network.
+    """Classifier of people's reactions to agents' answers.
 
-    - `layer`: the learned layer; if it is None, only rules and caps decide. It must have been trained with vectors of
-      `embedder`, and it reads English only.
-    - `rewordings`: comparison of requests by sentence vectors; if it is None, word vectors are used.
-    - `second`: second judgement of likely rejections by sentence vectors; if it is None, there is none.
-    - `target_precision`: kinds of verdicts with a published precision clearly below it are not announced.
-    - `calibration`: conversion of scores to confidences; if it is None, the confidence is the score.
-    - `version`: see `contracts.detectors`.
+    The detector is pure: it uses no clock, no randomness and no network. Its version is described in
+    `contracts.detectors`.
 
-    Raises ValueError if `layer` was trained with another embedder.
+    Args:
+        embedder: Encoder that provides the word vectors.
+        layer: The learned layer, a linear model for English messages that was trained on vectors of `embedder`. Without
+            it, only rules and caps decide.
+        intent: Model that estimates the probability of two requests having the same intent, from word vectors.
+        rewordings: Comparison of requests by sentence vectors. Without it, requests are compared by word vectors.
+        second: Second judgement of likely rejections by sentence vectors. Without it, this step is skipped.
+        target_precision: Kinds of verdicts whose published precision is clearly below this value are not announced.
+        calibration: Conversion of scores to confidences. Without it, the score is used as the confidence.
+
+    Raises:
+        ValueError: `layer` was trained on another embedder.
     """
 
     def __init__(
@@ -82,16 +88,19 @@ class Detector:
 
     @property
     def embedder(self) -> Embedder:
-        """The word vector embedder, with a cache of the texts that were judged."""
+        """Word vector encoder that caches the vectors of judged texts."""
         return self._reader
 
     @classmethod
     def default(
         cls, encoder: SentenceEncoder | None = None, target_precision: float = ANNOUNCEMENT_THRESHOLD
     ) -> Detector:
-        """Return a detector with WordLlama vectors and the committed weights. Loading takes about 0.5 s.
+        """Return a detector that uses WordLlama vectors and the committed weights. Loading takes about 0.5 s.
 
-        `encoder` compares requests. It also re-judges likely rejections if the committed weights were trained with it.
+        Args:
+            encoder: Sentence encoder used to compare requests. It is also used to judge likely rejections a second time
+                if the committed weights were trained on it.
+            target_precision: See the class.
         """
         calibration = ConfidenceCalibration.load()
         if encoder is None:
@@ -110,7 +119,7 @@ class Detector:
         return cls(WordLlamaEmbedder(), intent=IntentModel.load())
 
     def judge(self, items: Sequence[Neighbourhood]) -> list[Verdict]:
-        """Return one verdict per item, in the same order."""
+        """Judge messages and return one verdict for each, in the same order."""
         judged = self._judge(Exchange.of(item) for item in items)
         named = {
             row: found
@@ -128,17 +137,19 @@ class Detector:
         return verdicts
 
     def locate(self, item: Neighbourhood, top_k: int = TOP_K) -> tuple[Target, ...]:
-        """Return the `top_k` agent messages that a message is most probably about, best first.
+        """Return the `top_k` agents' messages that a message is most likely about, best first.
 
-        The result does not depend on the verdict.
+        The verdict on the message is not taken into account.
         """
         x = Exchange.of(item)
         return ranked(x, self._reader.read([x]).evidence[0], self._reader, top_k)
 
     def target(self, item: Neighbourhood, message_id: str | None = None) -> Target | None:
-        """Return the agent message that the feedback is about: `message_id` if given, otherwise the most probable one.
+        """Return the agent's message that the feedback is about, or None if there is none.
 
-        Return None if there is no such message.
+        Args:
+            item: The message and its context.
+            message_id: Id of the agent's message to return as the target. By default, the most probable one is chosen.
         """
         x = Exchange.of(item)
         [evidence] = self._reader.read([x]).evidence
@@ -153,9 +164,9 @@ class Detector:
         return (self._rewordings or self._reader).same_intent(left, right)
 
     def _judge(self, given: Iterable[Exchange]) -> list[JudgedExchange]:
-        """Judge each message against its answer, in order.
+        """Judge each message as a reaction to its answer, and return the results in order.
 
-        The learned layer has no opinion on messages that it cannot read.
+        The learned layer has no opinion on messages that it cannot read, for example because they are not in English.
         """
         exchanges = list(given)
         if not exchanges:
@@ -178,10 +189,18 @@ class Detector:
     def _older(
         self, judged: Sequence[JudgedExchange], named: Mapping[int, tuple[Target, int]]
     ) -> dict[int, tuple[JudgedExchange, Target]]:
-        """Re-judge messages that name an older answer, against that answer. Return verdicts and targets by row.
+        """Repeat the judgement of messages that name an older answer, as reactions to that answer.
 
-        `named` has, by row, the older answer and the number of its names in the message. A row is omitted if the
-        feedback of the two verdicts differs, or if the older answer was settled before (`_settled_before`).
+        A message is left out of the result if its new judgement has a different `feedback` from the one in `judged`, or
+        if the author had already rejected the older answer (see `_settled_before`).
+
+        Args:
+            judged: The exchanges as reactions to their latest answers.
+            named: For each row that names an older answer, the answer and the number of words in the message that name
+                it.
+
+        Returns:
+            The judged exchange and the target of each remaining message, by row.
         """
         again = self._judge(judged[row].exchange.about(target.message_id) for row, (target, _) in named.items())
         earlier = [one.exchange.next_word() for one in again]
@@ -220,9 +239,10 @@ class Detector:
 
 
 def _settled_before(said: Decision, before: Decision | None, names: int) -> bool:
-    """Return True if the writer's first message after the answer confidently rejected it.
+    """Return True if the author's first message after the older answer already rejected it.
 
-    The exception is a message that now accepts the answer and contains at least two of its names: return False.
+    Only a rejection that was confident enough to be announced counts. The result is also False if at least two words of
+    the current message name the older answer and the decision about that message, `said`, is not a rejection.
     """
     turned_down = before is not None and before.feedback == "rejected" and before.confidence >= ANNOUNCEMENT_THRESHOLD
     return turned_down and (said.feedback == "rejected" or names < 2)

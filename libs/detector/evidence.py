@@ -1,4 +1,4 @@
-"""Input of the rules: the judged message, the answer and request before it, and the patterns that match them."""
+"""Input of the rules: a person's message, the answer and the request before it, and the patterns that match."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ from detector.vocabulary import LESS, MORE, PLAIN_REJECTION, QUESTION_WORDS, REP
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Facts about one exchange that decide its verdict.
+    """Facts about a person's message and the preceding answer on which the verdict is based.
 
-    - `found`: patterns that match the message; `kinds`: their kinds; `answer_kinds`: kinds that match the answer.
-    - `similarity`: cosine of message and previous request; `answer_similarity`: of message and answer;
-      `request_answer_similarity`: of request and answer. Each is in [0, 1].
-    - `same_intent`: probability that message and request have the same intent.
-    - `sentences`: comparison of message and request by sentence vectors; None if they were not compared.
-    - `silence`: microseconds from the answer to the message; 0 if the clock went backwards.
-    - `language`: language of the message.
-    - `answered`: True if the message is addressed to an answer.
+    Attributes:
+        found: Patterns that match the message.
+        kinds: Kinds of the patterns that match the message.
+        answer_kinds: Kinds of the patterns that match the answer.
+        similarity: Cosine of message and previous request, in [0, 1].
+        answer_similarity: Cosine of message and answer, in [0, 1].
+        request_answer_similarity: Cosine of request and answer, in [0, 1].
+        same_intent: Probability that message and request have the same intent.
+        silence: Microseconds between the answer and the message, or 0 if the clock went backwards.
+        language: Language of the message.
+        answered: True if the message is addressed to an answer.
+        sentences: Comparison of message and request by sentence vectors, or None if they were not compared.
     """
 
     message: Prepared
@@ -41,17 +45,23 @@ class Evidence:
 
     @property
     def sameness(self) -> Sameness:
-        """Similarity of message and previous request, by sentence vectors if available, otherwise by word vectors."""
+        """Similarity of the message to the previous request.
+
+        Based on sentence vectors if available, otherwise on word vectors.
+        """
         return self.sentences or Sameness(self.similarity, self.same_intent)
 
     @property
     def relatedness(self) -> float:
-        """Similarity of the message to the previous request or to the answer, whichever is higher, in [0, 1]."""
+        """The higher of the similarities to the previous request and to the answer, in [0, 1]."""
         return max(self.similarity, self.answer_similarity)
 
     @property
     def is_readable(self) -> bool:
-        """True if the learned layer can read the message: it is in English, has words, and is about an answer."""
+        """True if the learned layer can judge the message.
+
+        The message must be in English, contain words or an error message, and be addressed to an answer.
+        """
         return self.answered and not self.message.empty and self.language == "en"
 
     @property
@@ -61,20 +71,20 @@ class Evidence:
 
     @property
     def asks_something(self) -> bool:
-        """True if the agent asks a question, other than for a confirmation or "anything else?"."""
+        """True if the agent asks a question, other than a request for confirmation or "anything else?"."""
         return "agent_asks" in self.answer_kinds and not {"agent_confirms", "agent_closes"} & self.answer_kinds
 
     @property
     def asks_openly(self) -> bool:
-        """True if the agent asks a question that makes no suggestion.
+        """True if the agent asks a question without suggesting anything, so that a "no" is just an answer.
 
-        A "no" to a suggestion ("How about this one?") would be a rejection.
+        After a suggestion ("How about this one?"), a "no" is a rejection.
         """
         return self.asks_something and "agent_suggests" not in self.answer_kinds
 
     @property
     def asks_only(self) -> bool:
-        """True if the agent's message is short and asks a question, so that the next message answers it."""
+        """True if the agent's message is little more than a question, so that a reply is an answer to it."""
         return self.asks_something and len(self.answer.words) <= QUESTION_WORDS
 
     @property
@@ -86,16 +96,17 @@ class Evidence:
     def is_alike(self) -> bool:
         """True if the message is similar enough to the previous request to be a repetition of it.
 
-        Both the similarity and the probability of the same intent must exceed their limits.
+        Its similarity must exceed REPHRASED_ABOVE, and the probability of the same intent must be at least SAME_INTENT.
         """
         similarity, same_intent = self.sentences or (self.similarity, self.same_intent)
         return similarity > REPHRASED_ABOVE and same_intent >= SAME_INTENT
 
     @property
     def has_other_detail(self) -> bool:
-        """True if the message makes the same request about something else.
+        """True if the message repeats the previous request with a different detail.
 
-        Examples are another number, "under" for "over", and "Rome" for "Paris" if the answer was about Paris.
+        The detail may be another number, "under" instead of "over", or "Rome" instead of "Paris" after an answer about
+        Paris.
         """
         left_out = self.request.content - self.message.content
         return (
@@ -106,17 +117,17 @@ class Evidence:
 
     @property
     def has_swapped_words(self) -> bool:
-        """True if the message has most words of the request, and replaces the others by one or two different words."""
+        """True if the message replaces some content words of the request.
+
+        It must keep at least half of them, drop at least one, and add one or two new ones.
+        """
         asked, said = self.request.content, self.message.content
         fresh = said - asked
         return bool(fresh and asked - said and len(fresh) <= 2 and 2 * len(asked & said) >= len(asked))
 
     @property
     def takes_up_answer(self) -> bool:
-        """True if the message contains words of the answer that are not in the request.
-
-        Such a message builds on the answer.
-        """
+        """True if the message builds on the answer, i.e. contains words of the answer that are not in the request."""
         return bool((self.message.content - self.request.content) & self.answer.content)
 
     @property
@@ -126,9 +137,9 @@ class Evidence:
 
     @property
     def _has_opposite(self) -> bool:
-        """True if the request has a word for less and the message a word for more, or the other way round.
+        """True if the request has a word that means "less" and the message one that means "more", or vice versa.
 
-        Words that are in both texts do not count.
+        Words that occur in both texts are ignored.
         """
         asked, said = frozenset(self.request.words), frozenset(self.message.words)
         only_asked, only_said = asked - said, said - asked

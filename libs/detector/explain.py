@@ -1,4 +1,4 @@
-"""Readable explanation of a verdict, and the detector's tables as text."""
+"""Explain verdicts in plain text, and format the detector's rule tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CAP_HEADS: Final = ("rule", "the message", "condition", "decision", "from", "eff
 def explain(
     message: str, previous_user: str = "", previous_assistant: str = "", detector: Detector | None = None
 ) -> Verdict:
-    """Judge a message after a single exchange. The three texts are a minute apart.
+    """Judge a message that follows a single request and answer, sent at intervals of one minute.
 
     Uses `Detector.default()` if `detector` is None.
     """
@@ -87,7 +87,10 @@ def render(verdict: Verdict) -> str:
 
 
 def rule_rows() -> Iterable[Sequence[str]]:
-    """Yield the rows of `RULES` as texts for the columns `RULE_HEADS`. Names from the code are in backticks."""
+    """Yield the rows of the table `RULES` as text, with the columns `RULE_HEADS`.
+
+    Names from the code are enclosed in backticks.
+    """
     for rule in RULES:
         feedback, confidence, correction_type, gate, status_only = rule.verdict
         verdict = ", ".join(filter(None, (feedback, correction_type, "status only" if status_only else "")))
@@ -100,7 +103,10 @@ def rule_rows() -> Iterable[Sequence[str]]:
 
 
 def cap_rows() -> Iterable[Sequence[str]]:
-    """Yield the rows of `CAPS` as texts for the columns `CAP_HEADS`. Names from the code are in backticks."""
+    """Yield the rows of the table `CAPS` as text, with the columns `CAP_HEADS`.
+
+    Names from the code are enclosed in backticks.
+    """
     for cap in CAPS:
         yield (
             *_named(cap.name, (cap.condition,)),
@@ -122,16 +128,16 @@ def _kinds(cap: Cap) -> str:
 
 
 def _words(verdict: Verdict) -> Iterable[str]:
-    """Yield a line with the words of the message that support the verdict, if any pattern matches."""
+    """Yield a line that quotes the words supporting the verdict, or nothing if no pattern matches."""
     if words := supporting_words(verdict.user_said, verdict.rules):
         quoted = ", ".join(f'"{part}"' for part in words)
         yield f"  words       {quoted}"
 
 
 def _checked(verdict: Verdict) -> Iterable[str]:
-    """Yield a line with the published precision of announced verdicts of this kind.
+    """Yield a line with the published precision of this kind of verdict if the verdict is announced.
 
-    Yields nothing for verdicts of language models, because no precision is published for them.
+    No precision is published for verdicts of a language model, so nothing is yielded for them.
     """
     if verdict.emitted and verdict.reaction is not None and verdict.decided_by != "llm":
         right, checked = PUBLISHED[verdict.reaction]

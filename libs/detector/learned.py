@@ -1,7 +1,7 @@
-"""Learned layer: a linear model over patterns, relations between the texts, and vectors.
+"""Learned layer of the detector: a linear model on patterns, relations between the texts, and text vectors.
 
-Of the models tried, a linear one generalised best to subjects outside of its training data
-(docs/detector_operations.md). Its weights are a small file, and each of its decisions can be explained by features.
+Of the models tried, a linear one generalised best to subjects outside its training data (docs/detector_operations.md).
+Its weights fit in a small file, and its features explain each decision.
 """
 
 from __future__ import annotations
@@ -42,10 +42,12 @@ _TYPES: Final[tuple[CorrectionType, ...]] = ("explicit", "rephrased", "abandonme
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """Output of the learned layer for one message: probabilities of the `CLASSES`, which sum to 1.
+    """Output of the learned layer for one message.
 
-    `reasons` names the features that contribute most to the most probable class. `announce` has the probabilities from
-    which a rejection and an approval are announced.
+    Attributes:
+        probabilities: Probabilities of the `CLASSES`, which sum to 1.
+        reasons: Names of the features that contribute most to the most probable class.
+        announce: Minimum probabilities at which a rejection and an approval are announced.
     """
 
     probabilities: tuple[float, ...]
@@ -59,7 +61,7 @@ class Opinion:
 
     @property
     def accepted(self) -> float:
-        """Probability that the message accepts the answer, or builds on it."""
+        """Probability that the message accepts the answer or builds on it."""
         return sum(self.probabilities[_ACCEPTED])
 
     @property
@@ -69,7 +71,7 @@ class Opinion:
 
     @property
     def feedback(self) -> Feedback:
-        """The most probable of rejected, accepted and neutral."""
+        """The most probable feedback: rejected, accepted or neutral."""
         options: tuple[tuple[float, Feedback], ...] = (
             (self.neutral, "neutral"),
             (self.accepted, "accepted"),
@@ -79,12 +81,12 @@ class Opinion:
 
     @property
     def correction_type(self) -> CorrectionType:
-        """The most probable correction type."""
+        """The most probable kind of rejection."""
         return max(zip(self.probabilities[_REJECTED], _TYPES, strict=True))[1]
 
     @property
     def gate(self) -> GateCall:
-        """The most probable of not_ok, ok and neutral. A follow-up question counts as neutral, not as accepted."""
+        """The stricter verdict: the most probable of not_ok, ok and neutral. A follow-up question counts as neutral."""
         options: tuple[tuple[float, GateCall], ...] = (
             (self.neutral + self.probabilities[4], "neutral"),
             (self.probabilities[3], "ok"),
@@ -94,7 +96,10 @@ class Opinion:
 
     @property
     def confidence(self) -> float:
-        """Confidence of the most probable feedback, rescaled so that all kinds share one announcement threshold."""
+        """Confidence in the most probable feedback.
+
+        It is rescaled so that the same announcement threshold applies to all kinds of feedback.
+        """
         if self.feedback == "rejected":
             return on_scale(self.rejected, self.announce[0])
         if self.feedback == "accepted" and self.gate == "ok":
@@ -102,7 +107,7 @@ class Opinion:
         return self.of(self.feedback)
 
     def without_rejection(self) -> Opinion:
-        """Return the opinion with the probability of a rejection moved to "no feedback"."""
+        """Return a copy in which the probability of a rejection is added to that of "no feedback"."""
         *_, approval, follow_up, none = self.probabilities
         return replace(self, probabilities=(0.0, 0.0, 0.0, approval, follow_up, none + self.rejected))
 
@@ -113,11 +118,17 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Layer:
-    """Linear model with weights of shape (features + dimensions of message and answer, classes).
+    """Linear model that classifies messages.
 
-    `embedder` is the name of the embedder of messages. Answers always have WordLlama vectors with `answer_dimension`
-    components. `temperature` calibrates the probabilities. `announce` has the probabilities from which rejections and
-    approvals are announced. Both were fitted by cross-validation over domains.
+    `temperature` and `announce` were fitted by cross-validation over domains.
+
+    Attributes:
+        embedder: Name of the encoder that provides the messages' vectors.
+        weights: Array of shape (features + dimensions of the message and answer vectors, classes).
+        bias: Bias of each class.
+        temperature: Factor that calibrates the probabilities.
+        announce: Minimum probabilities at which a rejection and an approval are announced.
+        answer_dimension: Dimension of the answers' vectors, which always come from WordLlama.
     """
 
     embedder: str
@@ -129,7 +140,11 @@ class Layer:
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> Layer:
-        """Load the committed weights. Raises ValueError if they were trained for other features or classes."""
+        """Load the committed weights.
+
+        Raises:
+            ValueError: The weights were trained for other features or classes.
+        """
         stored = json.loads(path.read_text(encoding="utf-8"))
         if tuple(stored["features"]) != features.names() or tuple(stored["classes"]) != CLASSES:
             raise ValueError(f"{path} was made for other features or classes: run `make train`")
@@ -148,11 +163,20 @@ class Layer:
 
     @cached_property
     def _lifts(self) -> Numbers:
-        """Weight of each input for each class minus the mean weight over all classes, shape (classes, inputs)."""
+        """Influence of each input on each class, as an array of shape (classes, inputs).
+
+        The influence is the difference between the input's weight for the class and its mean weight over all classes.
+        """
         return np.ascontiguousarray((self.weights - self.weights.mean(axis=1, keepdims=True)).T)
 
     def opinions(self, known: features.Matrix, messages: Vectors, answers: Vectors) -> list[Opinion]:
-        """Return one opinion for each row of the features `known`. `messages` and `answers` are the rows' vectors."""
+        """Return the opinion on each message.
+
+        Args:
+            known: The features, one row per message.
+            messages: The vectors of the messages, one row each.
+            answers: The vectors of their answers, one row each.
+        """
         inputs = assemble(known, messages, answers)
         # Rounded, so that the last bits of a matrix product do not depend on the rest of the batch.
         rounded = np.round(probabilities(self._scores(inputs), self.temperature), 6)
@@ -164,7 +188,12 @@ class Layer:
         return np.concatenate(pieces) + self.bias
 
     def _reasons(self, inputs: Numbers, winners: npt.NDArray[np.intp]) -> list[tuple[str, ...]]:
-        """Return, for each row, the features that contribute most to the most probable class, at most `NAMED`."""
+        """Return the names of the features that contribute most to the most probable class, at most `NAMED` per row.
+
+        Args:
+            inputs: The inputs of the model, one row per message.
+            winners: The index of the most probable class of each row.
+        """
         lift = inputs * self._lifts[winners]
         cut = features.WIDTH
         answer = lift.shape[1] - self.answer_dimension
@@ -182,7 +211,10 @@ class Layer:
 
 
 def assemble(known: features.Matrix, messages: Vectors | Numbers, answers: Vectors) -> Numbers:
-    """Build the model's inputs. A row has the features, the message's vector and the answer's vector."""
+    """Build the input matrix of the model.
+
+    Each row contains the features, the vector of the message and the vector of the answer.
+    """
     return np.hstack((known, VECTOR_SCALE * messages, VECTOR_SCALE * answers), dtype=np.float64)
 
 
@@ -195,9 +227,9 @@ def probabilities(scores: Numbers, temperature: float) -> Numbers:
 
 
 def on_scale(probability: float, announce: float) -> float:
-    """Rescale a probability so that `announce` becomes the common announcement threshold.
+    """Rescale a probability so that `announce` is mapped to the common announcement threshold.
 
-    The scale is linear below and above `announce`.
+    The mapping is piecewise linear, with a break at `announce`.
     """
     if probability < announce:
         return probability / announce * ANNOUNCEMENT_THRESHOLD

@@ -1,6 +1,6 @@
-"""Select the agent's message that feedback is about.
+"""Find the agent's message that feedback is about.
 
-It is the latest answer, or an older answer if the message contains words of it.
+This is the latest answer, unless the words of the person's message point to an older one.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _POINTS_BACK: Final = re.compile(
 
 
 def named(message: Prepared) -> frozenset[str]:
-    """Return the words of a message that may name the content of an answer.
+    """Return the words of a message that may refer to the content of an answer.
 
-    Words that judge ("wrong", "great") are excluded.
+    Words that express a judgement ("wrong", "great") are left out.
     """
     return message.content - JUDGING
 
@@ -65,10 +65,16 @@ def named(message: Prepared) -> frozenset[str]:
 def likeness(
     message: Prepared, candidates: Sequence[Prepared], cosines: Sequence[float], requests: Sequence[Prepared] = ()
 ) -> list[float]:
-    """Return the similarity in [0, 1] of a message to each candidate, computed from shared words and cosines.
+    """Return the similarity, in [0, 1], of a message to each candidate.
 
-    Rare words weigh more. `requests` are the questions behind the candidates. If no candidate contains a word that the
-    message may name, the words of the requests are compared instead.
+    The similarity combines shared words and cosines. Rare words have more weight than frequent ones.
+
+    Args:
+        message: The person's message.
+        candidates: The agents' messages.
+        cosines: The cosine of the message and each candidate.
+        requests: The questions behind the candidates. Their words are used instead of the candidates' words if no
+            candidate contains a word of the message that may name a topic.
     """
     words = named(message)
     if requests and not any(c.content & words for c in candidates):
@@ -89,9 +95,9 @@ def likeness(
 
 
 def score(similarity: float, turns_back: int) -> float:
-    """Return the score of an answer by its similarity and its distance in agent messages (1 is the latest).
+    """Return the score of an answer, computed from its similarity and its distance (see `Target`).
 
-    See `Target`.
+    `turns_back` is 1 for the latest message of an agent, 2 for the one before, and so on.
     """
     return SIMILARITY_WEIGHT * similarity + RECENCY_WEIGHT / turns_back
 
@@ -99,11 +105,16 @@ def score(similarity: float, turns_back: int) -> float:
 def locate(
     candidates: Sequence[Message], similarity: Sequence[float], now: int, top_k: int = TOP_K
 ) -> tuple[Target, ...]:
-    """Return the `top_k` most probable targets, best first.
+    """Return the `top_k` most probable targets of a message, best first.
 
-    `candidates` are agent messages sorted by time. `similarity` has the similarity in [0, 1] of each to the judged
-    message. Recency is 1 for the latest agent message, then 1/2, 1/3 and so on. Candidates more than 365 days older
-    than `now` are excluded. Candidates later than `now` are included, because clocks may differ.
+    Candidates more than 365 days older than `now` are skipped. Candidates later than `now` are kept, because clocks may
+    differ.
+
+    Args:
+        candidates: The agents' messages, sorted by time.
+        similarity: The similarity, in [0, 1], of each candidate to the message.
+        now: The time of the message, in microseconds since the epoch.
+        top_k: The maximum number of targets.
     """
     scored = [
         target
@@ -117,7 +128,7 @@ def locate(
 def place_at(
     candidates: Sequence[Message], place: int, similarity: float, now: int, rule: TargetRule = "own_latest"
 ) -> Target | None:
-    """Return `candidates[place]` as a target; None if it is more than 365 days older than `now`."""
+    """Return `candidates[place]` as a target, or None if it is more than 365 days older than `now`."""
     message = candidates[place]
     if now - message.at > MAX_AGE_US:
         return None
@@ -136,18 +147,24 @@ def place_at(
 
 
 def names_in(message: Prepared, language: str) -> frozenset[str]:
-    """Return the words of a message that may name an answer's topic in the given language."""
+    """Return the words of a message in the given language that may name the topic of an answer."""
     return message.content - TOPICLESS.get(language, JUDGING)
 
 
 def named_alone(
     names: frozenset[str], answer: Prepared, request: Prepared, latest: frozenset[str], *, points_back: bool
 ) -> frozenset[str]:
-    """Return the words of `names` that occur in an older answer but not in the latest exchange.
+    """Return the words of `names` that occur in an older answer, but not in the latest request and answer.
 
-    Return an empty set if the latest exchange contains more words of `names` than that. The request behind the older
-    answer is searched as well if the message points back. It is also searched if the latest exchange shares words with
-    neither `names` nor the older exchange.
+    The result is empty if even more words of `names` occur in the latest request and answer.
+
+    Args:
+        names: The words of the message that may name a topic.
+        answer: The older answer.
+        request: The question behind the older answer. Its words count like those of the answer if `points_back` is
+            True, or if `latest` contains neither a word of `names` nor a word of the older question and answer.
+        latest: The topic words of the latest request and answer.
+        points_back: True if the message refers to an earlier answer.
     """
     shared = names & latest
     elsewhere = not shared and not (answer.content | request.content) & latest
@@ -157,31 +174,28 @@ def named_alone(
 
 
 def restates(message: Prepared, kinds: frozenset[Kind]) -> bool:
-    """Return True if a message says no or restates its writer's own request.
-
-    Such a message is judged against the latest answer.
-    """
+    """Return True if a message says no or restates its author's request, and is therefore about the latest answer."""
     return bool(_RESTATING & kinds) or _RESTATES.search(message.text) is not None
 
 
 def points_back(message: Prepared) -> bool:
-    """Return True if a message mentions an earlier answer, for example by "you wrote" or "previously"."""
+    """Return True if a message refers to an earlier answer, for example with "you wrote" or "previously"."""
     return _POINTS_BACK.search(message.text) is not None
 
 
 def revises(latest: Prepared, older: Prepared, language: str) -> bool:
-    """Return True if the latest answer is a revision of an older one, because they share many topic words."""
+    """Return True if the latest answer revises an older one, i.e. if they have many topic words in common."""
     held, again = topics_of((older,), language), topics_of((latest,), language)
     return len(held & again) >= REVISED * max(1, min(len(held), len(again)))
 
 
 def topics_of(texts: tuple[Prepared, ...], language: str) -> frozenset[str]:
-    """Return the words of `texts` that may name a topic in the given language."""
+    """Return the words of texts in the given language that may name a topic."""
     return frozenset[str]().union(*(text.content for text in texts)) - TOPICLESS.get(language, JUDGING)
 
 
 def ranked(x: Exchange, e: Evidence, reader: Reader, top_k: int = TOP_K) -> tuple[Target, ...]:
-    """Return the candidates as targets, sorted by score (likeness and recency), best first."""
+    """Return the `top_k` best candidates as targets, ranked by a score that combines similarity and recency."""
     texts = [reader.prepared(one.text) for one in x.candidates]
     vectors = reader.embed([x.message.text, *(one.text for one in x.candidates)])
     cosines = np.clip(vectors[1:] @ vectors[0], 0.0, 1.0).tolist()
@@ -190,7 +204,7 @@ def ranked(x: Exchange, e: Evidence, reader: Reader, top_k: int = TOP_K) -> tupl
 
 
 def addressed_target(x: Exchange, e: Evidence) -> Target | None:
-    """Return, as a target, the answer that the message is addressed to; None if there is none."""
+    """Return a target for the answer that the message is addressed to, or None if there is no such answer."""
     if x.answered is None:
         return None
     place = x.candidates.index(x.answered)
@@ -198,9 +212,13 @@ def addressed_target(x: Exchange, e: Evidence) -> Target | None:
 
 
 def older_named(x: Exchange, e: Evidence, reader: Reader) -> tuple[Target, int] | None:
-    """Return the older answer that the message names, and the number of names; None if there is none.
+    """Find an older answer that the message names.
 
-    The names are words that occur in that answer but not in the latest exchange.
+    Such a message contains words that occur in the older answer or its request, but not in the latest request and
+    answer.
+
+    Returns:
+        The older answer and the number of words that name it, or None if there is no such answer.
     """
     if x.answered is None or x.address.rule == "named" or restates(e.message, e.kinds):
         return None

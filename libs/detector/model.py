@@ -1,6 +1,6 @@
-"""Input and output of the detector: messages, targets and verdicts.
+"""Input and output types of the detector: messages, targets and verdicts.
 
-Times are integer microseconds since the epoch. Scores and confidences are in [0, 1] unless a field says otherwise.
+Times are integers in microseconds since the epoch. Scores and confidences are in [0, 1] unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -44,10 +44,13 @@ NEIGHBOURHOOD: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Message of a conversation, written by a person or an agent.
+    """Message written by a person or an agent in a conversation.
 
-    `at` is in microseconds since the epoch. `agent_id` is None for a person's message. `reply_to` is the id of the
-    message to which it replies, `thread_id` the id of its thread. Both are None if the chat does not provide them.
+    Attributes:
+        agent_id: Id of the agent, or None for a person's message.
+        at: Time of the message in microseconds since the epoch.
+        reply_to: Id of the message that this one replies to, if the chat provides it.
+        thread_id: Id of the thread, if the chat provides it.
     """
 
     message_id: str
@@ -63,7 +66,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """A person's message and at most `NEIGHBOURHOOD` messages before it, sorted by (at, message_id)."""
+    """A person's message and up to `NEIGHBOURHOOD` earlier messages, sorted by (at, message_id)."""
 
     before: tuple[Message, ...]
     message: Message
@@ -73,8 +76,10 @@ class Neighbourhood:
 class Target:
     """Agent's message that feedback is about.
 
-    `score` = 0.85 * `similarity` + 0.15 * `recency`. `turns_back` is the distance in agent messages; 1 is the latest.
-    `rule` is the rule that selected the target.
+    Attributes:
+        score: 0.85 * `similarity` + 0.15 * `recency`.
+        turns_back: Distance in agents' messages; 1 is the latest.
+        rule: The rule that selected the target.
     """
 
     turn_id: str
@@ -89,20 +94,24 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Result of judging a person's message: its feedback on an agent's answer.
+    """Verdict on a person's message as feedback on an agent's answer.
 
-    - `confidence`: estimated probability that `feedback` is right; `scores` has the uncalibrated score (`calibration`).
-    - `user_said`: the message, at most `detector.QUOTE` characters.
-    - `rules`: names of the patterns, rules and features behind the verdict.
-    - `rule`: row of `detector.rules.RULES` that decided, or "learned" or "llm".
-    - `decided_by`: layer that decided. The score is a constant of the specification for "rules", the learned
-      probability for "learned" (of approval if `gate` is ok), and the model's own value for "llm".
-    - `scores`: `score`, for rejections `ranking`, similarities, and probabilities of the learned layer.
-    - `status_only`: the message starts a new topic. The verdict sets the earlier turn to accepted with confidence 0.5,
-      and is never announced.
-    - `settled`: a language model is not asked, because a rule decided alone or there was nothing to decide.
-    - `encoder`: name of the detector's sentence encoder; None if only word vectors are used.
-    - `falls_short`: see `published.falls_short`.
+    Attributes:
+        confidence: Estimated probability that `feedback` is right.
+        user_said: The message, truncated to `detector.QUOTE` characters.
+        rules: Names of the patterns, rules and features behind the verdict.
+        decided_by: Layer that decided and set the score. For "rules", the score is a constant from the specification.
+            For "learned", it is a probability from the learned layer (that of an approval if `gate` is ok). For "llm",
+            it is the value given by the language model.
+        gate: Stricter verdict on the same message.
+        scores: The uncalibrated score as `score`, similarities, and the learned layer's probabilities. Rejections also
+            have `ranking`.
+        status_only: True if the message starts a new topic. The verdict then sets the earlier turn to accepted with
+            confidence 0.5 and is never announced.
+        settled: True if no language model is asked, because a rule decided alone or there was nothing to decide.
+        encoder: Name of the detector's sentence encoder, or None if it only uses word vectors.
+        rule: Row of `detector.rules.RULES` that decided, or "learned" or "llm".
+        falls_short: See `published.falls_short`.
     """
 
     feedback: Feedback
@@ -123,15 +132,17 @@ class Verdict:
 
     @property
     def emitted(self) -> bool:
-        """True if the verdict is announced: a confident rejection, or a confident acceptance with the gate ok.
+        """True if the verdict is announced.
 
-        A follow-up question is not announced, because it says nothing about the answer's quality.
+        Rejections are announced if they are confident. Acceptances are announced if they are confident and their gate
+        (the stricter verdict) is ok. A follow-up question is not announced, because it says nothing about the quality
+        of the answer.
         """
         return self.held_back is None
 
     @property
     def held_back(self) -> HeldBack | None:
-        """Reason for not announcing the verdict; None if the verdict is announced."""
+        """The reason for not announcing the verdict, or None if it is announced."""
         if self.feedback == "neutral":
             return _ABSTAINED.get(self.rule, "no_feedback")
         if self.target is None:
@@ -146,9 +157,10 @@ class Verdict:
 
     @property
     def status(self) -> Feedback:
-        """Status that the verdict gives to its target turn.
+        """Status that the verdict gives to the turn of the answer.
 
-        A rejection gives neutral if its confidence is below the threshold or its published precision below the target.
+        The status is `feedback`, with one exception: it is neutral for a rejection whose confidence is below the
+        announcement threshold, or whose kind of verdict falls short of the target precision.
         """
         is_doubtful = self.confidence < ANNOUNCEMENT_THRESHOLD or self.falls_short
         return "neutral" if self.feedback == "rejected" and is_doubtful else self.feedback

@@ -1,4 +1,4 @@
-"""Select the messages that precede a judged message, even if some have the same time. Pure."""
+"""Find the messages that precede a given message, including those with the same timestamp. No I/O."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ SAME_INSTANT: Final = 4
 
 
 class Preceding(NamedTuple):
-    """Messages that precede a message, at most `NEIGHBOURHOOD`, in order.
+    """Up to `NEIGHBOURHOOD` messages that precede a given message, in order.
 
-    `numbers` are indexes into the concatenation of the arguments `before` and `after` of `preceding`. `is_certain` is
-    False if the order of the message and an agent's message with the same time is unknown, or if more messages may have
-    that time than were given.
+    Attributes:
+        numbers: Indexes of the messages in `before + after`, as passed to `preceding`.
+        is_certain: False if the selection may be wrong. This is the case if an agent's message has the same
+            timestamp as the given message and neither of them replies to the other. It is also the case if `before` or
+            `after` may lack messages with that timestamp or messages of the same thread.
     """
 
     numbers: Sequence[int]
@@ -24,11 +26,15 @@ class Preceding(NamedTuple):
 
 
 def preceding(message: Message, before: Sequence[Message], after: Sequence[Message]) -> Preceding:
-    """Return the messages of `before` and `after` that precede `message`.
+    """Return the messages that precede `message` in its conversation.
 
-    `before` has the `NEIGHBOURHOOD` messages with a smaller (at, message_id), `after` the next `SAME_INSTANT`, both
-    sorted by it. If two messages have the same time and one replies to the other, the reply is later. Otherwise a
-    message of a person is ordered by its id, and the order of an agent's message is unknown (decision 150).
+    Among messages with the same timestamp, a reply follows the message it answers. Otherwise, a person's message is
+    ordered by its id, and the position of an agent's message is unknown (decision 150).
+
+    Args:
+        message: The message.
+        before: The last `NEIGHBOURHOOD` messages with a smaller (at, message_id), sorted.
+        after: The next `SAME_INSTANT` messages, sorted.
     """
     after = [one for one in after if one.at == message.at]
     found = [number for number, one in enumerate(before) if one.at != message.at]
@@ -46,7 +52,7 @@ def preceding(message: Message, before: Sequence[Message], after: Sequence[Messa
 
 
 def _precedes(one: Message, message: Message) -> bool | None:
-    """Return True if `one`, which has the same time as `message`, precedes it; None if the order is unknown."""
+    """Return True if `one` precedes a message with the same timestamp, or None if their order is unknown."""
     if one.reply_to == message.message_id:
         return False
     return True if message.reply_to == one.message_id else None

@@ -1,4 +1,4 @@
-"""Published precision of announced verdicts, measured on held-out conversations. Pure."""
+"""Published precision of announced verdicts, measured on held-out conversations. No I/O."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contracts.intervals import wilson
 
 
 class CheckedVerdicts(NamedTuple):
-    """Result of checking announced verdicts of one kind: the number checked, and the number that were right."""
+    """Result of checking announced verdicts of one kind: `right` of the `checked` verdicts were right."""
 
     right: int
     checked: int
@@ -30,9 +30,9 @@ significantly (docs/decisions/0118-a-target-precision-above-the-floor.md).
 
 
 def falls_short(reaction: Reaction, decided_by: DecidedBy, target: float) -> bool:
-    """Return True if the precision published for a kind of verdict is too low to announce it.
+    """Return True if the published precision of this kind of verdict is too low for an announcement.
 
-    It is too low if even the upper bound of its confidence interval is below `target` (0 to 1). It is never too low for
-    verdicts of language models, because no precision is published for them.
+    This is the case if even the upper bound of its confidence interval is below `target` (0 to 1). It is never the case
+    for verdicts of a language model, because no precision is published for them.
     """
     return decided_by != "llm" and wilson(*PUBLISHED[reaction]).high < target

@@ -1,4 +1,7 @@
-"""Convert exchanges to evidence. Each text of a batch is prepared, matched and embedded once."""
+"""Convert messages and their answers to evidence, the input of the rules.
+
+Each text in a batch is prepared, matched and embedded only once.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +37,10 @@ WORTH_ALIGNING: Final = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Result of reading a batch: the evidence of each exchange, and the vectors of all texts.
+    """Evidence and vectors for a batch of exchanges.
 
-    `messages` and `answers` have one vector per exchange. `vectors[place[text]]` is the vector of `text`.
+    `messages` and `answers` contain one vector per exchange. The vector of any text in the batch is
+    `vectors[place[text]]`.
     """
 
     exchanges: tuple[Exchange, ...]
@@ -48,7 +52,7 @@ class Read:
 
 
 class _Preparations(dict[str, Prepared]):
-    """Dictionary that computes and stores `prepare(text)` for a missing text."""
+    """Cache of prepared texts that prepares a missing text on first access."""
 
     def __missing__(self, text: str) -> Prepared:
         known = self[text] = prepare(text)
@@ -56,9 +60,9 @@ class _Preparations(dict[str, Prepared]):
 
 
 class Reader:
-    """Converter of exchanges to evidence, with a cache of its results for each text. A full cache is emptied.
+    """Converter of exchanges to evidence that caches its results for each text.
 
-    The reader is also an `Embedder` with a cache.
+    A full cache is emptied. The reader can also be used as a caching `Embedder`.
     """
 
     def __init__(self, embedder: Embedder, intent: IntentModel | None = None) -> None:
@@ -74,7 +78,7 @@ class Reader:
         self._vectors: Vectors = np.zeros((0, embedder.dimension), dtype=np.float32)
 
     def read(self, exchanges: Sequence[Exchange]) -> Read:
-        """Return the evidence of each exchange, in order. New texts of the batch are embedded in one call."""
+        """Return the evidence for each exchange, in order. New texts are embedded in a single call."""
         texts = dict.fromkeys(text for x in exchanges for text in (x.message.text, x.request, x.answer))
         texts.update(dict.fromkeys(c.text for x in exchanges for c in x.candidates))
         self._learn(texts)
@@ -97,12 +101,12 @@ class Reader:
         return self.embedder.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of the texts, shape (len(texts), dimension). Cached vectors are not computed again."""
+        """Return the vectors of the texts as an array of shape (len(texts), dimension), using the cache."""
         self._learn(dict.fromkeys(texts))
         return self._vectors[[self._place[text] for text in texts]]
 
     def _learn(self, texts: Collection[str]) -> None:
-        """Embed texts that are not in the cache. If the cache would exceed its limits, empty it first."""
+        """Embed the texts that are not cached yet. The cache is emptied first if it would exceed its limits."""
         fresh = [text for text in texts if text not in self._place]
         length = sum(map(len, fresh))
         if len(self._place) + len(fresh) > REMEMBERED or self._length + length > REMEMBERED_LENGTH:
@@ -146,10 +150,9 @@ class Reader:
         )
 
     def _meant(self, x: Exchange, language: str, found: frozenset[Kind]) -> bool:
-        """Return True if the message is meant for the agent.
+        """Return True if the message is meant for the agent and not for another person.
 
-        Return False if it probably belongs to a conversation with another person (see `Address.own` and
-        `Address.aside`).
+        See `Address.own` and `Address.aside` for messages that may be meant for another person.
         """
         if x.address.own and x.aside is None:
             return True
@@ -157,9 +160,9 @@ class Reader:
         return _speaks_of(self.prepared(x.message.text), language, found, self.prepared(x.answer), aside)
 
     def _same_intent(self, message: Prepared, request: Prepared, cosine: float) -> float:
-        """Return the probability that message and request have the same intent.
+        """Return the probability that the message and the request before it have the same intent.
 
-        Without word vectors or an intent model, return `cosine` instead.
+        Falls back to `cosine` if there are no word vectors or no intent model.
         """
         if self._intent is None or not isinstance(self.embedder, WordLlamaEmbedder):
             return cosine
@@ -168,7 +171,7 @@ class Reader:
     def same_intent(self, left: str, right: str) -> float:
         """Return the probability in [0, 1] that two requests have the same intent.
 
-        Without word vectors or an intent model, return the cosine of the requests instead.
+        Falls back to the cosine of the requests if there are no word vectors or no intent model.
         """
         if self._intent is None or not isinstance(self.embedder, WordLlamaEmbedder):
             vectors = self.embedder.embed([left, right])
@@ -184,7 +187,8 @@ class Reader:
     def _language(self, x: Exchange) -> str:
         """Return the language of the message.
 
-        If the message is too short to show it, return the language of the answer, else of the request, else English.
+        If the message is too short to identify, the language of the answer is used, then that of the request, then
+        English.
         """
         for text in (x.message.text, x.answer, x.request):
             if text and (language := self._spoken(text)):
@@ -214,10 +218,16 @@ class Reader:
 def _speaks_of(
     message: Prepared, language: str, kinds: frozenset[Kind], answer: Prepared, aside: Prepared | None
 ) -> bool:
-    """Return True if a message clearly refers to `answer`, despite another addressee or an `aside` after it.
+    """Return True if a message that may be meant for another person clearly refers to `answer`.
 
-    `aside` is another person's message after the answer; None if there is none. Return False for a question, because it
-    asks for another answer.
+    A question never does, because it asks for another answer.
+
+    Args:
+        message: The person's message.
+        language: The language of the message.
+        kinds: The kinds of patterns that match the message.
+        answer: The agent's answer.
+        aside: Another person's message after the answer, if any.
     """
     if "cue_ask" in kinds:
         return False
@@ -228,9 +238,9 @@ def _speaks_of(
 
 
 def _cosine(left: Vectors, right: Vectors) -> Vectors:
-    """Return the cosine of each pair of rows, in [0, 1].
+    """Return the cosine of each pair of rows, clamped to [0, 1].
 
-    It is rounded, so that it does not depend on the rest of the batch.
+    Cosines are rounded, so that they do not depend on the other texts in the batch.
     """
     product = np.einsum("ij,ij->i", left, right, dtype=np.float64)
     rounded: Vectors = np.round(np.clip(product, 0.0, 1.0), 6)

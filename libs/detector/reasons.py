@@ -1,4 +1,4 @@
-"""Descriptions of rules, patterns and features for readers who do not know their names. Pure."""
+"""Plain-English descriptions of rules, patterns and features. No I/O."""
 
 from __future__ import annotations
 
@@ -160,15 +160,19 @@ _WORDS: Final[Mapping[str, str]] = {
 
 
 def reason_in_words(rules: Iterable[str]) -> tuple[str, ...]:
-    """Return the descriptions of `rules`, in order and without duplicates. Rules without a description are skipped.
+    """Return the descriptions of `rules`, in order and without duplicates.
 
-    The subject of a description is the message, for example in "repeats the request in other words".
+    Each description continues a sentence about the message, such as "repeats the request in other words". Rules without
+    a description are skipped.
     """
     return tuple(dict.fromkeys(words for rule in rules if (words := _WORDS.get(_family(rule)))))
 
 
 def _family(rule: str) -> str:
-    """Return the key of a rule in `_WORDS`: the part before a colon, or "llm" for every rule of a language model."""
+    """Return the key of a rule in `_WORDS`.
+
+    The key is the part of the name before a colon, or "llm" for all rules of language models.
+    """
     if rule.startswith("llm."):
         return "llm"
     head, _, _ = rule.partition(":")

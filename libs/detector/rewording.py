@@ -1,4 +1,4 @@
-"""Comparison of a message with the previous request by sentence vectors, to detect a rephrased request."""
+"""Detect rephrased requests by comparing the sentence vectors of a message and the request before it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WEIGHTS: Final = Path(__file__).parent / "weights" / "sentences.json"
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Logistic function from the cosine of sentence vectors to the probability of the same intent.
+    """Logistic function that converts a cosine of sentence vectors to the probability of the same intent.
 
     It was fitted on pairs of requests written for this project.
     """
@@ -37,16 +37,16 @@ class Scale:
         return cls(float(stored["weight"]), float(stored["bias"]))
 
     def sameness(self, cosine: float) -> Sameness:
-        """Return the cosine, clipped to [0, 1], and the probability of the same intent.
+        """Return the cosine, clamped to [0, 1], and the probability of the same intent.
 
-        Both results are rounded, so that they do not depend on other texts that are encoded in the same call.
+        Both are rounded, so that they do not depend on other texts encoded in the same call.
         """
         similarity = round(min(1.0, max(0.0, cosine)), 4)
         return Sameness(similarity, round(1 / (1 + float(np.exp(-self.weight * similarity - self.bias))), 6))
 
 
 class Rewordings:
-    """Comparison of requests by the vectors of a sentence encoder."""
+    """Comparison of requests by their sentence vectors."""
 
     def __init__(self, encoder: Embedder, scale: Scale) -> None:
         self._encoder = encoder
@@ -58,9 +58,9 @@ class Rewordings:
         return self._encoder.name
 
     def compared(self, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-        """Return the evidence, with `sentences` set if the message may rephrase the request.
+        """Compare messages with their requests, and return the evidence with the results in `Evidence.sentences`.
 
-        The encoder is called at most once.
+        Only messages that may be rephrased requests are compared. The encoder is called at most once.
         """
         rows = [row for row, one in enumerate(evidence) if _worth_comparing(one)]
         alike = self.alike([(evidence[row].message.text, evidence[row].request.text) for row in rows])
@@ -75,7 +75,7 @@ class Rewordings:
         return sameness.same_intent
 
     def alike(self, pairs: Sequence[tuple[str, str]]) -> list[Sameness]:
-        """Return the similarity of the two prepared texts of each pair, in order."""
+        """Return the similarity of the two prepared texts in each pair, in order."""
         if not pairs:
             return []
         texts = {text: row for row, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}

@@ -1,7 +1,7 @@
-"""Rules that decide the verdict on a message. The first row of `RULES` whose conditions all hold is used.
+"""Rules that decide the verdict on a message.
 
-The learned layer may override a row (`VerdictRule.override`) and then decides. `agent-feedback explain --rules` prints
-the table.
+The first row of `RULES` whose conditions all hold is applied. The learned layer may override its verdict
+(`VerdictRule.override`). `agent-feedback explain --rules` prints the table.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ REFUSED: Final = 0.8
 
 
 class RuleVerdict(NamedTuple):
-    """Verdict that a row of `RULES` gives. `status_only`: see `Verdict`.
+    """Verdict of a row in the table `RULES`.
 
-    If `confidence` is None, the similarity of message and previous request is the confidence.
+    If `confidence` is None, the similarity of the message to the previous request is used. See `Verdict` for
+    `status_only`.
     """
 
     feedback: Feedback
@@ -46,8 +47,10 @@ class RuleVerdict(NamedTuple):
 class Override(NamedTuple):
     """Condition under which the learned layer's opinion replaces a rule's verdict.
 
-    `words` describes the condition. `certain` is True if a verdict that is not replaced is final, so that no language
-    model is asked about it.
+    Attributes:
+        words: Description of the condition.
+        overrides: The condition.
+        certain: True if no language model is asked, so that only the learned layer can replace the verdict.
     """
 
     words: str
@@ -56,10 +59,10 @@ class Override(NamedTuple):
 
 
 class VerdictRule(NamedTuple):
-    """Row of `RULES`: a verdict, and the conditions that must all hold.
+    """Row of the table `RULES`: a verdict and the conditions for it, which must all hold.
 
-    `names` returns the names that the verdict lists as its reasons; if it is None, the row's name is listed.
-    `detector/reasons.py` describes each row by its name.
+    `detector/reasons.py` contains a description of each row, keyed by its name. `names` returns the reasons to report
+    in the verdict; without it, the name of the row is reported.
     """
 
     name: str
@@ -70,9 +73,12 @@ class VerdictRule(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Verdict before its target is known. `rule` is the name of the row that decided, or "learned".
+    """Decision about a message, made before its target is determined.
 
-    `look_back` is True if the target may be an earlier answer. `settled`: see `Verdict`.
+    Attributes:
+        rule: Name of the row that decided, or "learned".
+        look_back: True if the message may be about an earlier answer.
+        settled: See `Verdict`.
     """
 
     feedback: Feedback
@@ -196,7 +202,7 @@ RULES: Final = (
 
 
 def match(e: Evidence) -> VerdictRule:
-    """Return the first of `RULES` whose conditions all hold. The last rule has no conditions."""
+    """Return the first rule whose conditions all hold. The last rule has no conditions."""
     for rule in RULES:
         for condition in rule.conditions:
             if not condition(e):
@@ -207,7 +213,7 @@ def match(e: Evidence) -> VerdictRule:
 
 
 def decide(e: Evidence, opinion: Opinion | None) -> Decision:
-    """Return the decision of the first matching rule, or the learned layer's opinion if it overrides the rule."""
+    """Return the decision of the first matching rule, or of the learned layer if it overrides that rule."""
     rule = match(e)
     if opinion is not None and rule.override.overrides(opinion, e):
         return _learned(e, opinion)
@@ -253,8 +259,5 @@ def _learned(e: Evidence, opinion: Opinion) -> Decision:
 
 
 def announceable(e: Evidence) -> bool:
-    """Return True if a rejection of the highest possible probability would be announced.
-
-    Caps hold back such a rejection for some messages.
-    """
+    """Return True if a rejection with probability 1 would be announced, i.e. is not capped."""
     return cap_of("explicit", 1.0, e, learned=True) is None

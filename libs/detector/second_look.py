@@ -1,8 +1,8 @@
-"""Second judgement of likely rejections, with a sentence vector of the message.
+"""Judge likely rejections a second time, using sentence vectors.
 
-It takes ten times as long as the first judgement, so it is limited to messages with a verdict that it may change.
-Rejections that are not judged again become neutral if they are improbable, or if they are doubtful and the message
-answers the agent's question.
+The second judgement takes ten times as long as the first, so it is limited to messages whose verdict it may change.
+Afterwards, an improbable rejection becomes neutral. A doubtful one also becomes neutral if the message answers the
+agent's question.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ DOUBTFUL: Final = 0.7
 
 @dataclass(frozen=True)
 class SecondLook:
-    """Sentence encoder and the learned layer that was trained on its vectors.
+    """Second judgement by a learned layer that was trained on vectors of a sentence encoder.
 
-    Raises ValueError if the layer was trained with another encoder.
+    Raises:
+        ValueError: The layer was trained on another encoder.
     """
 
     encoder: Embedder
@@ -44,10 +45,15 @@ class SecondLook:
     def revised(
         self, evidence: Sequence[Evidence], opinions: Sequence[Opinion | None], known: Matrix, answers: Vectors
     ) -> list[Opinion | None]:
-        """Return the opinions, with the second layer's opinion for messages that were judged again.
+        """Return the opinions on all messages after judging some of the messages a second time.
 
-        Rows of `evidence`, `opinions`, `known` and `answers` correspond. `known` has the features, `answers` the
-        vectors of the answers.
+        All arguments have one entry or row per message.
+
+        Args:
+            evidence: The evidence.
+            opinions: The first opinions, or None for messages without one.
+            known: The features.
+            answers: The vectors of the answers.
         """
         rows = [row for row, opinion in enumerate(opinions) if opinion and worth_a_look(evidence[row], opinion)]
         revised = [opinion and abstaining(one, opinion) for one, opinion in zip(evidence, opinions, strict=True)]
@@ -59,14 +65,17 @@ class SecondLook:
         return revised
 
     def embed(self, evidence: Sequence[Evidence]) -> Vectors:
-        """Return the vectors of the messages, shape (len(evidence), dimension). Each distinct text is embedded once."""
+        """Return the vectors of the messages, as an array of shape (len(evidence), dimension).
+
+        Messages with the same text are embedded only once.
+        """
         places = {text: place for place, text in enumerate(dict.fromkeys(one.message.said for one in evidence))}
         vectors = self.encoder.embed(list(places))
         return vectors[[places[one.message.said] for one in evidence]]
 
 
 def worth_a_look(evidence: Evidence, opinion: Opinion) -> bool:
-    """Return True if a second judgement may change the verdict on the message."""
+    """Return True if judging the message a second time may change its verdict."""
     if not LIKELY <= opinion.rejected < SURE or not evidence.message.said:
         return False
     rule = match(evidence)
@@ -76,10 +85,10 @@ def worth_a_look(evidence: Evidence, opinion: Opinion) -> bool:
 
 
 def abstaining(evidence: Evidence, opinion: Opinion) -> Opinion:
-    """Return the opinion, changed to neutral if its rejection is improbable (below LIKELY).
+    """Return the opinion, with an improbable rejection replaced by "no feedback".
 
-    If the message answers a short question of the agent and no rule decides alone, a rejection below SURE is changed to
-    neutral, too.
+    A rejection is improbable if its probability is below LIKELY. The limit is SURE if the message answers a short
+    question of the agent and no rule decides alone.
     """
     if opinion.feedback != "rejected" or opinion.rejected >= SURE:
         return opinion

@@ -1,4 +1,4 @@
-"""Extract the words of a message that support its verdict. Pure."""
+"""Find the words of a message that support its verdict. No I/O."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _AROUND = " ,.!?;:-"
 
 
 def supporting_words(said: str, rules: Iterable[str]) -> tuple[str, ...]:
-    """Return the parts of a message that match the patterns named in `rules`, in the message's order.
+    """Return the parts of a message that match the patterns in `rules`, in order of occurrence.
 
-    The parts are in lower case, like the text that patterns match. A part inside a longer part is omitted. Names in
-    `rules` that are not patterns are ignored.
+    The parts are in lower case, because patterns match lower-case text. A part contained in a longer one is omitted.
+    Names in `rules` that do not belong to a pattern are ignored.
     """
     text = prepare(said).said
     patterns = [pattern for name in rules if (pattern := _by_name().get(name))]

@@ -1,4 +1,4 @@
-"""Prepare texts for the rules: shorten them, remove code, markup and quotations, and normalise characters."""
+"""Prepare texts for the rules: truncate them, remove code, markup and quotations, and normalise characters."""
 
 from __future__ import annotations
 
@@ -57,14 +57,19 @@ _ODD: Final = ("<", "`", ">", "~", "http")
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Text in the form that the rules read, without code, markup, quotations and lines of programs.
+    """Text in the form that the rules use, without code, markup, quotations and program output.
 
-    - `text`: in lower case, with single spaces.
-    - `words`: its words in order. `content`: its words except frequent ones. `numbers`: its numbers.
-    - `said`, `said_words`: text and words of the first and last sentences if the text is long, otherwise of the whole
-      text. Feedback is usually there, and in more text more cues would match by chance.
-    - `coded`: the text contained a code block. `failed`: it contained a program's error message.
-    - `by_machine`: a client program wrote the text.
+    Attributes:
+        text: The text in lower case, with single spaces.
+        words: Its words, in order.
+        content: Its words without very frequent ones.
+        numbers: Its numbers.
+        said: The first and last sentences of a long text, or all of a short one. Feedback is usually found there, and a
+            longer text would match more patterns by chance.
+        said_words: The words of `said`.
+        coded: True if the text contained a code block.
+        failed: True if the text contained a program's error message.
+        by_machine: True if a client program wrote the text.
     """
 
     text: str
@@ -79,19 +84,22 @@ class Prepared:
 
     @property
     def empty(self) -> bool:
-        """True if the text has no letters and digits, in any script, and no error message of a program."""
+        """True if the text contains no letters or digits of any script, and no program error message."""
         return not self.words and not self.failed
 
 
 def cap(text: str) -> str:
-    """Shorten a text to its first HEAD and last TAIL characters, to bound the time that long texts take."""
+    """Truncate a text to its first HEAD and last TAIL characters, to limit the processing time."""
     if len(text) <= HEAD + TAIL:
         return text
     return f"{text[:HEAD]}\n{text[-TAIL:]}"
 
 
 def prepare(text: str) -> Prepared:
-    """Convert a text to `Prepared`. Accepts any text; lone surrogates and control characters are kept."""
+    """Convert a text to its prepared form.
+
+    Any text is accepted. Lone surrogates and control characters are kept.
+    """
     shown = cap(text)
     coded = "```" in shown
     if any(map(shown.__contains__, _ODD)):
@@ -122,7 +130,11 @@ def prepare(text: str) -> Prepared:
 
 
 def _without_machine_lines(text: str) -> tuple[str, bool]:
-    """Return the text without lines that a program wrote, and True if any of these lines reports an error."""
+    """Remove lines of program output.
+
+    Returns:
+        The remaining text, and True if one of the removed lines reports an error.
+    """
     kept, failed = [], False
     for line in text.split("\n"):
         if _MACHINE.match(line):
@@ -133,9 +145,10 @@ def _without_machine_lines(text: str) -> tuple[str, bool]:
 
 
 def _ends(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the first sentences and the last sentence of a text, and their words. Both parts are shortened.
+    """Return the beginning and the end of a text, and their words.
 
-    First sentences are added until they have half of `OPENING` words.
+    The beginning consists of as many sentences as are needed for `OPENING // 2` words, and the end is the last
+    sentence. Both are truncated, to `OPENING` and `CLOSING` words.
     """
     sentences = [s for s in _SENTENCE_END.split(text) if s.strip()]
     opening: list[str] = []

@@ -1,4 +1,4 @@
-"""Version of a detector: the date of its weights, and a digest of all code and data that affect its verdicts."""
+"""Version of a detector: the date of its weights and a digest of all code and data that affect its verdicts."""
 
 from __future__ import annotations
 
@@ -17,16 +17,25 @@ _APART: Final = frozenset({"evaluation", "explain.py", "spans.py", "version.py"}
 
 
 def version(parts: tuple[str, ...], *, encoder: str | None, home: Path = HOME) -> str:
-    """Return the version of a detector, in the format of `contracts.detectors`.
+    """Return the version of a detector in the format of `contracts.detectors`.
 
-    `parts` names the detector's parts that are not in `home`. `encoder` is the name of its sentence encoder, or None.
+    Args:
+        parts: Further strings to include in the digest, such as the name of the embedder.
+        encoder: Name of the sentence encoder, if the detector has one.
+        home: Folder with the code and weights.
     """
     date = (home / DATE).read_text("ascii").strip()
     return f"{date}.{_digest(digest_of_files(home), *parts, encoder or '')}{'' if encoder else WORDS}"
 
 
 def version_with_gate(version: str, model: str, home: Path) -> str:
-    """Return the version of a detector with an LLM gate that asks `model`. `home` is the folder of the gate's code."""
+    """Return the version of a detector that may also consult the language model `model` (the LLM gate).
+
+    Args:
+        version: Version of the detector without the language model.
+        model: Name of the language model.
+        home: Folder with the code of the gate.
+    """
     date, _, rest = version.partition(".")
     words = WORDS if rest.endswith(WORDS) else ""
     return f"{date}.{_digest(digest_of_files(home), version, model)}{words}{GATE}"
@@ -41,7 +50,7 @@ def _digest(files: bytes, *parts: str) -> str:
 
 @cache
 def digest_of_files(home: Path) -> bytes:
-    """Return the SHA-256 digest of a package's code, patterns and weights, by relative path and content."""
+    """Return a SHA-256 digest of all code, patterns and weights in a folder, including their paths."""
     told = hashlib.sha256()
     for file in sorted((*home.rglob("*.py"), *home.rglob("*.json"))):
         place = file.relative_to(home)

@@ -1,4 +1,4 @@
-"""Constants of the rules' conditions (`cues.py`): limits, kinds of patterns, words and regular expressions."""
+"""Constants for the conditions in `cues.py`: limits, kinds of patterns, words and regular expressions."""
 
 from __future__ import annotations
 

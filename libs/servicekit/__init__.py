@@ -1,8 +1,8 @@
-"""Public interface of the platform: everything that a service may import, as `from servicekit import …`.
+"""Public interface of the platform: the names that a service may import with `from servicekit import …`.
 
 A name is imported from its module on first use. A module without I/O can therefore import values from here without
-loading the clients of Kafka, PostgreSQL and HTTP (decision 119). The implementation is in the packages `log` (Kafka),
-`web` (HTTP) and `db` (PostgreSQL) and in small modules next to them.
+loading the Kafka, PostgreSQL and HTTP clients (decision 119). The implementation is in the packages `log` (Kafka),
+`web` (HTTP) and `db` (PostgreSQL) and in this package's small modules.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        """Import and return the object with a public name."""
+        """Import a public name from its module on first use."""
         if name not in PUBLIC_NAMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = globals()[name] = getattr(import_module(f"{__name__}.{PUBLIC_NAMES[name]}"), name)

@@ -1,4 +1,4 @@
-"""Configure the C library's memory allocator."""
+"""Configuration of the C library's memory allocator."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ _M_ARENA_MAX: Final = -8
 
 
 def share_one_arena() -> None:
-    """Make all threads allocate memory from one arena. Call this before any thread starts. Does nothing without glibc.
+    """Make all threads allocate memory from a single arena. Call this before starting any thread.
 
-    By default, glibc gives threads their own arenas, and free memory in one arena is unusable for other threads. In
-    these programs one thread does nearly all the work, so contention is rare.
+    By default, glibc creates an arena for each thread, and memory freed in one arena is not available to threads that
+    use another. In these programs one thread does nearly all the work, so contention is rare. Without glibc, this does
+    nothing.
     """
     with contextlib.suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)

@@ -1,4 +1,4 @@
-"""Histogram that records many equal observations at once."""
+"""Prometheus histogram that can record many equal observations at once."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from prometheus_client import Histogram
 
 
 class BulkHistogram(Histogram):
-    """Prometheus histogram with the method `observe_many`, which takes the same time for any number of observations."""
+    """Prometheus histogram that records any number of equal observations in constant time (`observe_many`)."""
 
     def observe_many(self, amount: float, count: int, exemplar: Mapping[str, str] | None = None) -> None:
-        """Record `count` observations of `amount`. `exemplar` has exemplar labels, such as a trace id."""
+        """Record `count` equal observations of `amount`.
+
+        Args:
+            exemplar: The labels of an exemplar, such as a trace id.
+        """
         self.observe(amount, dict(exemplar) if exemplar else None)
         if count > 1:
             self._sum.inc(amount * (count - 1))

@@ -1,4 +1,4 @@
-"""Circuit breaker: stops calls to a failing dependency, except for occasional test calls."""
+"""Circuit breaker, which stops calls to a failing dependency except for occasional test calls."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ REST_SECONDS = 30.0
 
 
 class CircuitBreaker:
-    """Breaker that opens after `failures_limit` consecutive failures and closes after a success.
+    """Circuit breaker that opens after `failures_limit` consecutive failures and closes after a success.
 
-    All times are seconds of one monotonic clock.
+    All times are in seconds of the same monotonic clock.
     """
 
     def __init__(self, failures_limit: int = FAILURES_LIMIT, rest_seconds: float = REST_SECONDS) -> None:
@@ -21,7 +21,7 @@ class CircuitBreaker:
         self._rests_until = 0.0
 
     def lets_through(self, now: float) -> bool:
-        """Return True if a call may be made at `now`. An open breaker allows one call every `rest_seconds`."""
+        """Return True if a call is allowed at the time `now`. An open breaker allows one call every `rest_seconds`."""
         if not self.open:
             return True
         if now < self._rests_until:

@@ -1,4 +1,4 @@
-"""Clock used by all services; tests can replace it."""
+"""Clock of all services, which tests can replace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ class Clock(Protocol):
         ...
 
     def monotonic(self) -> float:
-        """Return a monotonic time in seconds, which also advances while the process is stopped by a signal."""
+        """Return the time of a monotonic clock in seconds.
+
+        The clock also advances while the process is stopped by a signal (SIGSTOP).
+        """
         ...
 
 
@@ -25,7 +28,7 @@ class SystemClock:
 
 
 class FixedClock:
-    """Clock with a fixed current time, for processing old data as of that time. Its monotonic time advances."""
+    """Clock whose current time is fixed, for processing old data. Its monotonic time still advances."""
 
     def __init__(self, now: int) -> None:
         self._now = now

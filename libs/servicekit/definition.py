@@ -1,8 +1,9 @@
-"""Declarative definition of a service: topics, routes, scheduled work, retention and erasure.
+"""Declarative definition of a service: topics, routes, periodic work, retention and erasure.
 
-Each service is defined by one `ServiceDefinition` in `services/NAME/service.py`. Its entries contain functions that
-take the service's parts, which are the resources that `opens` has opened. `ServiceDefinition.build` makes a running
-service from the entries; `agent-feedback services` prints them.
+Each service has one `ServiceDefinition` in `services/NAME/service.py`. Its function `opens` opens the service's
+resources, for example a connection pool. These resources are called the service's parts, and are passed to all other
+functions in the definition. `ServiceDefinition.build` builds a service from its definition. All definitions can be
+printed with `agent-feedback services`.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ OLDER: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Reads(Generic[P]):
-    """A consumer group and the handler of its batches.
+    """Consumer group of a service, with the handler for its batches.
 
-    If the group reads erasure requests, an `ErasingHandler` around the handler carries them out, unless `erases_itself`
-    is set. If `if_set` names a setting, the service joins the group only if that setting is set.
+    If the group reads erasure requests, the handler is wrapped in an `ErasingHandler` that carries them out, unless
+    `erases_itself` is set. If `if_set` names a setting, the service joins the group only if that setting is set.
     """
 
     group: Consumer
@@ -64,17 +65,17 @@ class Reads(Generic[P]):
 
     @property
     def kind(self) -> type[Handler]:
-        """Class of the handler, from the return annotation of `handler`."""
+        """Class of the handler, according to the return annotation of `handler`."""
         kind: type[Handler] = get_type_hints(self.handler)["return"]
         return kind
 
 
 @dataclass(frozen=True, slots=True)
 class Serves(Generic[P]):
-    """Routes of a router, each with its permission: scopes, "any token" or "no token" (see `web/permissions.py`).
+    """HTTP routes of a service, each with its permission: scopes, "any token" or "no token" (see `web/permissions.py`).
 
-    `pages` is True for routes that people open in a browser. Refusals and failures are then pages, and a person without
-    a token gets the sign-in form.
+    `pages` is True for routes that people open in a browser. Errors are then shown as pages, and people without a token
+    get the sign-in form.
     """
 
     router: Callable[[P], APIRouter]
@@ -83,16 +84,16 @@ class Serves(Generic[P]):
 
     @property
     def routes(self) -> Permissions:
-        """The permissions by method and declared path. Raises ValueError for an unknown scope."""
+        """Permission of each route, by method and declared path. Raises ValueError for an unknown scope."""
         return {route: need_of(access) for route, access in self.access.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Every(Generic[P]):
-    """Scheduled work, repeated every `seconds` (a number, or the name of a setting).
+    """Periodic work that runs every `seconds`, which is a number or the name of a setting.
 
-    `work` returns the function to call, or several functions by name. If `if_set` names a setting, the work is done
-    only if that setting is set.
+    `work` returns the function to run, or several functions by name. If `if_set` names a setting, the work runs only if
+    that setting is set.
     """
 
     name: str
@@ -104,11 +105,13 @@ class Every(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Keeps:
-    """Retention rule of a table: a row expires a number of days after the time in its column `since`.
+    """Retention rule of a table: each row expires some days after the time in its column `since`.
 
-    `days` names the setting with the number of days. `only` is an additional SQL condition on the expired row `r`, in
-    which `{moment}` stands for the oldest kept time. `which` describes the expiring rows in words. `pool` names the
-    part that has the table's connections; if that part is None, the table does not exist.
+    `days` names the setting that contains the number of days. If `only` is set, a row `r` expires only if this SQL
+    condition is also true; `{moment}` stands for the oldest time to keep. `which` describes the expiring rows in words.
+
+    `pool` names the service's part that is the connection pool for the table. If that part is None, the table does not
+    exist.
     """
 
     table: str
@@ -120,7 +123,7 @@ class Keeps:
     pool: str = "pool"
 
     def expiry(self, settings: Any) -> Expiry:
-        """Return the table's expiry rule under `settings`."""
+        """Return the expiry rule of the table, with the number of days from `settings`."""
         older = OLDER[self.unit].format(since=self.since)
         moment = "to_timestamp($1::bigint / 1e6)"
         condition = f"{older} and {self.only.format(moment=moment)}" if self.only else older
@@ -129,7 +132,10 @@ class Keeps:
 
 @dataclass(frozen=True)
 class ServiceDefinition(Generic[P]):
-    """Definition of a service. `opens` takes the settings and the running service, and opens the service's parts."""
+    """Definition of a service.
+
+    `opens` opens the service's resources. Its arguments are the settings and the service that is being built.
+    """
 
     name: FeedbackKeeper
     settings: type[Any]
@@ -161,7 +167,7 @@ class ServiceDefinition(Generic[P]):
 
     @property
     def permissions(self) -> Permissions:
-        """The permissions of all routes."""
+        """Permissions of all routes."""
         where: Permissions = {} if self.where is None else {("GET", self.where.path): needs(READ)}
         sign_in: Permissions = {("POST", SIGN_IN): PUBLIC} if self._has_pages else {}
         accounts: Permissions = {} if self.accounts is None else ACCOUNT_ROUTES
@@ -180,13 +186,17 @@ class ServiceDefinition(Generic[P]):
         return Surface(self.permissions, self.body_limits, pages)
 
     def expiries(self, settings: Any, pool: str = "pool") -> list[Expiry]:
-        """Return the expiry rules of the tables on `pool` under `settings`."""
+        """Return the expiry rules of the tables in the pool named `pool`, with the numbers of days from `settings`."""
         return [one.expiry(settings) for one in self.keeps if one.pool == pool]
 
     async def build(self, settings: Any, context: ServiceContext, *outside: Any) -> Service:
-        """Return the service, connected and ready to start. `outside` has further arguments for `opens`.
+        """Build the service, connected and ready to start.
 
-        Raises StartError if the settings are unusable.
+        Args:
+            outside: Further arguments for `opens`.
+
+        Raises:
+            StartError: If the settings cannot be used.
         """
         service = Service(self.name, context)
         parts = await self.opens(settings, service, *outside)

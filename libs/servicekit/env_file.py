@@ -1,4 +1,4 @@
-"""Loads the file `.env` into the environment, and records which variables were set from it."""
+"""Loader for the file `.env`, which also records which variables the file has set."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _files: dict[str, Path] = {}
 
 
 def read_env_file(path: Path = Path(".env")) -> None:
-    """Set the variables of the file `path` that the environment lacks; do nothing if the file does not exist.
+    """Set environment variables from the file `path`, except those that are already set.
 
-    Raises StartError if the file cannot be read or a line of it is not an assignment.
+    Does nothing if the file does not exist. Raises StartError if it cannot be read or has a line that is not an
+    assignment.
     """
     if not path.is_file():
         return
@@ -38,6 +39,9 @@ def read_env_file(path: Path = Path(".env")) -> None:
 
 
 def place_of(variable: str) -> str:
-    """Return the name under which `variable` is set (NAME or NAME_FILE), with the `.env` file that set it, if any."""
+    """Return the name of the environment variable that provides a setting, for use in error messages.
+
+    This is `variable` or `variable`_FILE, followed by the path of the `.env` file if the file has set it.
+    """
     name = next((name for name in (variable, variable + FROM_FILE) if os.environ.get(name)), variable)
     return f"{name} in {_files[name]}" if name in _files else name

@@ -1,6 +1,7 @@
-"""Guard against concurrent erasures: a batch's writes fail if a person in the batch is in the erasure ledger.
+"""Guard against concurrent erasures: the writes of a batch fail if someone in the batch is in the erasure ledger.
 
-SQL functions with the parameters `guarded_tenant` and `guarded_user` check the ledger (`Database.call`, decision 169).
+The check is part of SQL functions with the parameters `guarded_tenant` and `guarded_user` (`Database.call`, decision
+169).
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ _guarded: ContextVar[Collection[Person]] = ContextVar("guarded_people", default=
 
 
 class PersonErased(Exception):
-    """A guarded person is in the erasure ledger. The call that raised this has written nothing."""
+    """Raised if a guarded person is in the erasure ledger. The call that raises it has not written anything."""
 
 
 @contextmanager
 def guarded(people: Collection[Person]) -> Iterator[None]:
-    """Make the guarded functions called in this block raise PersonErased if one of `people` is in the ledger."""
+    """Guard `people` in this block: guarded functions raise PersonErased if one of them is in the ledger."""
     token = _guarded.set(people)
     try:
         yield
@@ -47,6 +48,6 @@ def guarded(people: Collection[Person]) -> Iterator[None]:
 
 
 def guard_values() -> dict[str, list[str]]:
-    """Return the people of the current guard as arguments of a guarded function; empty lists without a guard."""
+    """Return the currently guarded people as arguments for a guarded function. Without a guard, the lists are empty."""
     people = _guarded.get()
     return {"guarded_tenant": [one.tenant for one in people], "guarded_user": [one.user_id for one in people]}

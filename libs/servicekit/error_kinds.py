@@ -1,4 +1,4 @@
-"""Classify errors, including those of asyncpg and aiokafka: permanent, transient, an outage, or a bug."""
+"""Classification of errors as permanent, transient, outages or bugs, including those of asyncpg and aiokafka."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _OUTAGES: tuple[type[BaseException], ...] = (
 
 
 def is_outage(error: BaseException) -> bool:
-    """Return True for an error that no record can cause, such as a full or read-only disk, or a refused login.
+    """Return True for an error that no record can cause, such as a full or read-only disk or a refused login.
 
-    A probe of the dependency may succeed nevertheless.
+    A test query may succeed although there is such an error: a full disk, for example, can still be read.
     """
     return isinstance(error, _OUTAGES)
 
 
 def is_transient(error: BaseException) -> bool:
-    """Return True if a retry may succeed, as after a connection loss, a timeout, a full disk or a deadlock."""
+    """Return True if a retry may succeed, for example after a lost connection, a timeout, a full disk or a deadlock."""
     return isinstance(error, _TRANSIENT) and not isinstance(error, MessageSizeTooLargeError)
 
 
@@ -72,7 +72,7 @@ _IN_WORDS: tuple[tuple[type[BaseException], str], ...] = (
 
 
 def in_words(error: BaseException) -> str:
-    """Return a description of `error` for operators, without user text."""
+    """Describe `error` for operators, without user text."""
     if isinstance(error, Unavailable) and not isinstance(error, LogUnavailable):
         return str(error)
     return next((words for kind, words in _IN_WORDS if isinstance(error, kind)), type(error).__name__)
@@ -80,7 +80,7 @@ def in_words(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def unavailable_as(what: str) -> Iterator[None]:
-    """Convert transient errors in the block to Unavailable, with `what` as the dependency's name."""
+    """Convert transient errors in this block to Unavailable, with `what` as the name of the dependency."""
     try:
         yield
     except Exception as error:
@@ -90,7 +90,7 @@ def unavailable_as(what: str) -> Iterator[None]:
 
 
 def signature_of(error: BaseException) -> str:
-    """Return the signature of a bug: exception type, and SQLSTATE or the line that raised it."""
+    """Return a string that identifies a bug: the exception type with the SQLSTATE or the line that raised it."""
     if isinstance(error, asyncpg.PostgresError) and error.sqlstate is not None:
         return f"{type(error).__name__} {error.sqlstate}"
     frames = traceback.extract_tb(error.__traceback__, -1) if error.__traceback__ else ()
@@ -98,7 +98,7 @@ def signature_of(error: BaseException) -> str:
 
 
 def permanent_reason(error: BaseException) -> str | None:
-    """Return the dead-letter reason if `error` is permanent, otherwise None."""
+    """Return the dead-letter reason for a permanent error, or None for any other error."""
     match error:
         case Permanent(reason=reason):
             return reason

@@ -1,4 +1,4 @@
-"""The platform's exceptions: permanent record errors, unavailable dependencies, refused requests. Pure."""
+"""Exceptions of the platform: permanent record errors, unavailable dependencies, refused requests. No I/O."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 class Permanent(Exception):
-    """The record can never be processed. `reason` is a short name without user text."""
+    """Raised if a record can never be processed. `reason` is a short name without user text."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -14,7 +14,7 @@ class Permanent(Exception):
 
 
 class Unavailable(Exception):
-    """A dependency, named by `what`, is slow or down."""
+    """Raised if a dependency, named `what`, is slow or does not respond."""
 
     def __init__(self, what: str, why: str = "") -> None:
         super().__init__(f"{what} is not available" + (f": {why}" if why else ""))
@@ -22,14 +22,14 @@ class Unavailable(Exception):
 
 
 class LogUnavailable(Unavailable):
-    """The log did not acknowledge a write. The cause is the log or the connection, not the written records."""
+    """Raised if the log does not acknowledge a write because of the log or the connection, not the records."""
 
     def __init__(self, why: str = "") -> None:
         super().__init__("the log", why)
 
 
 class SchemaIncompatible(Unavailable):
-    """The database's schema is newer than this program can use; the message is one sentence."""
+    """Raised if the database schema is too new for this program. The message is one sentence."""
 
     def __init__(self, sentence: str) -> None:
         Exception.__init__(self, sentence)
@@ -40,19 +40,22 @@ _URL = re.compile(r"(\w+://)(?:[^\s@/]*@)?([^\s?]*)(?:\?\S*)?")
 
 
 def shown(text: str) -> str:
-    """Return `text` without the users, passwords and options of the URLs in it."""
+    """Return `text` with credentials and query strings removed from its URLs."""
     return _URL.sub(r"\1\2", text)
 
 
 class StartError(Exception):
-    """The program cannot start. The message says what to do; its URLs omit users, passwords and options."""
+    """Raised if the program cannot start. The message tells the operator what to do.
+
+    URLs in the message are shown without credentials and query strings.
+    """
 
     def __init__(self, sentence: str) -> None:
         super().__init__(shown(sentence))
 
 
 class LogFull(Exception):
-    """The log is full until its consumers have caught up. `retry_after` is in seconds."""
+    """Raised if the log is full because its consumers lag behind. `retry_after` is in seconds."""
 
     def __init__(self, retry_after: int = 2) -> None:
         super().__init__("The log is full until its consumers have caught up; send this again later.")
@@ -60,9 +63,12 @@ class LogFull(Exception):
 
 
 class RequestRefused(Exception):
-    """Refusal of a request. The response has `status` and one sentence that does not echo the caller's input.
+    """Raised to refuse an HTTP request.
 
-    `retry_after` is the number of seconds after which the caller may retry.
+    Args:
+        status: The status of the response.
+        detail: The reason in one sentence, without the caller's input.
+        retry_after: The number of seconds after which the caller may retry.
     """
 
     def __init__(self, status: int, detail: str, retry_after: int | None = None) -> None:

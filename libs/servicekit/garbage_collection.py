@@ -1,4 +1,4 @@
-"""Configure Python's garbage collector."""
+"""Configuration of Python's garbage collector."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ YOUNG = 50_000
 
 
 def tune_gc() -> None:
-    """Freeze start-up objects and make garbage collection rarer. Call it once, after the start.
+    """Make garbage collection less frequent and exempt all existing objects. Call this once, after the start.
 
-    A batch creates thousands of objects and hardly any reference cycles. With Python's default threshold, garbage
-    collection takes a fifth of a service's CPU time.
+    A batch creates thousands of objects but hardly any reference cycles. With Python's default threshold, garbage
+    collection would take a fifth of a service's CPU time.
     """
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Handle Ctrl-C during imports: the program exits immediately, without a traceback."""
+"""Handling of Ctrl-C during imports, where it ends the program immediately and without a traceback."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from importlib import import_module
 
 
 def end_at_once() -> None:
-    """Let SIGINT end the process silently, until `raise_again` is called. Does nothing if SIGINT is ignored."""
+    """Make SIGINT end the process without a traceback until `raise_again` is called.
+
+    Does nothing if SIGINT is ignored.
+    """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def raise_again() -> None:
-    """Undo `end_at_once`: let SIGINT raise KeyboardInterrupt again, as asyncio expects."""
+    """Undo `end_at_once`, so that SIGINT raises KeyboardInterrupt again, as asyncio expects."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def run_service(name: str) -> None:
-    """Run the service defined in the module `name`.service, with the command line's options. See `launcher.main`."""
+    """Run the service in the module `name`.service with the command-line options (see `launcher.main`)."""
     end_at_once()
     from servicekit.launcher import main  # The import includes all clients, which takes a second.
 

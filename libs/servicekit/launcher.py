@@ -1,6 +1,6 @@
-"""Runs one service in its own process, configured by its environment.
+"""Launcher that runs one service in its own process, configured by environment variables.
 
-python -m feedback --port 8082
+The command `python -m feedback --port 8082` runs the service `feedback`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ unfinished batch are delivered again."""
 
 
 def main(program: ServiceDefinition[Any]) -> None:
-    """Run `program` with the command line's options. Exits with code 3 if it cannot start, 2 for invalid usage."""
+    """Run `program` with the options of the command line.
+
+    Exits with code 3 if the program cannot start, and with code 2 if the options are invalid.
+    """
     parser = argparse.ArgumentParser(
         prog=f"python -m {program.name}",
         description="Run this service against your Kafka and database, configured by its environment and the file .env "
@@ -72,9 +75,13 @@ def main(program: ServiceDefinition[Any]) -> None:
 async def run_program(program: ServiceDefinition[Any], host: str, port: int, token: str | None) -> None:
     """Run the service until SIGINT or SIGTERM, and stop within 20 seconds of the signal.
 
-    If `token` is None, the access token is read from the file that AGENT_FEEDBACK_TOKEN_FILE names, if it is set.
-    Without an access token, callers need tokens of AUTH_ISSUER. Raises StartError if the service cannot start, or if a
-    later release migrates the schema to a version that this program cannot use.
+    Args:
+        token: The access token. By default, it is read from the file that AGENT_FEEDBACK_TOKEN_FILE names. With
+            neither, callers need tokens issued by AUTH_ISSUER.
+
+    Raises:
+        StartError: If the service cannot start, or if a later release migrates the schema to a version that this
+            program cannot use.
     """
     token = token or content_of("AGENT_FEEDBACK_TOKEN")
     auth, http = read_settings(AuthSettings), read_settings(HttpSettings)
@@ -121,13 +128,13 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
 
 
 def _stop(stopping: asyncio.Event) -> None:
-    """Begin an orderly stop, limited to STOP_SECONDS."""
+    """Begin an orderly stop, which may take up to STOP_SECONDS."""
     faulthandler.dump_traceback_later(STOP_SECONDS, exit=True)
     stopping.set()
 
 
 async def _start(program: ServiceDefinition[Any], traces: Traces | None = None) -> Service:
-    """Start the service and return it. The start is retried while a dependency is unavailable."""
+    """Start the service, retrying while a dependency is unavailable."""
     while True:
         try:
             return await _started(program, traces)

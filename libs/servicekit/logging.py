@@ -1,4 +1,4 @@
-"""JSON logs on standard error: ids, counts and reasons, never user text."""
+"""JSON logging to standard error, with ids, counts and reasons but never user text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _PLAIN = re.compile(r"[\w.,:@/-]{1,100}", re.ASCII)
 
 
 class RateLimit(logging.Filter):
-    """Filter that lets each code line of the Kafka libraries log once per minute, and counts suppressed lines."""
+    """Log filter that lets each logging call in the Kafka libraries write at most one line per minute.
+
+    The suppressed lines are counted.
+    """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -47,13 +50,13 @@ class RateLimit(logging.Filter):
 
 
 def _is_transient(record: logging.LogRecord) -> bool:
-    """Return True if the line reports a missing group coordinator, which is normal shortly after a new Kafka starts."""
+    """Return True if the line reports a missing group coordinator, which is normal just after Kafka's first start."""
     filled = record.args if isinstance(record.args, tuple) else ()
     return any(isinstance(value, GroupCoordinatorNotAvailableError) for value in filled)
 
 
 def _in_words(record: logging.LogRecord) -> str:
-    """Return the message of a Kafka library. Only names, numbers and error classes are inserted into it."""
+    """Return the message of a Kafka library's log line, with only names, numbers and error classes filled in."""
     filled = record.args if isinstance(record.args, tuple) else ()
     try:
         return str(record.msg) % tuple(map(_loggable, filled))
@@ -78,9 +81,10 @@ def _loggable(value: object) -> object:
 
 
 class _BareFormatter(logging.Formatter):
-    """Formatter that logs only the library and the error's class, because messages may contain user text.
+    """Log formatter for the lines of libraries, which may contain user text.
 
-    The Kafka libraries are an exception: they handle only bytes, so their messages are logged.
+    It writes the library and the error class, but no message. Only the messages of the Kafka libraries are written,
+    because these libraries handle records as mere bytes.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -92,7 +96,10 @@ class _BareFormatter(logging.Formatter):
 
 
 def configure_logging(level: str = "INFO", *, quiet: bool = False) -> None:
-    """Log JSON lines to standard error; with `quiet`, only warnings and errors (Kafka libraries: only errors)."""
+    """Write log lines as JSON to standard error.
+
+    With `quiet`, only warnings and errors are written, and only errors of the Kafka libraries.
+    """
     threshold = logging.WARNING if quiet else logging.getLevelNamesMapping()[level.upper()]
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_BareFormatter())
@@ -115,12 +122,12 @@ def configure_logging(level: str = "INFO", *, quiet: bool = False) -> None:
 
 
 def logger(part: str) -> structlog.stdlib.BoundLogger:
-    """Return a logger that adds the name `part` to each line."""
+    """Return a logger that adds `part`, the name of a program component, to each line."""
     bound: structlog.stdlib.BoundLogger = structlog.get_logger(part=part)
     return bound
 
 
 def frames(error: BaseException) -> str:
-    """Return the last three stack frames of `error` as `file:line function`, without its message."""
+    """Return the last three stack frames of `error` as `file:line function`, without the error's message."""
     found = traceback.extract_tb(error.__traceback__)[-3:]
     return " < ".join(f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in reversed(found))

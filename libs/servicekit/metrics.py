@@ -1,4 +1,4 @@
-"""Metrics of the platform, each with its meaning. A service declares its own in its `metrics.py`."""
+"""Metrics of the platform with their descriptions. Services declare their own metrics in their `metrics.py`."""
 
 from __future__ import annotations
 

@@ -1,11 +1,13 @@
-"""Tracing with OpenTelemetry's exporter; spans are sent by OTLP over HTTP.
+"""OpenTelemetry tracing with export by OTLP over HTTP.
 
-A record's span is a child of the span in the record's `traceparent`. Without that header, the trace id is derived from
-the record's cause, so that all services sample the same records and a redelivery continues the same trace. A batch's
-span is the root of a separate trace, with one child per stage and links to the spans of the sampled records. Spans
-contain neither text nor ids of people.
+The span of a record is a child of the span in the record's `traceparent` header. Without this header, the trace id is
+computed from the log position of the chat record that led to this record (`cause_of`). All services therefore sample
+the same records, and a redelivered record stays in the same trace.
 
-Spans are built when they end, without the SDK's tracer, which costs several times as much (decision 153).
+The span of a batch is the root of a separate trace. It has one child per stage, and links to the spans of the sampled
+records. Spans contain neither user text nor ids of people.
+
+A span is built only when it ends. The SDK's tracer is not used, because it costs several times as much (decision 153).
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ AttributeValue = str | int | float
 
 
 class OtlpTraces:
-    """Traces of a process: one exporter, and one resource per service, which adds the service's name to spans."""
+    """Tracing of a process. All services share one exporter, and the spans of each carry the service's name."""
 
     def __init__(self, url: str, share: float) -> None:
         self._share = share
@@ -75,9 +77,9 @@ class OtlpTraces:
 
 
 class _ServiceResource(Resource):
-    """Resource with a cached hash.
+    """OpenTelemetry resource with a cached hash.
 
-    The exporter hashes the resource of every span. The SDK's hash would convert the resource to JSON each time.
+    The exporter hashes the resource of every span, and the SDK's own hash converts the resource to JSON each time.
     """
 
     def __init__(self, attributes: Attributes, schema_url: str) -> None:
@@ -110,7 +112,7 @@ class _OpenSpan:
 
 
 class _Spans:
-    """Spans of one service."""
+    """Factory for the spans of a service, which passes ended spans to the exporter."""
 
     def __init__(self, processor: BatchSpanProcessor, resource: Resource) -> None:
         self._processor = processor
@@ -126,9 +128,9 @@ class _Spans:
         kind: SpanKind = SpanKind.INTERNAL,
         links: Sequence[Link] = (),
     ) -> _OpenSpan:
-        """Begin a span in the trace of `parent`, or in a separate trace without `parent`.
+        """Start a span in the trace of `parent`, or in a new trace if there is no parent.
 
-        A parent with span id 0 only identifies the trace.
+        A parent with the span id 0 only determines the trace.
         """
         trace_id = getrandbits(128) if parent is None else parent.trace_id
         context = SpanContext(trace_id, getrandbits(64) or 1, is_remote=False, trace_flags=_SAMPLED)
@@ -136,7 +138,7 @@ class _Spans:
         return _OpenSpan(name, kind, context, above, {**attributes}, start, links)
 
     def end(self, span: _OpenSpan, end: int) -> None:
-        """Pass a span to the exporter; `end` is in nanoseconds since the epoch."""
+        """Pass an ended span to the exporter. `end` is in nanoseconds since the epoch."""
         self._processor.on_end(
             ReadableSpan(
                 span.name,
@@ -155,7 +157,7 @@ class _Spans:
 
 
 class OtlpTracing:
-    """Tracing of one service."""
+    """Tracer of a service, which decides which traces are sampled and starts spans."""
 
     def __init__(self, spans: _Spans, share: float) -> None:
         self._spans = spans
@@ -199,11 +201,11 @@ class OtlpTracing:
         return self._spans.begin(f"{group} {at.topic}", start, attributes, parent=context, kind=SpanKind.CONSUMER)
 
     def _sampled(self, raw: RawRecord) -> SpanContext | None:
-        """Return the parent context of a sampled record, with span id 0 if the record begins a trace.
+        """Return the parent context for the record's span, or None if the record is not sampled.
 
-        Return None for an unsampled record. A trace that the producer did not sample stays unsampled. For a record
-        without a trace context, a checksum of its cause is compared with the sampling rate. The checksum is part of the
-        record's trace id.
+        If the record has a trace context, that context is the parent, provided that it is sampled. Otherwise, a
+        checksum of the record's cause decides: the record is sampled if the checksum is within the sampling rate. The
+        parent context then has a trace id that contains the checksum, and the span id 0.
         """
         if raw.headers and (traceparent := trace_of(raw.headers)) is not None:
             return self._parent(traceparent)
@@ -214,9 +216,9 @@ class OtlpTracing:
         return SpanContext((digest >> 32) << 64 | checksum << 32 | digest % (1 << 32), 0, is_remote=True)
 
     def _parent(self, traceparent: str) -> SpanContext | None:
-        """Return the context in `traceparent` if it is valid, sampled by its producer and within our sampling rate.
+        """Return the trace context in `traceparent`, or None if it is invalid or not sampled.
 
-        Return None otherwise.
+        A trace is sampled if its producer sampled it and its trace id is within our sampling rate.
         """
         if well_formed_trace(traceparent) is None or not int(traceparent[-2:], 16) & TraceFlags.SAMPLED:
             return None
@@ -228,7 +230,7 @@ class OtlpTracing:
 
 
 class _OtlpBatch:
-    """Open spans of a batch and, by record index, of its sampled records."""
+    """Open spans of a batch and of its sampled records, which are keyed by record index."""
 
     def __init__(self, factory: _Spans, group: Consumer, batch: _OpenSpan, spans: Mapping[int, _OpenSpan]) -> None:
         self._factory = factory
@@ -300,7 +302,7 @@ class _OtlpRequest:
 
 
 def _cause_checksum(raw: RawRecord) -> int:
-    """Return the checksum of `cause_of(raw)`, usually without building that text."""
+    """Return the checksum of `cause_of(raw)`, usually without building that string."""
     topic, partition, offset = raw.coordinates
     if raw.headers and topic not in FOREIGN:
         for name, value in raw.headers:
@@ -311,5 +313,5 @@ def _cause_checksum(raw: RawRecord) -> int:
 
 @lru_cache(maxsize=4096)
 def _lane_checksum(topic: str, partition: int) -> int:
-    """Return the checksum of the prefix `topic:partition:`, which all causes in a partition share."""
+    """Return the checksum of `topic:partition:`, the common beginning of all log positions in a partition."""
     return crc32(f"{topic}:{partition}:".encode())

@@ -1,4 +1,4 @@
-"""Pseudonyms of erased people, for rows that must stay although they contain a person's id. Off by default."""
+"""Pseudonyms for the ids of erased people in rows that must remain after an erasure. Off by default."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _KEY_LENGTH: Final = 16
 
 
 class ErasureSettings(Settings):
-    """Settings from the environment with the prefix ERASURE_, the same for all services.
+    """Settings of erasure for all services, from environment variables with the prefix ERASURE_.
 
-    `ids` selects the id that remaining rows have after an erasure: the person's own id or a pseudonym. `ids_of`
-    overrides it for single tenants. Pseudonyms need `key`, a secret of at least 16 characters. Anyone who has the key
-    can compute the pseudonym of any id.
+    `ids` selects the id that stays in a person's remaining rows after an erasure: the person's own id or a pseudonym.
+    `ids_of` overrides this setting for individual tenants. Pseudonyms require `key`, a secret of at least 16
+    characters. Anyone who has the key can compute the pseudonym of any id.
     """
 
     model_config = SettingsConfigDict(env_prefix="ERASURE_")
@@ -41,7 +41,7 @@ class ErasureSettings(Settings):
 
 
 class Pseudonyms:
-    """Replacements for erased people's ids. With the same key, a person always has the same pseudonym."""
+    """Pseudonyms for the ids of erased people. With the same key, a person always gets the same pseudonym."""
 
     def __init__(self, settings: ErasureSettings) -> None:
         self._ids: Ids = settings.ids
@@ -49,7 +49,7 @@ class Pseudonyms:
         self._key = settings.key.get_secret_value().encode()
 
     def __call__(self, person: Person) -> str:
-        """Return the person's pseudonym, or their own id if the tenant has no pseudonyms."""
+        """Return the person's pseudonym, or the person's own id if the tenant does not use pseudonyms."""
         if self._ids_of.get(person.tenant, self._ids) == "keep":
             return person.user_id
         return PREFIX + hmac.digest(self._key, canonical(*person).encode(), "sha256").hex()[:32]

@@ -1,7 +1,7 @@
-"""Combine concurrent single requests into batches.
+"""Batching of concurrent requests.
 
-Requests that arrive while a batch is in flight are sent together in the next batch. No request waits for a batch to
-fill.
+Requests that arrive while a batch is in flight are sent together in the next one. No request waits for a batch to fill
+up.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ Reply = TypeVar("Reply")
 
 
 class RequestBatcher(Generic[Question, Reply]):
-    """Callable that passes waiting questions to `ask` in batches, one batch at a time, in order of arrival.
+    """Callable that collects questions and asks them in batches, one batch at a time and in order of arrival.
 
-    A batch has one question, or several with a total weight of at most `most`. `ask` returns one reply per question, in
-    order. If `ask` raises, every caller of the batch receives the exception. A cancelled caller does not affect the
-    others.
+    If a batch fails, all of its callers get the exception. A cancelled caller does not affect the others.
+
+    Args:
+        ask: The function that answers a batch. It returns one reply per question, in the same order.
+        most: The maximum total weight of a batch. A heavier question is sent alone.
+        weigh: The weight of a question.
     """
 
     def __init__(
@@ -52,7 +55,10 @@ class RequestBatcher(Generic[Question, Reply]):
             self._worker = None
 
     def _next(self) -> list[tuple[Question, asyncio.Future[Reply]]]:
-        """Remove and return the next batch: the first waiting question, and more up to the total weight `most`."""
+        """Remove and return the questions of the next batch.
+
+        These are the first question and as many more as the limit `most` allows.
+        """
         batch: list[tuple[Question, asyncio.Future[Reply]]] = []
         weight = 0
         while self._waiting:

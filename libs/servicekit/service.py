@@ -1,4 +1,4 @@
-"""A running service: subscriptions, dependencies, periodic work, start and stop."""
+"""Running service: subscriptions, dependencies, periodic work, start and stop."""
 
 from __future__ import annotations
 
@@ -66,11 +66,12 @@ log = logger("service")
 
 @dataclass(frozen=True)
 class ServiceContext:
-    """Resources that a composition root passes to every service.
+    """Resources that every service gets when it is created.
 
-    `judge_at` (microseconds) replaces the log's time in the check for future events. `room` returns True if the log has
-    room for the given number of bytes; a log on disk always has room. `on_made` is called with each service before it
-    opens any resource, so that the caller can close a service after a failed build.
+    An event is rejected if its time is too far ahead of the log time, or of `judge_at` (in microseconds) if that is
+    set. `room` returns True if the log has room for the given number of bytes; a log on disk always has. `on_made` is
+    called with each service before the service opens any resource, so that the caller can close the service if opening
+    a resource fails.
     """
 
     bootstrap: Bootstrap
@@ -87,9 +88,9 @@ class ServiceContext:
 
 @dataclass(frozen=True, slots=True)
 class Periodic:
-    """Work that is repeated every `seconds`, first after `delay` seconds.
+    """Work that runs every `seconds`, for the first time after `delay` seconds.
 
-    After a failure, the work is repeated at the next interval.
+    After a failed run, the next one follows at the usual interval.
     """
 
     name: str
@@ -99,7 +100,7 @@ class Periodic:
 
 
 class Service:
-    """One running service: subscriptions, producer, resources, periodic work and HTTP routes."""
+    """Running service with its subscriptions, producer, resources, periodic work and HTTP routes."""
 
     def __init__(self, name: str, context: ServiceContext) -> None:
         self.name = name
@@ -142,7 +143,7 @@ class Service:
         context.on_made(self)
 
     def consume(self, group: Consumer, handler: Handler) -> None:
-        """Pass batches of the topics of `group` to `handler` after the service has started."""
+        """Subscribe `group` when the service starts, and pass its batches to `handler`."""
         delivery = Delivery(
             group,
             handler,
@@ -157,43 +158,49 @@ class Service:
         self.subscriptions.append(Subscription(delivery, self.context.clock, self.context.on_commit))
 
     def subscription(self, group: Consumer) -> Subscription:
-        """Return the subscription of `group`. Raises StopIteration if the service does not consume it."""
+        """Return the subscription of `group`. Raises StopIteration if the service does not consume that group."""
         return next(one for one in self.subscriptions if one.group == group)
 
     def progress(self, group: Consumer, *, seconds: float = 5.0) -> GroupProgress:
-        """Return the progress of a consumed `group`; a request to the log fails after `seconds`."""
+        """Return the progress of `group`, which compares its committed offsets with the log.
+
+        A request to the log takes at most `seconds`.
+        """
         progress = GroupProgress(self.subscription(group), self.context.bootstrap, self.context.clock, seconds=seconds)
         self.resources.push_async_callback(progress.close)
         return progress
 
     def request_producer(self, seconds: float) -> Producer:
-        """Return the producer for HTTP routes; `seconds` limits the wait for an acknowledgement."""
+        """Return the producer for HTTP routes, which waits at most `seconds` for the log's acknowledgement."""
         redacting = RedactingProducer(self.producer, self.redactor)
         return LogWriter(redacting, room=self.context.room, seconds=seconds)
 
     def begin_request_span(
         self, name: str, traceparent: str | None, attributes: Mapping[str, str | int]
     ) -> RequestTrace | None:
-        """Begin the span of an outgoing request in the trace of `traceparent`; None if it is not sampled."""
+        """Start the span of an outgoing request in the trace of `traceparent`.
+
+        The result is None if the trace is not sampled or tracing is off.
+        """
         return None if self.tracing is None else self.tracing.request(name, traceparent, attributes)
 
     @cached_property
     def redactor(self) -> Redactor:
-        """Return the redactor for texts that enter the service. Raises StartError for invalid settings."""
+        """Redactor for texts that enter the service. Raises StartError if its settings are invalid."""
         return Redactor(read_settings(RedactionSettings))
 
     @cached_property
     def pseudonym_of(self) -> Callable[[Person], str]:
-        """Return the function that maps an erased person to the id for remaining rows: their own id or a pseudonym.
+        """Function that returns the id to keep in an erased person's remaining rows.
 
-        Raises StartError for invalid settings.
+        That id is the person's own id or a pseudonym. Raises StartError if the settings are invalid.
         """
         return Pseudonyms(read_settings(ErasureSettings))
 
     def late_outcomes(self, group: Consumer, note_set_aside: NoteSetAside | None = None) -> LateOutcomes:
-        """Return the writer for outcomes in `group` that become known only after the record's batch.
+        """Return the recorder for outcomes in `group` that become known only after a record's batch.
 
-        It also writes them to the journal.
+        It also writes these outcomes to the journal.
         """
         return LateOutcomes(group, self.producer, self.context.observers, self.journal, note_set_aside)
 
@@ -201,21 +208,25 @@ class Service:
         self._periodics.append(periodic)
 
     def wake(self, name: str) -> None:
-        """Run the periodic work `name` at once; if it is running, run it again afterwards."""
+        """Run the periodic work `name` immediately. If it is running already, it runs again afterwards."""
         self._wakes[name].set()
 
     def expire(self, pool: asyncpg.Pool, expiries: Sequence[Expiry]) -> None:
-        """Delete expired rows of `pool`'s tables every hour."""
+        """Delete expired rows from the tables in `pool` every hour."""
         retention = Retention(self.name, pool, self.context.clock, expiries)
         self.every(Periodic("retention", SWEEP_SECONDS, retention.sweep, delay=SWEEP_SECONDS))
 
     async def open_database(
         self, url: str, migrations: Path, *, size: int = 4, init: Callable[..., Coroutine[Any, Any, None]] | None = None
     ) -> Database:
-        """Open a pool of at most `size` connections on the service's schema; `init` is called with each connection.
+        """Open a connection pool for the service's schema.
 
-        The service is ready only while the database responds. It leaves its groups if the schema is migrated to a
-        version that a program with `migrations` cannot use.
+        The service is ready only while the database responds. If a later release migrates the schema to a version that
+        this program cannot use, the service leaves its consumer groups.
+
+        Args:
+            size: The maximum number of connections.
+            init: A function that is called once with each new connection.
         """
         pool = await open_pool(url, self.name, migrations, size=size, say=self.context.say, init=init, plan="indexed")
         self.resources.push_async_callback(pool.close)
@@ -224,7 +235,7 @@ class Service:
         return pool
 
     async def open_reads(self, settings: ReadSettings, migrations: Path, *, plan: Plan = "automatic") -> Database:
-        """Open a pool for HTTP reads, each restricted to one tenant; see `servicekit.db.pools.open_reads`."""
+        """Open a pool for HTTP reads, each restricted to one tenant (see `servicekit.db.pools.open_reads`)."""
         pool = await open_reads(settings, self.name, migrations, say=self.context.say, plan=plan)
         self.resources.push_async_callback(pool.close)
         return pool
@@ -239,7 +250,7 @@ class Service:
         most_seconds: float,
         plan: Plan = "automatic",
     ) -> ReplicaReads:
-        """Open a pool for HTTP reads that may use the replica at `url` instead of `primary`; see `ReplicaReads`."""
+        """Open a pool for HTTP reads that may use the replica at `url` instead of `primary` (see `ReplicaReads`)."""
         reads = await open_replica(
             settings, url, self.name, migrations, primary, self.context.clock, most_seconds=most_seconds, plan=plan
         )
@@ -249,7 +260,7 @@ class Service:
         return reads
 
     def probe(self, probe: Callable[[], Awaitable[object]]) -> None:
-        """Add a dependency: `probe` raises if it does not respond."""
+        """Register a dependency check, which must raise an error if the dependency does not respond."""
         self._probes.append(probe)
 
     async def start(self) -> None:
@@ -266,7 +277,7 @@ class Service:
         self.started = True
 
     async def stop(self) -> None:
-        """Finish the current batches, leave the groups, and close everything, within 20 s."""
+        """Finish the current batches, leave the consumer groups, and close everything within 20 s."""
         self.started = False
         await _end(self._tasks)
         await asyncio.gather(*(subscription.stop() for subscription in self.subscriptions))
@@ -279,7 +290,10 @@ class Service:
             await within(3, self.resources.aclose())
 
     async def look_at_schema(self) -> None:
-        """Check the schema's version, and leave the groups to processes of a later release if it is too new."""
+        """Check the schema's version.
+
+        If it is too new, the service leaves its consumer groups to processes of a later release.
+        """
         try:
             await self._check_schemas()
         except SchemaIncompatible as error:
@@ -307,18 +321,18 @@ class Service:
         await self._check_schemas()
 
     async def lag(self) -> int:
-        """Return the number of uncommitted records in this process's partitions."""
+        """Return the number of uncommitted records in the partitions that this process reads."""
         return sum(await asyncio.gather(*(subscription.lag() for subscription in self.subscriptions)))
 
     async def not_ready(self) -> str | None:
-        """Return the reason why the service is not ready, or None."""
+        """Return the reason why the service is not ready, or None if it is."""
         why = await self._why_not_ready()
         metrics.READY.labels(self.name).set(why is None)
         return why
 
     @property
     def warnings(self) -> list[str]:
-        """Return warnings about a ready service, one sentence each."""
+        """Warnings for operators, one sentence each. They do not affect readiness."""
         of_groups = [warning for subscription in self.subscriptions for warning in subscription.warnings]
         return of_groups + [warning for warnings in self.watched for warning in warnings()] + self._stuck()
 
@@ -346,7 +360,7 @@ class Service:
         return None
 
     async def _watch_members(self) -> None:
-        """Check the members of our groups immediately after each assignment, and every half minute."""
+        """Check the members of the service's consumer groups after each assignment and every half minute."""
         while True:
             dealt_out = [asyncio.create_task(one.dealt_out.wait()) for one in self.subscriptions]
             try:
@@ -386,10 +400,10 @@ class Service:
 
 
 async def _end(tasks: Collection[asyncio.Task[None]]) -> None:
-    """Cancel `tasks` repeatedly until they have ended, for at most CANCEL_SECONDS.
+    """Cancel `tasks` repeatedly until they have ended, but for no longer than CANCEL_SECONDS.
 
-    One cancellation may not suffice: `asyncio.wait_for` of Python 3.11 loses it if the awaited work ends
-    simultaneously.
+    A single cancellation may not suffice: in Python 3.11, `asyncio.wait_for` loses a cancellation if the awaited work
+    ends at the same time.
     """
     clock = asyncio.get_running_loop().time
     deadline = clock() + CANCEL_SECONDS

@@ -1,4 +1,4 @@
-"""Settings from environment variables: an empty variable counts as unset, and secrets may be in files."""
+"""Settings from environment variables, and from files that contain their values, such as secrets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AT = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)")
 
 
 class _Variables(EnvSettingsSource):
-    """Source of settings from environment variables. Raises StartError if a JSON value is not valid JSON."""
+    """Settings source for environment variables. Raises StartError if a value must be JSON and is not."""
 
     def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
         try:
@@ -40,7 +40,7 @@ class _Variables(EnvSettingsSource):
 
 
 class _Files(_Variables):
-    """Source of settings from files that are named by variables NAME_FILE."""
+    """Settings source for files. The variable NAME_FILE names the file with the value of NAME."""
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
         found: dict[str, str | None] = {}
@@ -53,10 +53,10 @@ class _Files(_Variables):
 
 
 class Settings(BaseSettings):
-    """Settings from environment variables with a common prefix.
+    """Base class of settings that are read from environment variables with a common prefix.
 
-    An empty variable counts as unset. The variable NAME contains the value. NAME_FILE names a file that contains it,
-    and is used only if NAME is unset. Raises StartError if that file is missing or empty.
+    An empty variable counts as unset. The variable NAME contains the value. NAME_FILE names a file that contains the
+    value, and is used only if NAME is unset. Raises StartError if that file is missing or empty.
     """
 
     model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, hide_input_in_errors=True)
@@ -81,7 +81,7 @@ class Settings(BaseSettings):
 
 
 class ReadSettings(Settings):
-    """Settings of a service with an HTTP API that reads through separate database connections."""
+    """Settings of a service with an HTTP API. HTTP reads have their own database connections."""
 
     database_url: str = "postgresql://localhost/agent_feedback"
     """PostgreSQL URL; the service uses the schema with its own name."""
@@ -92,10 +92,10 @@ class ReadSettings(Settings):
 
 
 def read_settings(settings: type[S], **given: Any) -> S:
-    """Return the settings from the environment; `given` values, by field name, take precedence.
+    """Read settings from the environment. Values in `given`, by field name, take precedence.
 
-    Raises StartError if a value is invalid. The error names the variables, their files and the violated rules, but
-    contains no values.
+    Raises StartError if a value is invalid. The message names the variables, their files and the violated rules, but
+    does not contain the values.
     """
     try:
         return settings(**given)
@@ -112,7 +112,10 @@ def _setting_fault(settings: type[BaseSettings], fault: Any) -> str:
 
 
 def _variable(settings: type[BaseSettings], name: str) -> str:
-    """Return the environment variable for the field or alias `name`; among several aliases, the one that is set."""
+    """Return the name of the environment variable for the field or alias `name`.
+
+    If the field has several aliases, this is the alias that is set.
+    """
     if name in settings.model_fields:
         return f"{settings.model_config.get('env_prefix', '')}{name}".upper()
     for field in settings.model_fields.values():
@@ -123,9 +126,9 @@ def _variable(settings: type[BaseSettings], name: str) -> str:
 
 
 def read_toml(path: Path, model: type[M]) -> M:
-    """Parse the TOML file `path` and validate it as `model`.
+    """Read the TOML file `path` and validate it with the pydantic model `model`.
 
-    Raises StartError if it is invalid. The error has the line, the column and the violated rule, but no values.
+    Raises StartError if the file is invalid. The message has the line, the column and the violated rule, but no values.
     """
     try:
         text = path.read_text("utf-8")
@@ -152,7 +155,7 @@ def _toml_place(text: str, error: tomllib.TOMLDecodeError) -> str:
 
 
 def secret_of(variable: str) -> str:
-    """Return the secret in the environment variable `variable`, or in the file that `variable`_FILE names.
+    """Return the secret in the environment variable `variable`, or in the file named by `variable`_FILE.
 
     Raises StartError if there is none.
     """
@@ -163,9 +166,9 @@ def secret_of(variable: str) -> str:
 
 
 def content_of(variable: str) -> str | None:
-    """Return the content of the file that `variable`_FILE names, without its line end; None if that variable is unset.
+    """Return the content of the file named by `variable`_FILE, without its line ending.
 
-    Raises StartError if it cannot be read or is empty.
+    The result is None if that variable is unset. Raises StartError if the file is empty or cannot be read.
     """
     named = os.environ.get(variable + FROM_FILE)
     if not named:

@@ -1,7 +1,6 @@
-"""Durations of a batch's processing stages, for metrics and traces.
+"""Time measurement of the stages in which a batch is processed, for metrics and traces.
 
-A stage is measured only if the task's context has a current batch; otherwise `stage` does nothing. Durations of
-concurrent runs of a stage are added up.
+Outside a batch, `stage` does nothing. If a stage runs several times concurrently, its durations are added up.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ Stage = Literal["read", "patterns", "encoder", "gate", "database", "produce", "c
 
 
 class StageSpan(NamedTuple):
-    """Duration of one stage in a batch, in seconds, with its first start and last end as `perf_counter` times."""
+    """Total duration of a stage in a batch, in seconds, with its first start and last end as `perf_counter` times."""
 
     seconds: float
     start: float
@@ -22,7 +21,7 @@ class StageSpan(NamedTuple):
 
 
 class StageTimes:
-    """Durations of one batch's stages, by stage."""
+    """Durations of the stages of a batch."""
 
     __slots__ = ("spans",)
 
@@ -30,7 +29,10 @@ class StageTimes:
         self.spans: dict[Stage, StageSpan] = {}
 
     def add(self, name: Stage, start: float, end: float, seconds: float) -> None:
-        """Add an interval of the stage `name`; only `seconds` of it count towards the stage's duration."""
+        """Add an interval to the stage `name`.
+
+        Only `seconds` of the interval count towards the duration of the stage.
+        """
         held = self.spans.get(name)
         if held is not None:
             seconds, start, end = held.seconds + seconds, min(held.start, start), max(held.end, end)
@@ -46,7 +48,7 @@ current_times: Final[ContextVar[StageTimes | None]] = ContextVar("current_times"
 
 
 class stage:  # noqa: N801 # used like a function
-    """Context manager that adds the block's duration to a stage, minus the time spent in the stage `less`."""
+    """Context manager that adds the duration of its block to a stage, minus the time spent in the stage `less`."""
 
     __slots__ = ("_before", "_less", "_name", "_start", "_times")
 

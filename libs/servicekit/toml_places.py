@@ -1,4 +1,4 @@
-"""Line and column of values in a TOML text, which `tomllib` does not report."""
+"""Line and column of a value in a TOML text, which `tomllib` does not report."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 
 def place_in(text: str, path: Sequence[str | int]) -> tuple[int, int]:
-    """Return the line and column of the value at `path` in the TOML `text`, counted from 1.
+    """Return the line and column of the value at `path` in the TOML `text`, both counted from 1.
 
-    Return the position of the containing table if the value is missing. The position is found by parsing prefixes: the
-    value is at the end of the shortest valid prefix that contains it.
+    If the value is missing, this is the position of the table that should contain it. The position is found by parsing
+    prefixes of the text: the value is at the end of the shortest valid prefix that contains it.
     """
     lines = text.splitlines()
     while path and not _holds(tomllib.loads(text), path):

@@ -1,4 +1,4 @@
-"""Tracing by OpenTelemetry's protocol, enabled by TRACING_URL. While it is disabled, the SDK is not imported."""
+"""Tracing with OpenTelemetry, enabled by TRACING_URL. OpenTelemetry's SDK is imported only if tracing is enabled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from servicekit.settings import Settings, read_settings
 
 
 class TracingSettings(Settings):
-    """Settings from the variables TRACING_*."""
+    """Settings of tracing, from environment variables with the prefix TRACING_."""
 
     model_config = SettingsConfigDict(env_prefix="TRACING_")
 
@@ -24,7 +24,7 @@ class TracingSettings(Settings):
 
 
 class Traces(Protocol):
-    """Traces of a process, exported until `close` is called."""
+    """Tracing of a process, with one tracer per service. Ended spans are exported until `close` is called."""
 
     def of(self, service: str) -> Tracing:
         """Return the tracer of a service."""
@@ -36,7 +36,7 @@ class Traces(Protocol):
 
 
 def open_traces() -> Traces | None:
-    """Open the traces that the environment configures. Raises StartError if the SDK is not installed."""
+    """Start tracing if the environment enables it. Raises StartError if OpenTelemetry's SDK is not installed."""
     settings = read_settings(TracingSettings)
     if settings.url is None:
         return None

@@ -1,4 +1,4 @@
-"""One-sentence summaries of pydantic's validation errors, without the input."""
+"""Summary of pydantic's validation errors in one sentence, without the invalid input."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _PARTS_OF_A_REQUEST = frozenset({"body", "path", "query", "header"})
 
 
 def error_summary(faults: Sequence[Any]) -> str:
-    """Return the first few of pydantic's errors as `field: rule; field: rule`, in ASCII and without input.
+    """Return the first few validation errors as `field: rule; field: rule`, in ASCII and without the invalid input.
 
-    The name of an unknown field may be a person's text, so it is omitted.
+    The names of unknown fields are omitted too, because they may be a person's text.
     """
     said = list(dict.fromkeys(_one_error(fault) for fault in faults))
     more = f"; and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
@@ -29,5 +29,5 @@ def _one_error(fault: Any) -> str:
 
 
 def rule_of(fault: Any) -> str:
-    """Return the violated rule, in the words of pydantic or of the validator."""
+    """Return the message of a validation error, which states the violated rule."""
     return str(fault["msg"]).removeprefix("Value error, ")

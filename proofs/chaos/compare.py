@@ -1,4 +1,4 @@
-"""Comparison of expected and actual sets, with the first difference in words. Pure."""
+"""Comparison of expected and actual sets, with the first difference in words. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expected final verdicts of the detector for the conversations in the ledger. Pure."""
+"""Expected final verdicts of the detector for the conversations in the ledger. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Invalid records of every kind, and broken headers of valid records. Pure."""
+"""Invalid records of every kind, and broken headers of valid records. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The load of concurrent writers: many judgements of the same few feedback records. Pure."""
+"""The load of concurrent writers: many judgements of the same few feedback records. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The expected state, computed from the ledger by the specification and without the services' code. Pure."""
+"""The expected state, computed from the ledger by the specification and without the services' code. No I/O."""
 
 from __future__ import annotations
 

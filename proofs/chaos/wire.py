@@ -1,4 +1,4 @@
-"""Recognises the responses to writes in the bytes of a connection: PostgreSQL, HTTP, Kafka. Pure."""
+"""Recognises the responses to writes in the bytes of a connection: PostgreSQL, HTTP, Kafka. No I/O."""
 
 from __future__ import annotations
 

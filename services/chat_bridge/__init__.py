@@ -1,4 +1,1 @@
-"""Convert chat events to feedback events.
-
-The service finds the agent message that a reply or reaction is about.
-"""
+"""Service that converts replies and reactions in chats to feedback on the agents' messages."""

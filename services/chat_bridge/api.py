@@ -1,4 +1,4 @@
-"""HTTP route that accepts chat and post events, one JSON object per line, from producers without a Kafka client."""
+"""HTTP route that accepts chat and post events as JSON lines, for producers without a Kafka client."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EXAMPLE = (
 
 
 class RefusedEvent(BaseModel):
-    """A rejected line and the reason. Lines are numbered from 1."""
+    """A rejected line of the request, and the reason for its rejection."""
 
     line: int = Field(description="The line's number, from 1.", examples=[3])
     reason: str = Field(description="The reason's short name.", examples=["invalid_event"])
@@ -42,7 +42,7 @@ class RefusedEvent(BaseModel):
 
 
 class Ingested(BaseModel):
-    """Number of written lines of a request, and the rejected lines."""
+    """Result of a request: the number of accepted lines, and the rejected lines."""
 
     accepted: int = Field(description="Number of lines that the consumers accept.", examples=[2])
     refused: list[RefusedEvent] = Field(description="The first 1,000 rejected lines.")
@@ -80,9 +80,9 @@ def ingest_router(intake: Intake) -> Routes:
     ) -> Ingested:
         """Write chat and post events to the log, one JSON object per line.
 
-        Each line is checked separately. Valid lines are written, invalid lines are listed with their errors. An event
-        more than five minutes ahead of the log's time is written, but consumers reject it: it is also listed, with the
-        reason `future`, and becomes a dead letter.
+        Each line is validated on its own: valid lines are written, and invalid lines are listed in the response with
+        their errors. An event dated more than five minutes ahead of the log's time is written too, but consumers reject
+        it, and it becomes a dead letter. The response lists it with the reason `future`.
         """
         body, place = await read_body(request, NDJSON_READERS), IngestProject(tenant, project)
         try:

@@ -1,4 +1,4 @@
-"""HTTP route with which a producer lists its rejected events and the violated rules."""
+"""HTTP route that lists the rejected events of a project, each with the rule that it violates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANSWERS = {
 
 
 class RefusedChatEvent(BaseModel):
-    """An event that was rejected, either by the HTTP route or when it was read from the log."""
+    """An event that was rejected by the HTTP route or by a consumer."""
 
     topic: str = Field(description="The event's topic; empty if it named none.", examples=["chat.message.ingested"])
     event_id: str = Field(description="The event's `eventId`; empty if it cannot be read.", examples=["e-7"])
@@ -60,7 +60,7 @@ def refused_router(refused: RefusedEvents) -> Routes:
             ),
         ] = None,
     ) -> RefusedChatEvents:
-        """List the recently rejected events of a project, with event id, field and rule. Content is never included."""
+        """List the recently rejected events of a project, with event id, field and rule. Content is not included."""
         try:
             moment = 0 if since is None else parse_instant(since)
         except ValueError:

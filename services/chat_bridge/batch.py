@@ -1,4 +1,4 @@
-"""A batch of parsed chat events and their outcomes. Pure."""
+"""Batch of parsed chat events and their outcomes. No I/O."""
 
 from __future__ import annotations
 
@@ -27,11 +27,18 @@ PARKING_FULL = Outcome.dead_lettered("parking_full")
 
 @dataclass(slots=True)
 class BatchedEvent:
-    """One event of a batch. A message or post sets `message`, a reaction sets `about`, a reply or comment sets both.
+    """A chat event and its processing state.
 
-    `copy` is the copy of the original that the event contains; None if the event has no copy, or a copy of another
-    message. Later steps set `forwarded` (the derived feedback event) or `parked` (the event that waits for its
-    original).
+    The message that an event replies or reacts to is called its original.
+
+    Attributes:
+        message: The message or post. None for a reaction.
+        about: The reply, comment or reaction. None for any other message or post.
+        copy: The copy of the original that the event contains. None if there is none, or if it is a copy of a different
+            message.
+        forwarded: The derived feedback event, once the event has been translated.
+        parked: The event as stored until its original arrives, once it has been parked.
+        outcome: None until the outcome is known.
     """
 
     received: Received[Any]
@@ -45,7 +52,10 @@ class BatchedEvent:
 
 @dataclass(slots=True)
 class Batch:
-    """Events in order of arrival. `changed` has the keys of messages that were added to or changed in the index."""
+    """The events of a batch, in order of arrival.
+
+    `changed` contains the keys of the indexed messages that these events have added or changed.
+    """
 
     events: list[BatchedEvent]
     changed: set[MessageKey] = field(default_factory=set)
@@ -56,7 +66,7 @@ class Batch:
 
     @property
     def messages(self) -> list[IndexedMessage]:
-        """The messages of the batch, each with its greatest version in the batch."""
+        """The latest version of each message in the batch."""
         latest: dict[MessageKey, IndexedMessage] = {}
         for message in (event.message for event in self.events if event.message is not None):
             held = latest.get(message.key)
@@ -65,7 +75,11 @@ class Batch:
         return list(latest.values())
 
     def indexed(self, changed: set[MessageKey]) -> None:
-        """Set the outcome of each message event. `changed` has the keys of messages that the index added or changed."""
+        """Set the outcomes of messages that are not replies, after all messages were indexed.
+
+        Args:
+            changed: Keys of the messages that were added to the index or changed in it.
+        """
         self.changed = changed
         latest: dict[MessageKey, IndexedMessage] = {}
         for event in self.events:
@@ -81,23 +95,30 @@ class Batch:
 
     @property
     def wanted(self) -> set[MessageKey]:
-        """Keys of the originals that must be looked up, because the event contains no copy of its original."""
+        """Keys of the original messages to look up, because the reply or reaction contains no copy."""
         return {original_key(event.about) for event in self.events if event.about is not None and event.copy is None}
 
     @property
     def copies(self) -> list[IndexedMessage]:
-        """The copies of originals that events contain, in order of arrival."""
+        """The copies of original messages that the replies and reactions contain, in order of arrival."""
         return [event.copy for event in self.events if event.copy is not None]
 
     def place(self, copies: Iterable[IndexedMessage]) -> None:
-        """Replace the copies in the events by `copies`, one for each and in the same order."""
+        """Replace the copies of original messages.
+
+        Args:
+            copies: One replacement for each item of `self.copies`, in the same order.
+        """
         for event, copy in zip((one for one in self.events if one.copy is not None), copies, strict=True):
             event.copy = copy
 
     def translate(self, known: Mapping[MessageKey, IndexedMessage]) -> None:
-        """Convert replies and reactions to known messages to feedback events.
+        """Convert replies and reactions to feedback events.
 
-        Replies and reactions to unknown messages remain without an outcome.
+        If `known` does not contain the original, and the event contains no copy of it, the event gets no outcome.
+
+        Args:
+            known: Original messages by key.
         """
         for event in self.events:
             if event.about is None:
@@ -112,10 +133,17 @@ class Batch:
                 event.outcome = result
 
     def park(self, now: int, held: Mapping[ParkedKey, str], room: Mapping[str, int]) -> list[ParkedEvent]:
-        """Park the events without an outcome, and return those to store, at most one per key.
+        """Park the events that have no outcome yet, until their original messages arrive.
 
-        `room` is the number of events that each tenant may still park. Further events become dead letters. `held` maps
-        the keys of events that are already parked to their causes.
+        If a tenant may not park any more events, its remaining events become dead letters.
+
+        Args:
+            now: The current time in microseconds.
+            held: For each key, the log position of the event that is already parked under it.
+            room: The number of events that each tenant may still park.
+
+        Returns:
+            The parked events to store, at most one per key.
         """
         left = dict(room)
         first: dict[ParkedKey, ParkedEvent] = {}
@@ -131,17 +159,23 @@ class Batch:
         return list(first.values())
 
     def parked_under(self, holders: Mapping[ParkedKey, str]) -> None:
-        """Set the outcomes of parked events.
+        """Set the outcomes of the parked events.
 
-        `holders` has, by key, the cause of the event that is stored under the key. An event with another cause is a
-        duplicate.
+        If the store holds another event under the same key, this event is a duplicate, and its outcome is UNCHANGED.
+
+        Args:
+            holders: For each key, the log position of the event that is stored under it.
         """
         for event in self.events:
             if (parked := event.parked) is not None:
                 event.outcome = PARKED if holders.get(parked.key) == parked.cause else Outcome.UNCHANGED
 
     def released(self, became: Mapping[tuple[ParkedKey, str], Outcome]) -> None:
-        """Set the outcomes of parked events whose originals arrived in the meantime."""
+        """Set the final outcomes of parked events whose original messages have arrived.
+
+        Args:
+            became: The outcomes by key and cause.
+        """
         for event in self.events:
             if (parked := event.parked) is not None:
                 event.outcome = became.get((parked.key, parked.cause), event.outcome)
@@ -152,12 +186,12 @@ class Batch:
 
     @property
     def awaited(self) -> set[MessageKey]:
-        """Keys of the originals for which the parked events of this batch wait."""
+        """Keys of the original messages that the parked events in this batch are waiting for."""
         return {event.parked.original for event in self.events if event.parked is not None}
 
     @property
     def derived(self) -> list[Message]:
-        """Kafka records of the derived feedback events, with the headers that they inherit."""
+        """Kafka records for the derived feedback events, with headers derived from those of the chat events."""
         return [
             message_of(event.forwarded, event.received.derived_headers)
             for event in self.events
@@ -172,13 +206,16 @@ class Batch:
 
 
 def original_key(event: About) -> MessageKey:
-    """Return the key of the message that `event` is about. It is always in the conversation of `event`."""
+    """Return the key of the message that `event` replies or reacts to.
+
+    A reply or reaction is always in the same conversation as its original.
+    """
     message_id = event.original_message_id if isinstance(event, ChatMessageReplyIngested) else event.message_id
     return MessageKey(event.tenant, event.project, event.conversation_id, message_id)
 
 
 def parked_keys(events: Iterable[BatchedEvent]) -> set[ParkedKey]:
-    """Return the keys under which these events would be parked."""
+    """Return the keys under which the events would be parked."""
     return {_parked_key(event) for event in events}
 
 
@@ -191,9 +228,9 @@ def _read(received: Received[Any]) -> BatchedEvent:
 
 
 def _copy_in(event: About | None) -> IndexedMessage | None:
-    """Return the copy of the original that an event contains.
+    """Return the copy of the original message that an event contains.
 
-    Return None if there is no copy, or if the copy is of another message than the event names.
+    Returns None if there is no copy, or if it is a copy of a different message.
     """
     if event is None or event.original is None:
         return None
@@ -207,9 +244,9 @@ def _parked_key(event: BatchedEvent) -> ParkedKey:
 
 
 def _parked(event: BatchedEvent, now: int) -> ParkedEvent:
-    """Return the event as a parked event, without the copy of its original.
+    """Convert an event to the form in which it is parked.
 
-    The copy may contain another person's words.
+    The copy of the original message is removed, because it may contain another person's words.
     """
     received = event.received
     value = received.raw.value or b""

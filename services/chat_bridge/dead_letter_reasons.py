@@ -1,4 +1,4 @@
-"""Reasons of the dead letters that only the bridge writes, with their meaning and remedy for operators."""
+"""Dead-letter reasons that only the bridge uses, each with its meaning and a remedy for operators."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = {
         "find out why, or raise CHAT_BRIDGE_PARKED_LIMIT; then replay",
     ),
 }
-"""Meaning and remedy, by reason."""
+"""Meaning and remedy of each reason."""

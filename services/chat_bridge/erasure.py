@@ -1,4 +1,7 @@
-"""Erase a person's words from parked events. The message index stores texts of agents only."""
+"""Erasure of people's ids from the message index, and of their words from parked events.
+
+The message index contains no texts of people, only texts of agents.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,12 @@ class ChatBridgeErasures:
         self._store = store
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Delete the parked events and ids of these people, and copies of originals in all parked events of the tenant.
+        """Delete these people's ids and parked events.
 
-        Returns the number of changed rows.
+        Also removes the copies of original messages from all other parked events of the people's tenants.
+
+        Returns:
+            The number of deleted or changed rows.
         """
         removed = 0
         for tenant, user_id in sorted(erased):
@@ -48,6 +54,9 @@ def _is_covered(parked: ParkedEvent, erased: ErasedAt) -> bool:
 
 
 def _without_copy(parked: ParkedEvent) -> ParkedEvent | None:
-    """Return the event without the copy of its original, which version 0.1.0 parked with it; None if it has no copy."""
+    """Return the event without its copy of the original message, or None if it contains no copy.
+
+    Only version 0.1.0 parked events with copies.
+    """
     event = parked.event
     return None if event.original is None else replace(parked, value=without_copy(event))

@@ -1,4 +1,4 @@
-"""Handler of batches of chat events. It indexes messages, finds originals, and forwards or parks the other events."""
+"""Handler that indexes chat messages, and forwards or parks replies and reactions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from servicekit import Clock, Handler, Outcome, Producer, Received, Unreadable
 class ChatHandler(Handler):
     """Handler of the consumer group `chat_bridge`.
 
-    A message and an event that waits for it may be handled concurrently. Each is written and committed before the other
-    is searched for, so at least one of the two searches succeeds.
+    A message and a reply to it may be handled concurrently. Each handler commits its own event before it looks for the
+    other one, so at least one of the handlers finds both.
     """
 
     def __init__(

@@ -1,6 +1,7 @@
-"""Convert the lines of a request to records, with all checks of the consumer that do not need the log's time.
+"""Validation of request lines, and their conversion to Kafka records.
 
-It yields to the event loop between groups of lines.
+The lines pass the same checks as in the consumer, except the check for future times, because the log's time is not
+known yet. The validation of a long request pauses regularly, so that the process can serve other requests.
 """
 
 from __future__ import annotations
@@ -24,14 +25,17 @@ _BLANKS = b" \t\r"
 
 
 class TooManyLines(Exception):
-    """The request has more than LINES_LIMIT lines."""
+    """Raised if a request has more than LINES_LIMIT lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedLine:
-    """A rejected line; lines are numbered from 1.
+    """A rejected line of a request.
 
-    `reason` is a short name. `detail` explains it without quoting the line.
+    Attributes:
+        line: The line's number, from 1.
+        reason: The reason's short name.
+        detail: The reason in words, without the line's content.
     """
 
     line: int
@@ -40,7 +44,12 @@ class RefusedLine:
 
 
 class ValidLine(NamedTuple):
-    """Record of a valid line. `number` is the number of the line, from 1. `occurred_at` is in microseconds."""
+    """The Kafka record of a valid line.
+
+    Attributes:
+        occurred_at: The event's time in microseconds.
+        number: The line's number, from 1.
+    """
 
     message: Message
     occurred_at: int
@@ -55,16 +64,21 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class IngestProject:
-    """Tenant and project of a request."""
+    """Tenant and project to which a request sends events."""
 
     tenant: str
     project: str
 
 
 async def check(body: bytes, place: IngestProject) -> Checked:
-    """Return the valid and the rejected lines of `body`, which has one JSON object per line. Blank lines are skipped.
+    """Split a request body into valid and rejected lines.
 
-    Raises TooManyLines if there are more than LINES_LIMIT lines.
+    Args:
+        body: One JSON object per line. Blank lines are skipped.
+        place: The tenant and project of the request.
+
+    Raises:
+        TooManyLines: The body has more than LINES_LIMIT lines.
     """
     if body.count(b"\n") > LINES_LIMIT:
         raise TooManyLines
@@ -85,10 +99,13 @@ async def check(body: bytes, place: IngestProject) -> Checked:
 
 
 def check_line(line: bytes, place: IngestProject) -> ValidLine | tuple[str, str]:
-    """Return the record of a line, or the reason and detail of its rejection.
+    """Validate a line and convert it to a Kafka record.
 
-    A missing tenant or project is taken from the request; a different one is rejected. The event's time is not checked,
-    because the log's time, which is not known yet, decides if an event is in the future.
+    A missing tenant or project is taken from the request. A line with a different tenant or project is rejected. Future
+    times are not checked, because the log's time is not known yet.
+
+    Returns:
+        The valid line, or the reason and detail of its rejection.
     """
     try:
         event: Any = from_json(line)

@@ -1,4 +1,4 @@
-"""Write accepted chat events to the log and rejected ones to a table, for all routes that accept events."""
+"""Intake of chat events for all event routes: valid events go to the log, rejected events to a table."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ from servicekit import Clock, Producer
 class Intake:
     """Writer of chat events to the log.
 
-    `judge_at` (microseconds), if given, replaces the log's time in the check for future events. `clock` replaces the
-    log's time if the log has no times; its consumers then run in the same process.
+    Events dated too far in the future are written too, but reported as rejected, because consumers will reject them.
+
+    Attributes:
+        clock: Provides the time if the log does not timestamp its records. Consumers then run in this process.
+        judge_at: Reference time in microseconds for the check for future event times. None means the log's time.
+        note_refused: Function that stores rejected events.
     """
 
     log: Producer
@@ -25,9 +29,14 @@ class Intake:
     note_refused: Callable[[Collection[EventRefusal]], Awaitable[None]] | None = None
 
     async def write(self, lines: Sequence[ValidLine]) -> list[RefusedLine]:
-        """Write `lines` and wait for the acknowledgement. Return the lines that consumers will reject as future events.
+        """Write the lines to the log, and wait for the acknowledgement.
 
-        Raises LogFull or Unavailable if the log does not accept them.
+        Returns:
+            The lines that consumers will reject because of their future times.
+
+        Raises:
+            LogFull: The log has no room for the lines.
+            Unavailable: The log does not respond.
         """
         written = await self.log.send([line.message for line in lines])
         return [
@@ -37,13 +46,17 @@ class Intake:
         ]
 
     def _time_of(self, log_time: int | None) -> int:
-        """Return the time with which consumers compare an event that was written at `log_time`, in microseconds."""
+        """Return the reference time for the check for future event times, which is the same in consumers.
+
+        The result is in microseconds. `log_time` is the time at which the event was written to the log, or None if the
+        log has no timestamps.
+        """
         if self.judge_at is not None:
             return self.judge_at
         return self.clock.now() if log_time is None else log_time
 
     async def refuse(self, place: IngestProject, body: bytes, refused: Sequence[RefusedLine]) -> None:
-        """Store the rejections of lines of `body`, so that the producer can list them later."""
+        """Store the rejected lines of a request body, so that the producer can list them later."""
         if self.note_refused is None or not refused:
             return
         lines = body.split(b"\n")

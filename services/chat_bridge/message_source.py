@@ -1,4 +1,4 @@
-"""Interface of a message source, which returns missing originals if a chat service does not publish all messages."""
+"""Interface of message sources: servers that provide messages which the chat service did not publish."""
 
 from __future__ import annotations
 
@@ -15,19 +15,28 @@ Originals = Mapping[MessageKey, OriginalMessage]
 
 class MessageSource(Protocol):
     async def fetch(self, keys: Collection[MessageKey]) -> Originals:
-        """Return the messages that the source knows, by key. Other messages are unknown for now.
+        """Fetch messages, and return those that were found. The result is keyed by message key.
 
-        Takes a bounded time. If the source fails, no error is raised.
+        A message that is missing from the result may become available later. The call takes a bounded time. If the
+        source fails, no error is raised, but the result lacks messages.
         """
         ...
 
 
 class BadAnswer(Exception):
-    """The response of the source is not `{"messages": [...]}`."""
+    """Raised if a message source's response is not `{"messages": [...]}`."""
 
 
 def requests_for(keys: Iterable[MessageKey], most: int) -> list[tuple[str, str, Sequence[MessageKey]]]:
-    """Group keys by tenant and project into requests (tenant, project, keys) with at most `most` messages each."""
+    """Group message keys into requests, each for the messages of a single project.
+
+    Args:
+        keys: Keys of the messages. Duplicates are removed.
+        most: Maximum number of messages per request.
+
+    Returns:
+        The tenant, project and message keys of each request.
+    """
     projects: dict[tuple[str, str], list[MessageKey]] = {}
     for key in sorted(set(keys)):
         projects.setdefault((key.tenant, key.project), []).append(key)
@@ -37,16 +46,22 @@ def requests_for(keys: Iterable[MessageKey], most: int) -> list[tuple[str, str, 
 
 
 def question(tenant: str, project: str, keys: Iterable[MessageKey]) -> dict[str, object]:
-    """Return the body of a request. `message_ids` is for sources with message ids that are unique in a project."""
+    """Return the JSON body of a request for messages.
+
+    `message_ids` repeats the ids in `messages`, for servers whose message ids are unique within a project.
+    """
     messages = [{"conversation_id": key.conversation_id, "message_id": key.message_id} for key in keys]
     ids = list(dict.fromkeys(message["message_id"] for message in messages))
     return {"tenant": tenant, "project": project, "message_ids": ids, "messages": messages}
 
 
 def originals_in(answer: Any, asked: Collection[MessageKey]) -> dict[MessageKey, OriginalMessage]:
-    """Return the messages in a response that are valid and were requested, by key.
+    """Return the requested messages in a response, by key.
 
-    Other messages are skipped. Raises BadAnswer if the response has another form.
+    Invalid messages and messages that were not requested are skipped.
+
+    Raises:
+        BadAnswer: The response is malformed.
     """
     wanted = {(key.conversation_id, key.message_id): key for key in asked}
     match answer:

@@ -1,4 +1,7 @@
-"""Message source over HTTP: up to 100 messages of a project per request, with a timeout and a circuit breaker."""
+"""Message source over HTTP, with a timeout and a circuit breaker.
+
+A request asks for up to 100 messages of one project.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +29,20 @@ log = structlog.get_logger(part="message_source")
 
 
 class HttpMessageSource:
-    """Message source at `url`, which accepts `POST {"tenant", "project", "message_ids", "messages"}`.
+    """Message source that is queried over HTTP.
 
-    `messages` has a `{"conversation_id", "message_id"}` for each requested message. The response is `{"messages":
-    [...]}` with originals in the format of chat events. One `fetch` takes at most `seconds`. After three consecutive
-    failures, no requests are sent for `rest_seconds`; a single request then tests if the source has recovered. `redact`
-    redacts a response for a project (`tenant/project`).
+    Requests are `POST {"tenant", "project", "message_ids", "messages"}`, with a `{"conversation_id", "message_id"}` in
+    `messages` for each requested message. The response is `{"messages": [...]}`, with messages in the format of chat
+    events.
+
+    After three consecutive failures, no requests are sent for `rest_seconds`. A single request then tests if the source
+    has recovered.
+
+    Args:
+        token: Bearer token for the server, if it needs one.
+        seconds: Maximum duration of a `fetch`.
+        redact: Function that removes personal data from a response body. Its second argument is the project
+            (`tenant/project`).
     """
 
     def __init__(
@@ -89,9 +100,10 @@ class HttpMessageSource:
                 self._circuit.succeeded()
 
     async def _post(self, body: dict[str, object], place: str) -> object:
-        """Send a request and return the JSON of the response, redacted.
+        """Send a request, redact the response, and return its JSON.
 
-        Raises BadAnswer if the status is not 200 or the response is too large.
+        Raises:
+            BadAnswer: The status is not 200, or the response is too large.
         """
         async with self._client.stream("POST", self._url, json=body) as response:
             if response.status_code != 200:

@@ -1,4 +1,4 @@
-"""Definitions of the metrics of the bridge, each with a description."""
+"""Definitions of the bridge's metrics, each with a description."""
 
 from __future__ import annotations
 

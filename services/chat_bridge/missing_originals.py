@@ -1,6 +1,6 @@
-"""Repeated requests for the originals of parked events.
+"""Periodic task that fetches the original messages for which parked replies and reactions wait.
 
-The message source may have been down at the first request.
+The message source may have been down when a reply or reaction arrived.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ BEGINNING = MessageKey("", "", "", "")
 
 
 class MissingOriginals:
-    """Periodic task that fetches missing originals from the source and indexes them.
+    """Periodic task that fetches missing original messages from the source and indexes them.
 
-    The next sweep (`parking.py`) releases the events that waited for them.
+    The next sweep (`parking.py`) forwards the replies and reactions that waited for them.
     """
 
     def __init__(self, store: MessageStore, source: MessageSource) -> None:
@@ -26,7 +26,7 @@ class MissingOriginals:
         self._after = BEGINNING
 
     async def fetch_next(self) -> None:
-        """Request the next hundred missing originals, in the order of their keys. After the last one, start again."""
+        """Fetch the next hundred missing messages in key order, starting over after the last one."""
         keys = await self._store.waited_for(self._after, KEYS_AT_ONCE)
         self._after = keys[-1] if len(keys) == KEYS_AT_ONCE else BEGINNING
         found = await self._source.fetch(keys)

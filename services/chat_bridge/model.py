@@ -1,4 +1,4 @@
-"""Types of the bridge: indexed messages, and events that are parked until their original arrives."""
+"""Types of the bridge: indexed messages, and events that are parked until their original messages arrive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contracts.topics import BY_NAME
 
 
 class MessageKey(NamedTuple):
-    """Key of a message. A message id alone is not unique, because many chats number messages per conversation."""
+    """Key of a message. It includes the conversation, because many chats number messages per conversation."""
 
     tenant: str
     project: str
@@ -24,11 +24,16 @@ class MessageKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexedMessage:
-    """Message in the index. The sender and content of people's messages are not stored: they are '' and None.
+    """Message in the index.
 
-    An agent's `content` has at most 10,000 characters. Of two versions of a message, the one with the greater `version`
-    counts. `question_message_id` is the message id of the question behind an answer, if the index knew it when the
-    message was read. `thread_id` is None in the channel.
+    A person's message is stored without its sender ('') and its content (None). Only the highest version of a message
+    is stored.
+
+    Attributes:
+        content: The text of an agent's message, truncated to 10,000 characters.
+        thread_id: None for a message outside any thread.
+        question_message_id: For an answer, the message id of its question. None if the index did not contain the
+            question when the answer was read.
     """
 
     key: MessageKey
@@ -46,14 +51,15 @@ class IndexedMessage:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """Content of the version, for comparison with other versions."""
+        """Content of this version, for comparison with other versions."""
         return self.turn_id, self.sender_id, self.sender_type, self.agent_id, self.content, self.provenance
 
 
 class ParkedKey(NamedTuple):
     """Key of a parked event.
 
-    `identity` is the result of `identity_of`; in rows of version 0.1.0, it is the event's id.
+    `identity` is derived from the event's content (see `identity_of`). In rows written by version 0.1.0, it is the
+    event's id.
     """
 
     tenant: str
@@ -64,9 +70,14 @@ class ParkedKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ParkedEvent:
-    """Reply or reaction that waits for its original.
+    """Reply or reaction that waits for its original message.
 
-    Times are in microseconds. `log_time` is the log time at which the event first appeared.
+    Attributes:
+        original: Key of the original message.
+        value: The event as JSON.
+        cause: Position of the event's record in the log.
+        log_time: Time in microseconds at which the event was first written to the log.
+        parked_at: Time in microseconds at which the event was parked.
     """
 
     key: ParkedKey
@@ -87,7 +98,10 @@ class ParkedEvent:
 
 
 def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: str, version: bytes) -> IndexedMessage:
-    """Return the index row of a message. A message without a turn id is its own turn."""
+    """Return the index row for a message.
+
+    A message without a turn id gets its message id as turn id.
+    """
     from_agent = event.sender_type == "agent"
     thread = thread_of(event.message_id, event.thread_id) if isinstance(event, ChatMessageIngested) else None
     reply_to = event.reply_to_message_id if isinstance(event, ChatMessageIngested) else None
@@ -107,13 +121,17 @@ def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: 
 
 
 def identity_of(event: About) -> str:
-    """Return the uuid5 of the content of an event, including its id but without the copy of its original.
+    """Return the identity of an event: a UUID (version 5) derived from its content.
 
-    Two events with the same id and different content therefore have different identities.
+    Events with the same id but different content have different identities. The copy of the original message is not
+    included.
     """
     return str(uuid5(NAMESPACE, without_copy(event).decode()))
 
 
 def without_copy(event: Event) -> bytes:
-    """Return the event as JSON without the copy of its original, which may contain another person's words."""
+    """Return the event as JSON, without its copy of the original message.
+
+    The copy may contain another person's words.
+    """
     return event.model_dump_json(by_alias=True, exclude_none=True, exclude={"original"}).encode()

@@ -1,4 +1,7 @@
-"""Release and expiry of parked events. An event that has waited for CHAT_BRIDGE_PARKED_DAYS becomes a dead letter."""
+"""Release and expiry of parked events, which wait for their original messages.
+
+An event that has waited for CHAT_BRIDGE_PARKED_DAYS becomes a dead letter.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from servicekit import Clock, Message, Outcome, Producer, Received
 
 SWEEP_BATCH = 500
 LISTED = 1_000
-"""Maximum number of parked events in the list on the dashboard."""
+"""Maximum number of parked events that the dashboard lists."""
 _END_OF_TIME = 2**63 - 1
 GIVEN_UP = Outcome.dead_lettered("original_never_came")
 Late = Sequence[tuple[Received[Any], Outcome]]
@@ -23,7 +26,10 @@ Late = Sequence[tuple[Received[Any], Outcome]]
 
 
 async def list_parked(store: MessageStore) -> list[dict[str, str]]:
-    """Return the events that have been parked longest, without content, in the form of the list of dead letters."""
+    """Return the oldest parked events for the dashboard.
+
+    They are returned without content, in the format in which dead letters are listed.
+    """
     return [
         {
             "group": "chat_bridge",
@@ -42,22 +48,29 @@ async def list_parked(store: MessageStore) -> list[dict[str, str]]:
 
 
 class OutcomeWriter(Protocol):
-    """Interface for outcomes that are known only after the batch of the record (`Service.late_outcomes`)."""
+    """Interface for recording outcomes that are known only after the event's batch has ended.
+
+    `Service.late_outcomes` returns an implementation.
+    """
 
     async def set_aside(self, late: Late) -> None:
-        """Write dead letters for the records, and wait for the acknowledgement."""
+        """Write dead letters for the records and wait for the acknowledgement."""
         ...
 
     async def note(self, late: Late) -> None:
-        """Count the final outcomes of the records, and write them to the journal."""
+        """Count the final outcomes of the records and write them to the journal."""
         ...
 
 
 class Parking:
     """Release and expiry of parked events.
 
-    Events are published before they are deleted. After a crash in between, an event is published twice, but none is
-    lost. `max_age` is in microseconds and comes from CHAT_BRIDGE_PARKED_DAYS.
+    Feedback events are published before the parked events are deleted. After a crash in between, an event is published
+    twice, but none is lost.
+
+    Args:
+        max_age: Age in microseconds at which a parked event expires (CHAT_BRIDGE_PARKED_DAYS).
+        late: Recorder of the events' final outcomes.
     """
 
     def __init__(
@@ -77,9 +90,13 @@ class Parking:
     async def release(
         self, pairs: Sequence[tuple[ParkedEvent, IndexedMessage]]
     ) -> Mapping[tuple[ParkedKey, str], Outcome]:
-        """Publish the events derived from parked events, and delete the parked events.
+        """Publish the feedback events derived from parked events, then delete the parked events.
 
-        Returns the outcomes by key and cause.
+        Args:
+            pairs: Parked events with their original messages.
+
+        Returns:
+            The final outcomes by key and cause.
         """
         messages: list[Message] = []
         late: list[tuple[Received[Any], Outcome]] = []
@@ -93,7 +110,7 @@ class Parking:
         return {(parked.key, parked.cause): outcome for (parked, _), (_, outcome) in zip(pairs, late, strict=True)}
 
     async def sweep(self) -> None:
-        """Release events that a crash left parked, expire events older than `max_age`, and update the metrics."""
+        """Release parked events whose originals have arrived, expire those past `max_age`, and update the metrics."""
         while pairs := await self._store.releasable(SWEEP_BATCH):
             await self.release(pairs)
         while old := await self._store.expired(self._clock.now() - self._max_age, SWEEP_BATCH):

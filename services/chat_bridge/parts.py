@@ -1,4 +1,4 @@
-"""Resources of the bridge: database, message source and the objects that `service.py` connects."""
+"""Resources of the bridge: its database, its message source, and the objects built from them for `service.py`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 @dataclass(frozen=True)
 class ChatBridgeParts:
-    """Open resources of the bridge. `message_source` is None if no source is configured."""
+    """Open resources of the bridge.
+
+    `message_source` is None if none is configured.
+    """
 
     settings: ChatBridgeSettings
     service: Service
@@ -71,7 +74,11 @@ class ChatBridgeParts:
 
 
 async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBridgeParts:
-    """Open the resources of `service`, including its database. Raises StartError."""
+    """Open the bridge's resources, including its database.
+
+    Raises:
+        StartError: A resource cannot be opened with these settings.
+    """
     context = service.context
     pool = await service.open_database(settings.database_url, MIGRATIONS)
     store, refused = PostgresMessageStore(pool), RefusedEvents(pool, context.clock)

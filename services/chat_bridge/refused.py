@@ -1,4 +1,4 @@
-"""Rejections of events, in the form that their producers may read: event id, field and rule, never content. Pure."""
+"""Rejected events as their producers see them: event id, field and rule, never content. No I/O."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _INDEX: Final = re.compile(r"\.\d+")
 class EventRefusal(NamedTuple):
     """A rejected event of a project.
 
-    `event_id` is empty if it cannot be read. `field` is empty if the rule concerns no field.
+    Attributes:
+        topic: Empty if the event names no known topic.
+        event_id: Empty if it cannot be read.
+        field: The field that violates the rule. Empty if the rule is not about a single field.
     """
 
     tenant: str
@@ -32,7 +35,10 @@ class EventRefusal(NamedTuple):
 
 
 def refusal_of_record(unreadable: Unreadable) -> EventRefusal | None:
-    """Return the rejection of a record; None if its topic, tenant or project is invalid."""
+    """Convert a dead-lettered record to a rejected event.
+
+    Returns None if the record's topic, tenant or project is invalid.
+    """
     topic = unreadable.raw.coordinates.topic
     event = _object(unreadable.raw.value or b"")
     tenant, project = event.get("tenant"), event.get("project")
@@ -44,7 +50,7 @@ def refusal_of_record(unreadable: Unreadable) -> EventRefusal | None:
 
 
 def refusal_of_line(tenant: str, project: str, line: bytes, reason: str, detail: str) -> EventRefusal:
-    """Return the rejection of a line that was sent to this project over HTTP."""
+    """Convert a rejected line of an HTTP request to a rejected event."""
     event = _object(line)
     topic = event.get("topic")
     named = topic if isinstance(topic, str) and topic in _TOPICS else ""
@@ -73,9 +79,9 @@ def _event_id(event: dict[str, object]) -> str:
 
 
 def _broken(reason: str, detail: str) -> tuple[str, str]:
-    """Return the field and the violated rule.
+    """Return the field and the rule that it violates.
 
-    List indexes are replaced by [], so that the number of distinct fields is small.
+    List indexes in the field's path are replaced by [], to limit the number of distinct fields.
     """
     if reason != "invalid_event":
         return "", reason

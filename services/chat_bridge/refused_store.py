@@ -15,7 +15,7 @@ from chat_bridge.sql import SQL
 from servicekit import Clock, Unreadable
 
 TENANT_LIMIT: Final = 10_000
-"""Maximum number of stored rejections per tenant. If it is exceeded, the oldest are deleted."""
+"""Maximum number of stored rejections per tenant. The oldest are deleted first."""
 SHOWN: Final = 1_000
 """Maximum number of rejections in one response."""
 
@@ -23,9 +23,12 @@ log = structlog.get_logger(part="refused")
 
 
 class RefusedEvents:
-    """Store of rejected events. If storing fails, the error is logged, and the producer's request is not affected.
+    """Store of rejected events.
 
-    `tenant_limit` is the maximum number of rows per tenant.
+    If the events cannot be stored, this is logged, and the producer's request is not affected.
+
+    Args:
+        tenant_limit: Maximum number of rows per tenant.
     """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, tenant_limit: int = TENANT_LIMIT) -> None:
@@ -34,11 +37,11 @@ class RefusedEvents:
         self._tenant_limit = tenant_limit
 
     async def note_set_aside(self, refused: Collection[Unreadable]) -> None:
-        """Store rejections for the dead-lettered records that are chat events. Never raises."""
+        """Count and store the chat events among dead-lettered records. Never raises."""
         await self.note([one for one in map(refusal_of_record, refused) if one is not None])
 
     async def note(self, refusals: Collection[EventRefusal]) -> None:
-        """Count and store rejections. Never raises."""
+        """Count and store rejected events. Never raises."""
         counts = Counter(refusals)
         for one, times in counts.items():
             metrics.REFUSED.labels(one.topic, one.field, one.rule).inc(times)
@@ -56,7 +59,10 @@ class RefusedEvents:
             await self._pool.execute(*SQL.delete_oldest_refused(tenant=tenant, kept=self._tenant_limit))
 
     async def since(self, tenant: str, project: str, moment: int) -> Sequence[asyncpg.Record]:
-        """Return the rejections of a project since `moment` (microseconds), latest first, at most SHOWN."""
+        """Return the events of a project that were rejected since `moment` (microseconds), latest first.
+
+        At most SHOWN events are returned.
+        """
         statement = SQL.refused_since(tenant=tenant, project=project, moment=moment, limit=SHOWN)
         found: Sequence[asyncpg.Record] = await self._pool.fetch(*statement)
         return found

@@ -1,4 +1,4 @@
-"""Define the bridge: topics, routes, schedules, retention and erasure."""
+"""Definition of the bridge: topics, routes, schedules, retention and erasure."""
 
 from __future__ import annotations
 
@@ -56,4 +56,4 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     erase=ChatBridgeParts.erase,
     body_limits={"/ingest/": INGEST_LIMIT, "/sources/": SOURCE_LIMIT},
 )
-"""Definition of the service, for its own process or one process with the other services."""
+"""Definition of the service, which runs in its own process or in one process with the other services."""

@@ -11,12 +11,15 @@ from chat_bridge.sources.registry import SourceSettings
 class ChatBridgeSettings(SourceSettings):
     """Settings of the bridge. `broker` is host:port[,host:port]; `database_url` is a PostgreSQL URL.
 
-    - `message_source_url`: source of messages that were never published. A request to it takes at most
-      `message_source_seconds`. Missing originals are requested again every `message_source_again_seconds`.
+    - `message_source_url`: server that provides messages that were never published. A request to it takes at most
+      `message_source_seconds`. Messages that it did not return are requested again every
+      `message_source_again_seconds`.
     - `log_seconds`: timeout for writing the events of an HTTP request to the log.
 
-    Retention periods are in days (0: no limit): `message_days` for messages, `refused_days` for rejected events,
-    `journal_days` for the outcomes of events (`where`). The settings of a source are in its module (`sources/`).
+    Retention periods in days (0: unlimited): `message_days` for messages, `refused_days` for rejected events, and
+    `journal_days` for the outcomes of events, as shown by the command `where`.
+
+    Settings of individual sources are in their modules (`sources/`).
     """
 
     model_config = SettingsConfigDict(env_prefix="CHAT_BRIDGE_")

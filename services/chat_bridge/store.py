@@ -10,10 +10,11 @@ from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
 
 class MessageStore(Protocol):
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
-        """Store messages, at most one per key, and commit. Of two versions of a message, the greater one is kept.
+        """Store messages, at most one per key, and commit. Only the highest version of a message is kept.
 
-        Returns the keys of messages that were added or changed, and of messages that were known from a reply or a copy
-        before their own event arrived.
+        Returns:
+            The keys of the messages that were added or changed. A message known only from a reply or a copy also counts
+            as changed when its own event arrives.
         """
         ...
 
@@ -22,41 +23,56 @@ class MessageStore(Protocol):
         ...
 
     async def placed(self, copies: Sequence[IndexedMessage]) -> Sequence[IndexedMessage]:
-        """Return the given copies of messages, in order, with the thread and the question that the index has for them.
+        """Add the thread and the question from the index to copies of messages.
 
-        If a message is not in the index, its question is the question of its turn.
+        For a message that is not in the index, the question of its turn is used.
+
+        Returns:
+            The completed copies, in the same order.
         """
         ...
 
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
-        """Park events, at most one per key, and commit. An event that is already parked is not changed.
+        """Park events until their original messages arrive, and commit.
 
-        Returns, by key, the cause of the event that is parked.
+        Events that are already parked are not changed.
+
+        Args:
+            events: At most one event per key.
+
+        Returns:
+            The cause of the event that is stored under each key.
         """
         ...
 
     async def parked_under(self, keys: Collection[ParkedKey]) -> Mapping[ParkedKey, str]:
-        """Return, by key, the causes of the events that are parked under these keys."""
+        """Return the causes of the events that are parked under these keys, by key."""
         ...
 
     async def parked_by_tenant(self, tenants: Collection[str]) -> Mapping[str, int]:
-        """Return the number of parked events of each tenant."""
+        """Return the number of parked events by tenant. Tenants without parked events may be missing."""
         ...
 
     async def released_by(self, keys: Collection[MessageKey]) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
-        """Return the parked events about these messages, with their originals, sorted by log time."""
+        """Return the parked events about these messages, each with its message, sorted by log time.
+
+        Events whose message is not in the index are omitted.
+        """
         ...
 
     async def releasable(self, limit: int) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
-        """Return at most `limit` parked events with known originals, and these originals."""
+        """Return at most `limit` parked events whose original messages are known, each with its original."""
         ...
 
     async def expired(self, before: int, limit: int) -> Sequence[ParkedEvent]:
-        """Return at most `limit` events that were parked before `before` (microseconds)."""
+        """Return at most `limit` events that were parked before `before` (microseconds), oldest first."""
         ...
 
     async def waited_for(self, after: MessageKey, limit: int) -> Sequence[MessageKey]:
-        """Return at most `limit` keys of missing originals that follow `after`, in order."""
+        """Return the keys of at most `limit` missing messages for which parked events wait.
+
+        The keys are sorted, and all are greater than `after`.
+        """
         ...
 
     def scan_parked(self, tenant: str, batch: int) -> AsyncIterator[Sequence[ParkedEvent]]:
@@ -64,7 +80,7 @@ class MessageStore(Protocol):
         ...
 
     async def rewrite(self, events: Collection[ParkedEvent]) -> None:
-        """Replace the values of parked events, at most one per key. Events that are no longer parked are skipped."""
+        """Replace the values of parked events, at most one per key. Skips events that are no longer parked."""
         ...
 
     async def unpark(self, keys: Collection[ParkedKey]) -> None:

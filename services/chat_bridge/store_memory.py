@@ -1,4 +1,4 @@
-"""Message store in memory, for tests, simulations and demonstrations."""
+"""In-memory message store for tests, simulations and demonstrations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contracts.versions import same_source
 
 
 class MemoryMessageStore:
-    """Message store (`store.MessageStore`) in memory."""
+    """In-memory implementation of `MessageStore`."""
 
     def __init__(self) -> None:
         self._messages: dict[MessageKey, IndexedMessage] = {}

@@ -19,11 +19,11 @@ _ATTRIBUTES: Final = {name: f"key.{name}" for name in MESSAGE_KEY} | {
     "about": "provenance.as_json",
     "thread": "thread_id",
 }
-"""Column name -> attribute path of a message, for columns with another name than their attribute."""
+"""Attribute path of a message by column name, for columns whose name differs from the attribute's."""
 
 
 class PostgresMessageStore:
-    """Message store (`store.MessageStore`) in PostgreSQL.
+    """PostgreSQL implementation of `MessageStore`.
 
     Needs the tables `messages` and `parked` on the pool's search path.
     """

@@ -1,4 +1,4 @@
-"""Convert a chat event and its original to a feedback event. Pure."""
+"""Conversion of replies and reactions to feedback on the messages that they refer to. No I/O."""
 
 from __future__ import annotations
 
@@ -24,9 +24,12 @@ TOPIC_OF: dict[type[Translated], Topic] = {
 
 
 def translate(event: About, original: IndexedMessage) -> Translated | Outcome:
-    """Return the feedback event for a reply or reaction, or the outcome if it is ignored.
+    """Convert a reply or reaction to a feedback event.
 
-    The event id is derived from the id and subject of `event`, so repeating the conversion gives the same event.
+    The feedback event's id is derived from the id and subject of `event`, so repeated conversions give the same event.
+
+    Returns:
+        The feedback event, or the outcome if the reply or reaction is ignored.
     """
     if original.sender_type != "agent" or original.agent_id is None or original.content is None:
         return Outcome.ignored("not_about_an_agent")
@@ -70,7 +73,7 @@ def _reaction(
 
 
 def _about(event: About, original: IndexedMessage, agent: str, content: str, topic: Topic) -> dict[str, Any]:
-    """Return the fields that feedback events from replies and from reactions have in common."""
+    """Return the fields that are common to feedback events from replies and from reactions."""
     return {
         "event_id": str(derived_id(event.tenant, event.project, topic.name, event.event_id, *subject_of(event))),
         "occurred_at": event.occurred_at,

@@ -1,4 +1,1 @@
-"""Convert received feedback to rewards.
-
-The service stores one record per key, and announces every change of a record.
-"""
+"""Service that converts received feedback to rewards, and stores and announces feedback records."""

@@ -1,4 +1,7 @@
-"""Build the events that announce a feedback record. Pure: equal records give equal events, byte for byte."""
+"""Events that announce feedback records. No I/O.
+
+Equal records give byte-identical events.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from feedback.model import Key, Payload, Record
 from servicekit import Message
 
 _SAID: Final = {one.name: one.default for one in fields(Payload) if one.name != "provenance"}
-"""Default values of the fields of a payload, by name in the event."""
+"""Default values of a payload's fields, by their names in the event."""
 _values_of: Final = attrgetter(*_SAID)
 _ALWAYS_SHOWN: Final = frozenset(
     {
@@ -23,11 +26,18 @@ _ALWAYS_SHOWN: Final = frozenset(
     }
 )
 _SHOWN_IF_OVERRULED: Final = _ALWAYS_SHOWN | {"text", "tags", "correction_type"}
-"""Fields that are announced for an overruled verdict. The message and the rules are included, to measure detectors."""
+"""Fields that are announced for an overruled verdict.
+
+The person's message (`text`) and the detector's rules (`tags`) are needed to measure detectors.
+"""
 
 
 def announcement(record: Record) -> FeedbackCreated:
-    """Return the event with the current state of `record`. Raises ValueError for a stub (see `message_of`)."""
+    """Return the event that announces the current state of a record.
+
+    Raises:
+        ValueError: The record was erased. `message_of` returns a tombstone for it.
+    """
     shown, key, live = record.current_entry, record.key, record.live
     said = shown.payload
     change: Literal["created", "updated", "cleared"] = (
@@ -58,9 +68,10 @@ def announcement(record: Record) -> FeedbackCreated:
 
 
 def _said(payload: Payload, shown: frozenset[str] | None) -> dict[str, Any]:
-    """Return the fields of a payload, by name in the event.
+    """Return a payload's fields as a dictionary. Its keys are the field names of the event.
 
-    If `shown` is given, all fields that are not in it have their default values.
+    Args:
+        shown: The fields to keep. All others get their default values. None keeps all fields.
     """
     said = dict(zip(_SAID, _values_of(payload), strict=True))
     return said if shown is None else {name: said[name] if name in shown else _SAID[name] for name in _SAID}
@@ -69,7 +80,7 @@ def _said(payload: Payload, shown: frozenset[str] | None) -> dict[str, Any]:
 def resource_name(record: Record) -> str:
     """Return the resource name of a record.
 
-    It is `ef:<tenant>:<project>:<user>:<conversation>:<turn>:artifact:<feedbackId>`.
+    Its format is `ef:<tenant>:<project>:<user>:<conversation>:<turn>:artifact:<feedbackId>`.
     """
     key = record.key
     turn = record.current_entry.payload.turn_id
@@ -77,7 +88,10 @@ def resource_name(record: Record) -> str:
 
 
 def message_of(record: Record, headers: Headers = ()) -> Message:
-    """Return the Kafka record that announces `record` on `feedback.created`. A stub is announced by a tombstone."""
+    """Return the Kafka record that announces a feedback record on `feedback.created`.
+
+    An erased record is announced by a tombstone.
+    """
     if record.forgotten:
         return tombstone_of(record.key, record.revision, headers)
     value = announcement(record).model_dump_json(by_alias=True).encode()
@@ -85,10 +99,13 @@ def message_of(record: Record, headers: Headers = ()) -> Message:
 
 
 def tombstone_of(key: Key, revision: int, headers: Headers = ()) -> Message:
-    """Return the tombstone that deletes all revisions of the record `key` up to `revision`."""
+    """Return the tombstone that deletes all announced revisions of a feedback record up to `revision`."""
     return Message.tombstone(FEEDBACK_CREATED.name, str(key.feedback_id), revision, headers, _partition_of(key))
 
 
 def _partition_of(key: Key) -> int:
-    """Return the partition of `key` by the topic table, so that all announcements of a record are in order."""
+    """Return the Kafka partition of a record's conversation.
+
+    It is the same for all announcements of a record, which keeps them in order.
+    """
     return FEEDBACK_CREATED.partition(conversation_key(key.tenant, key.project, key.conversation_id))

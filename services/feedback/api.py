@@ -23,7 +23,7 @@ JSON = "application/json"
 
 
 class AcceptedFeedback(BaseModel):
-    """The feedback is in the log. It will be stored and announced under this id."""
+    """A judgement that was written to the log. It will be stored and announced under this id."""
 
     feedback_id: UUID = Field(description="The feedback's id.", examples=["0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11"])
     ts: str = Field(description="The effective time of the judgement.", examples=["2026-11-20T09:30:00.000000Z"])
@@ -67,10 +67,10 @@ def intake_router(intake: ExplicitIntake, scales_of: ScalesOf) -> Routes:
         turn_id: Id,
         caller: Caller,
     ) -> AcceptedFeedback:
-        """Judge a turn by a reaction or a rating, change the judgement, or retract it.
+        """Judge a turn with a reaction or a rating, or change or retract an earlier judgement.
 
         A person has one judgement per turn: a later one replaces it, and an exact repetition changes nothing. A rating
-        on one of the project's own scales is separate from that judgement and is excluded from all satisfaction rates.
+        on a scale that the project defines is stored separately, and is not included in satisfaction rates.
         """
         body = await read_body(request, {JSON: given})
         judgement = body.judgement(caller.person(body.user_id), scales_of(tenant, project))

@@ -1,4 +1,4 @@
-"""HTTP routes that request the erasure of a person's data and show its progress."""
+"""HTTP routes that request the erasure of a person's data and return its progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ERASURE = "/tenants/{tenant}/erasures/{request_id:segment}"
 
 
 class AcceptedErasure(BaseModel):
-    """The request is in the log, and every service will carry it out."""
+    """An erasure request that was written to the log. Every service will carry it out."""
 
     request_id: str = Field(
         description="The request's id, for requesting its status.", examples=["8d0f0d0e-1f5f-4b8a-9f1d-2f6d1f0a7f11"]
@@ -36,7 +36,7 @@ class ErasureReceipt(BaseModel):
 
 
 class ErasureProgress(BaseModel):
-    """Progress of an erasure, with the services that have confirmed it and those that have not."""
+    """Progress of an erasure: the services that have confirmed it and those that have not."""
 
     request_id: str = Field(description="The request's id.", examples=["8d0f0d0e-1f5f-4b8a-9f1d-2f6d1f0a7f11"])
     user_id: str = Field(description="The person to be erased.", examples=["user-42"])
@@ -47,7 +47,7 @@ class ErasureProgress(BaseModel):
 
 
 def erasure_router(log: Producer, statuses: ErasureStatuses, clock: Clock) -> Routes:
-    """Return the route that erases a person's data (DELETE) and the route that shows an erasure's progress (GET)."""
+    """Return the routes that request the erasure of a person's data (DELETE) and return its progress (GET)."""
     router = Routes("erasure")
     refusals = (
         {401: "No valid access token."}
@@ -67,10 +67,10 @@ def erasure_router(log: Producer, statuses: ErasureStatuses, clock: Clock) -> Ro
         user_id: Id,
         caller: Caller,
     ) -> AcceptedErasure:
-        """Erase everything that a person has said up to now, in all projects of the tenant.
+        """Erase everything that a person has said until now, in all projects of the tenant.
 
-        Every service removes the data from its store within seconds; the topics delete it when their retention ends.
-        Later feedback of the person is accepted again. It is safe to repeat the request.
+        Every service removes the data from its store within seconds. The topics delete the data when their retention
+        period ends. Feedback that the person gives later is accepted again. The request can be repeated safely.
         """
         request_id = str(uuid4())
         event = FeedbackErasureRequested(
@@ -95,7 +95,7 @@ def erasure_router(log: Producer, statuses: ErasureStatuses, clock: Clock) -> Ro
         tenant: Name,
         request_id: Id,
     ) -> ErasureProgress:
-        """List the services that have removed the person's data, and those that have not."""
+        """List the services that have removed the person's data, and the services that have not."""
         found = await statuses.find(tenant, request_id)
         if found is None:
             raise RequestRefused(404, "There is no such erasure request, or it has not been read yet.")

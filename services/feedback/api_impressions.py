@@ -1,4 +1,4 @@
-"""HTTP route that accepts impressions."""
+"""HTTP route that accepts impressions: reports that a person saw the feedback controls of a turn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JSON = "application/json"
 
 
 class GivenImpressions(BaseModel):
-    """Turns of a conversation with controls for judging that became visible to a person."""
+    """Turns of a conversation whose feedback controls became visible to a person."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, json_schema_extra={"examples": [{"turn_ids": ["t-7", "t-8"]}]}
@@ -33,7 +33,7 @@ class GivenImpressions(BaseModel):
 
 
 class AcceptedImpressions(BaseModel):
-    """The impressions are in the log. Turns that no agent has answered are left out."""
+    """Impressions that were written to the log. Turns without an answer are left out."""
 
     accepted: int = Field(description="Number of the turns that were accepted.", examples=[2])
 
@@ -59,7 +59,7 @@ def impressions_router(intake: ImpressionIntake) -> Routes:
     async def show(
         request: Request, tenant: Name, project: Name, conversation_id: Id, caller: Caller
     ) -> AcceptedImpressions:
-        """Report that the controls for judging turns became visible to a person.
+        """Report that the feedback controls of turns became visible to a person.
 
         An impression is counted once per person and turn, however often it is sent. Impressions are not feedback: they
         change no reward and no satisfaction rate.

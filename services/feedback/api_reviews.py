@@ -45,7 +45,7 @@ class GivenReview(BaseModel):
 
 
 Readers = Mapping[str, Callable[[bytes], tuple[GivenReview, str | None]]]
-"""Parsers of a request body by media type. Each returns the review and the page to redirect to, if any."""
+"""Parsers of a request body by media type. Each returns the review, and the page to redirect to or None."""
 ANSWERS: Final = {
     401: "No valid access token.",
     403: "The token does not cover that project or lacks the scope review, or another site sent the form.",
@@ -75,7 +75,7 @@ BODY: Final = {
 
 
 def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
-    """Return the route that accepts reviews, as JSON or as the form of the transcript page."""
+    """Return the route that accepts reviews, either as JSON or as a form from the transcript page."""
     router = Routes("feedback")
 
     @router.at("POST", REVIEWS, status_code=202, response_model=AcceptedFeedback, refuses=ANSWERS, openapi_extra=BODY)
@@ -89,8 +89,9 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
     ) -> AcceptedFeedback | Response:
         """Review a turn: confirm or overrule the machine's verdicts on it, or judge a turn without a verdict.
 
-        The review is feedback of origin `reviewer` with the source `review`. It replaces the machine's verdicts on the
-        turn, which are announced as cleared with `overruledBy`. If a turn has several reviews, the newest counts.
+        The review is stored as feedback with the origin `reviewer` and the source `review`. The machine's verdicts on
+        the turn no longer count, and are announced as cleared with `overruledBy`. If a turn has several reviews, the
+        newest one counts.
         """
         readers: Readers = {JSON: _json, FORM: _form}
         body, page = await read_body(request, readers)
@@ -113,7 +114,7 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
 
 
 async def _require_verdict(store: Store, key: TurnKey, verdict: UUID) -> None:
-    """Raise RequestRefused (404) unless the feedback record `verdict` is a verdict of the machine on this turn."""
+    """Raise RequestRefused (404) unless the feedback record `verdict` is a machine's verdict on this turn."""
     record = (await store.load([verdict])).get(verdict)
     if record is not None and record.is_verdict and record.current_entry.present and record.turn == key:
         return
@@ -125,7 +126,11 @@ def _json(body: bytes) -> tuple[GivenReview, None]:
 
 
 def _form(body: bytes) -> tuple[GivenReview, str]:
-    """Return the review in the body of a form, and the page to redirect to. Blank fields become null."""
+    """Parse a form. Blank fields are left out.
+
+    Returns:
+        The review, and the page to redirect to.
+    """
     try:
         said = {name: one[-1] for name, one in parse_qs(body.decode(), max_num_fields=10).items()}
     except ValueError:

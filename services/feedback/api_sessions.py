@@ -58,13 +58,13 @@ class GivenEnd(BaseModel):
 
 
 class EndedSession(BaseModel):
-    """The session has ended, even if its rating could not be stored."""
+    """Response to a request that ends a session. It does not reveal whether the rating was stored."""
 
     status: Literal["ended"] = Field(default="ended", description="The status; always `ended`.")
 
 
 class MemoryStatus(BaseModel):
-    """Number of the stored ratings of a thread."""
+    """Number of stored ratings of a thread."""
 
     thread_id: str = Field(description="The session's thread, which is the conversation's id.", examples=["c-42"])
     session_feedback_count: int = Field(
@@ -88,10 +88,12 @@ BODY = {"requestBody": {"required": False, "content": {JSON: {"schema": GivenEnd
 
 
 def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
-    """Return the routes for sessions.
+    """Return the routes that end a session and count its ratings.
 
-    If a token covers all tenants, the tenant is the one in the request, otherwise the only tenant with turns of the
-    thread, otherwise `default_tenant`.
+    If neither the request nor its token names a tenant, the only tenant with turns in the thread is used.
+
+    Args:
+        default_tenant: Tenant to use if no tenant, or more than one, has turns in the thread.
     """
     router = Routes("sessions")
 
@@ -104,9 +106,9 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
         thread_id: Id,
         caller: Caller,
     ) -> EndedSession | Response:
-        """End a session, with or without a rating. The response is the same if the rating could not be stored.
+        """End a session, with or without a rating. The response does not reveal whether the rating was stored.
 
-        If only other people asked in the thread, the rating is stored only with the scope on_behalf.
+        If all questions in the thread came from other people, the rating is stored only with the scope on_behalf.
         """
         given = await read_body(request, {JSON: _given}) if await request.body() else GivenEnd()
         tenant = await tenant_of(given.tenant or caller.tenant, thread_id)

@@ -1,4 +1,4 @@
-"""Conversion between records and the formats of the stores. Pure."""
+"""Conversion between feedback records and the formats of the stores. No I/O."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ _SLOTS = TypeAdapter(dict[str, Entry])
 
 
 def slots_to_json(record: Record) -> str | None:
-    """Return the record's slots as JSON text; None for a stub."""
+    """Return the record's slots as JSON, or None if the record was erased."""
     return None if record.forgotten else _SLOTS.dump_json(dict(record.slots)).decode()
 
 
 def slots_from_json(text: str | bytes | None) -> dict[str, Entry]:
-    """Return the slots from the output of `slots_to_json`."""
+    """Parse the output of `slots_to_json`."""
     return {} if text is None else _SLOTS.validate_json(text)
 
 
 def to_document(record: Record) -> dict[str, Any]:
-    """Return the record as nested lists and objects with fixed field names, without the record's id.
+    """Convert a record to nested lists and objects with fixed field names, without the record's id.
 
-    The slots are a list (None for a stub), because an emoji or an empty text cannot be a field name.
+    The slots become a list, because an emoji or an empty string cannot be a field name. They are None for an erased
+    record.
     """
     slots = _SLOTS.dump_python(dict(record.slots), mode="json")
     return {
@@ -41,7 +42,7 @@ def to_document(record: Record) -> dict[str, Any]:
 
 
 def from_document(document: Mapping[str, Any]) -> Record:
-    """Return the record from the output of `to_document`."""
+    """Convert a document that `to_document` returned to a record."""
     slots: Sequence[Mapping[str, Any]] = document["slots"] or ()
     return Record(
         key=Key(*(document[name] for name in Key._fields)),
@@ -55,5 +56,8 @@ def from_document(document: Mapping[str, Any]) -> Record:
 
 
 def current_columns(record: Record) -> dict[str, Any]:
-    """Return the columns that repeat parts of the slots, so that records can be counted without parsing slots."""
+    """Return two columns with which a store can count records without parsing their slots.
+
+    They repeat information from the slots: `live`, and the `reaction` of a live record.
+    """
     return {"live": record.live, "reaction": record.current_entry.payload.reaction if record.live else None}

@@ -1,4 +1,4 @@
-"""Normalise emojis and look up their rewards. Pure."""
+"""Normalisation of emojis, and their rewards. No I/O."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from typing import NamedTuple
 import emoji
 
 RewardChanges = dict[str, float | None]
-"""Changes of rewards by emoji, in any spelling. None removes the reward of the emoji."""
+"""New rewards by emoji, in any spelling. None removes an emoji's reward."""
 
 
 class EmojiReward(NamedTuple):
-    """Reward of several emojis, from -1 to 1, with the reason for it. `value` is None if they have no reward."""
+    """Reward of a group of emojis, and the reason for it.
+
+    Attributes:
+        emojis: The emojis, separated by spaces.
+        value: The reward from -1 to 1, or None if the emojis have no reward.
+    """
 
     emojis: str
     value: float | None
@@ -68,11 +73,11 @@ _SKIN_TONE_NAME = re.compile(r"::?skin-tone-[1-6]:?$")
 
 @lru_cache(maxsize=4_096)
 def normalise(written: str) -> str:
-    """Return the emoji without skin tone, gender, variation selector and surrounding spaces.
+    """Return an emoji without skin tone, gender, variation selector and surrounding spaces.
 
-    Accepts emojis, the names in NAMES, and `:shortcodes:` with or without colons. All characters for a red heart become
-    the same emoji. An ASCII word that is not the name of an emoji becomes lower case between colons. From any other
-    text, only surrounding spaces are removed.
+    Accepts emojis, the names in NAMES, and `:shortcodes:` with or without colons. All variants of the red heart become
+    the same emoji. An unknown ASCII name is returned in lower case between colons: `Foo` becomes `:foo:`. Any other
+    text is only stripped of surrounding spaces.
     """
     text = written.strip()
     if text.isascii():
@@ -82,11 +87,14 @@ def normalise(written: str) -> str:
 
 
 def reward_of(written: str, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> float | None:
-    """Return the reward of an emoji, from -1 to 1; None if it is not in `rewards`."""
+    """Return the reward of an emoji, from -1 to 1, or None if it is not in `rewards`."""
     return rewards.get(normalise(written))
 
 
 def changed_rewards(rewards: Mapping[str, float], changes: RewardChanges) -> dict[str, float]:
-    """Return `rewards` with `changes` applied. `changes` may use any spelling of an emoji; None removes its reward."""
+    """Return `rewards` with `changes` applied.
+
+    The emojis in `changes` may have any spelling. None removes an emoji's reward.
+    """
     changed: dict[str, float | None] = {**rewards, **{normalise(emoji): value for emoji, value in changes.items()}}
     return {emoji: value for emoji, value in changed.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Remove a person's changes from a record after an erasure. Pure."""
+"""Removal of an erased person's changes from a feedback record. No I/O."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from feedback.model import Record
 
 
 def forget(record: Record, erased_at: int | None) -> Record:
-    """Return the record without the changes that the erasure covers. It is a stub if no change is left.
+    """Return the record without the changes that the erasure covers.
 
-    If the erasure covers nothing, the same object is returned.
+    Returns the same object if the erasure covers none of them. If no change is left, the result is an erased record.
     """
     kept = {slot: entry for slot, entry in record.slots.items() if not is_erased(entry.stamp.occurred_at, erased_at)}
     return record if len(kept) == len(record.slots) else replace(record, slots=kept)

@@ -1,4 +1,4 @@
-"""Progress of erasures: the request, and the receipts of all services that store user data."""
+"""Progress of erasures: the requests, and their confirmations by the services that store user data."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ KEEPERS: Final[tuple[FeedbackKeeper, ...]] = get_args(FeedbackKeeper)
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Confirmation of an erasure by a service.
+    """A service's confirmation of an erasure.
 
-    `confirmed_at` is in microseconds. `removed` is the number of rows that the service changed or deleted.
+    Attributes:
+        confirmed_at: Time of the confirmation in microseconds.
+        removed: Number of rows that the service changed or deleted.
     """
 
     service: FeedbackKeeper
@@ -32,7 +34,10 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class ErasureStatus:
-    """Status of an erasure, with its receipts. `requested_at` is in microseconds."""
+    """Status of an erasure request, with the confirmations so far.
+
+    `requested_at` is in microseconds.
+    """
 
     request_id: str
     user_id: str
@@ -52,7 +57,11 @@ class ErasureStatuses(Protocol):
         requests: Collection[FeedbackErasureRequested],
         confirmations: Collection[tuple[FeedbackErasureConfirmed, int]],
     ) -> None:
-        """Store requests, and confirmations with their log times (microseconds), and commit."""
+        """Store requests and confirmations, and commit.
+
+        Args:
+            confirmations: Confirmations with their log times in microseconds.
+        """
         ...
 
     async def find(self, tenant: str, request_id: str) -> ErasureStatus | None:
@@ -61,10 +70,10 @@ class ErasureStatuses(Protocol):
 
 
 class ErasureStatusHandler(Handler):
-    """Handler of the consumer group `feedback_erasures`, which stores requests and receipts in any order.
+    """Handler of the consumer group `feedback_erasures`, which stores erasure requests and their confirmations.
 
-    Before a request is stored, the person is erased from the turn registry and the ratings. If its receipts arrived
-    earlier, the request counts as complete as soon as it is stored.
+    Requests and confirmations may arrive in any order. Before a request is stored, the person is erased from the turn
+    registry and the ratings.
     """
 
     def __init__(self, statuses: ErasureStatuses, turns: TurnErasures) -> None:
@@ -91,7 +100,10 @@ class ErasureStatusHandler(Handler):
 
 
 class PostgresErasureStatuses:
-    """Store of `ErasureStatuses` in PostgreSQL. If a service confirms an erasure twice, the first receipt is kept."""
+    """PostgreSQL implementation of `ErasureStatuses`.
+
+    If a service confirms an erasure twice, the first confirmation is kept.
+    """
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool

@@ -1,4 +1,4 @@
-"""Handler of batches of received feedback and erasure requests."""
+"""Handler of received feedback and erasure requests."""
 
 from __future__ import annotations
 
@@ -23,9 +23,13 @@ NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({}
 
 
 class FeedbackHandler(Handler):
-    """Handler of the consumer group `feedback`. `FeedbackWriter` keeps store, erasure ledger and log consistent.
+    """Handler of the consumer group `feedback`, which receives feedback and erasure requests.
 
-    `rewards` maps normalised emojis to rewards from -1 to 1. For single projects, `project_rewards` replaces it.
+    `FeedbackWriter` keeps the store, the erasure ledger and the log consistent.
+
+    Args:
+        rewards: Rewards from -1 to 1 by normalised emoji.
+        project_rewards: Rewards that replace `rewards` in single projects, by (tenant, project).
     """
 
     def __init__(
@@ -54,10 +58,10 @@ class FeedbackHandler(Handler):
         return [outcomes[index] for index in range(len(batch))]
 
     async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
-        """Announce the stored state of the batch's records again.
+        """Announce the records of a batch again, after the batch's offset commit was lost.
 
-        Another process may have written a record in the meantime, and the announcement of this process may be older but
-        later in the log.
+        Another process may have changed and announced one of the records in the meantime. If this process then
+        announced its older state of the record, the log ends with an outdated announcement.
         """
         erasures, updates, _ = self._sorted(batch)
         await self._erase(erasures)
@@ -68,9 +72,9 @@ class FeedbackHandler(Handler):
         return FeedbackWriter(self._store, self._producer)
 
     async def _announce_verdicts(self, reviewed: Mapping[TurnKey, PendingUpdate]) -> None:
-        """Overrule or restore the machine's verdicts on reviewed turns.
+        """Overrule or restore the machine's verdicts on reviewed turns, and announce them.
 
-        Every verdict is announced, even if it is unchanged.
+        Verdicts that did not change are announced, too.
         """
         if not reviewed:
             return
@@ -81,7 +85,12 @@ class FeedbackHandler(Handler):
     def _sorted(
         self, batch: Sequence[Received[Any]]
     ) -> tuple[dict[int, Erasure], dict[UUID, PendingUpdate], dict[int, Outcome]]:
-        """Split a batch into erasures by index, updates by feedback id, and outcomes of ignored events by index."""
+        """Split a batch into erasures, updates and ignored events.
+
+        Returns:
+            The erasures by index in the batch, the updates by feedback id, and the outcomes of ignored events by index
+            in the batch.
+        """
         erasures: dict[int, Erasure] = {}
         updates: dict[UUID, PendingUpdate] = {}
         outcomes: dict[int, Outcome] = {}
@@ -115,10 +124,12 @@ class FeedbackHandler(Handler):
             )
 
     async def _erase(self, erasures: Mapping[int, Erasure]) -> tuple[dict[int, Outcome], Mapping[Person, int]]:
-        """Write the ledger, then erase and announce all stored records of these people, in batches.
+        """Write erasures to the ledger, then erase and announce all stored records of these people, in batches.
 
-        A repeated request announces all records again, because the first run may have been interrupted. Returns the
-        outcome of each request by index, and the number of erased records by person.
+        If a request is repeated, all records are announced again, because the first run may have been interrupted.
+
+        Returns:
+            The outcomes by index in the batch, and the number of erased records by person.
         """
         outcomes: dict[int, Outcome] = dict.fromkeys(erasures, Outcome.UNCHANGED)
         people = latest(erasures.values())
@@ -138,7 +149,7 @@ class FeedbackHandler(Handler):
 
 
 def _reviewed(updates: Mapping[UUID, PendingUpdate]) -> dict[TurnKey, PendingUpdate]:
-    """Return the updates of reviews by the reviewed turn. The key of a review names this turn."""
+    """Return those updates that change a review, keyed by the reviewed turn."""
     return {
         TurnKey(key.tenant, key.project, key.conversation_id, key.source_id): update
         for update in updates.values()
@@ -147,6 +158,9 @@ def _reviewed(updates: Mapping[UUID, PendingUpdate]) -> dict[TurnKey, PendingUpd
 
 
 def _about(verdict: Key, review: PendingUpdate) -> PendingUpdate:
-    """Return an update of the machine's verdict `verdict`, which `review` overrules or restores."""
+    """Return an update that makes the writer announce a machine's verdict after a review of its turn.
+
+    The update contains no changes. Its log time is the latest log time of the changes to the review.
+    """
     log_time = max((one.log_time for one in review.changes), default=0)
     return PendingUpdate(verdict, headers=review.headers, log_time=log_time)

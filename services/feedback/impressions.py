@@ -1,4 +1,7 @@
-"""Intake of impressions: turns with controls for judging that a person saw. Impressions are written only to the log."""
+"""Intake of impressions: reports that a person saw the feedback controls of a turn.
+
+Impressions are written only to the log.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from servicekit import Clock, Message, Producer
 
 
 class ShownPlace(NamedTuple):
-    """Conversation of the turns in a request with impressions."""
+    """Conversation whose turns are reported."""
 
     tenant: str
     project: str
@@ -25,9 +28,11 @@ class ShownPlace(NamedTuple):
 
 
 class ImpressionIntake:
-    """Intake of impressions. If a turn is unknown, it waits up to `wait_seconds` for the registry to read the log.
+    """Intake of impressions.
 
-    `judge_at` (microseconds) is an upper limit of the current time, as in `ExplicitIntake`.
+    Args:
+        wait_seconds: Maximum time to wait for the turn registry to catch up with the log if a turn is unknown.
+        judge_at: Upper bound for event times in microseconds, as in `ExplicitIntake`.
     """
 
     def __init__(
@@ -50,11 +55,20 @@ class ImpressionIntake:
         self._judge_at = judge_at
 
     async def take(self, place: ShownPlace, user_id: str, turn_ids: Sequence[str], *, limited: bool = True) -> int:
-        """Publish one event with the known turns among `turn_ids`, and wait for the acknowledgement.
+        """Publish one event with all known turns, and wait for the acknowledgement.
 
-        Return the number of known turns. Raises UnknownTurn if no turn is known, RegistryBehind if one may still become
-        known, LimitReached, LogFull, and Unavailable if the log or the database does not respond. `limited` is False
-        for a back end that reports for people without naming them.
+        Args:
+            limited: False disables the rate limit, for a back end that reports for people without naming them.
+
+        Returns:
+            The number of known turns.
+
+        Raises:
+            UnknownTurn: None of the turns is known.
+            RegistryBehind: A turn is unknown, but may still be in messages that the registry has not read yet.
+            LimitReached: The person has sent too many requests.
+            LogFull: The log has no room for the event.
+            Unavailable: The log or the database does not respond.
         """
         if limited:
             await self._rate_limit.take(Person(place.tenant, user_id))
@@ -77,7 +91,11 @@ class ImpressionIntake:
         return len(answers)
 
     async def _answers(self, place: ShownPlace, user_id: str, turn_ids: Sequence[str]) -> dict[str, AgentAnswer]:
-        """Return the answers by turn id, for the turns that have one. Raises Unavailable."""
+        """Return the agents' answers by turn id. Turns without an answer are omitted.
+
+        Raises:
+            Unavailable: The database does not respond.
+        """
         found = await asyncio.gather(*(self._registry.find(TurnKey(*place, turn), user_id) for turn in turn_ids))
         return {
             name: facts.turn.answer
@@ -89,9 +107,12 @@ class ImpressionIntake:
 def impressions_event(
     place: ShownPlace, user_id: str, answers: Mapping[str, AgentAnswer], now: int, judge_at: int | None = None
 ) -> FeedbackImpressionsReceived:
-    """Return the event for impressions received at `now` (microseconds), or at `judge_at` if that is earlier.
+    """Return the event for impressions that were received at `now`.
 
-    Pure except for the random event id.
+    Times are in microseconds. Pure except for the random event id.
+
+    Args:
+        judge_at: Upper bound for the event's time, if given.
     """
     return FeedbackImpressionsReceived(
         event_id=str(uuid4()),

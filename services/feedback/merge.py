@@ -1,7 +1,8 @@
-"""Merge a change into a record, the same for every store. Pure.
+"""Merging of changes into feedback records, in the same way for every store. No I/O.
 
-Records form a join-semilattice: each slot keeps the change of highest precedence. Merging is therefore commutative,
-associative and idempotent. Only the revision may depend on the order of arrival.
+A record has slots, for example one per emoji, and each slot keeps its change of highest precedence. Merging is
+therefore commutative, associative and idempotent (records form a join-semilattice). Only the revision may depend on the
+order of arrival.
 """
 
 from __future__ import annotations
@@ -19,10 +20,9 @@ UNMAPPED = Outcome.ignored("unmapped_emoji")
 
 
 def applies(record: Record | None, change: Change) -> bool:
-    """Return True unless the change removes an emoji that has no reward and is not in the record.
+    """Return False if the change removes an emoji that has no reward and is not in the record.
 
-    An emoji in the record can be removed even if its reward was removed meanwhile. The removal of an emoji that never
-    had a reward is not stored.
+    Such a removal is not stored. An emoji in the record can be removed even if it has lost its reward since then.
     """
     if change.feedback_type != "reaction" or change.entry.payload.value is not None:
         return True
@@ -30,7 +30,10 @@ def applies(record: Record | None, change: Change) -> bool:
 
 
 def merge(record: Record | None, change: Change) -> Record:
-    """Return the record with `change` merged into it; the same object if nothing changes."""
+    """Return the record with the change merged into it.
+
+    Returns the same object if nothing changes.
+    """
     if record is None:
         return Record(change.key, change.feedback_type, change.origin, {change.slot: change.entry})
     standing = record.slots.get(change.slot)
@@ -40,10 +43,11 @@ def merge(record: Record | None, change: Change) -> Record:
 
 
 def revise(record: Record, log_time: int) -> Record:
-    """Return the record with its next revision, which is at least `log_time` in milliseconds.
+    """Return the record with its next revision.
 
-    The revision therefore also increases after the store was restored from a backup. `log_time` is in microseconds. A
-    change of a stub creates the record again, so this is its first revision.
+    The revision is at least `log_time` (microseconds) in milliseconds, so revisions increase even after the store was
+    restored from a backup. A change to an erased record creates the record anew: its `created_revision` is then set to
+    the returned revision.
     """
     revision = max(record.revision + 1, log_time // 1_000)
     created = 0 if record.forgotten else record.created_revision or revision
@@ -53,8 +57,9 @@ def revise(record: Record, log_time: int) -> Record:
 def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
     """Return the outcome of an event that changed a record from `before` to `after`.
 
-    The outcome is UNCHANGED if the event changed no visible field, and SUPERSEDED if the slot (such as an
-    emoji) already has a change of higher precedence.
+    Returns:
+        UNCHANGED if no visible field changed, SUPERSEDED if the slot already has a change of higher precedence, or else
+        STORED.
     """
     if before is not None and after is before:
         standing = before.slots[change.slot]
@@ -66,5 +71,5 @@ def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
 
 
 def _says(entry: Entry) -> tuple[bool, tuple[Any, ...]]:
-    """Return the visible fields of an entry, without the fields that identify the event."""
+    """Return the visible fields of an entry, without those that identify the event."""
     return entry.present, _values_of(entry.payload)

@@ -1,4 +1,4 @@
-"""Types of feedback: a record with its key, and the latest change of each of its slots."""
+"""Types of feedback: records, their keys, and the changes in their slots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from contracts.sources import REVIEW
 from feedback.registry import TurnKey
 
 ONLY_SLOT = ""
-"""The only slot of a record, except for reactions. Reactions have one slot for each emoji."""
+"""The single slot of a record that is not a reaction. A reaction has one slot per emoji."""
 
 
 class Key(NamedTuple):
@@ -49,10 +49,16 @@ class Key(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """Sort key of the changes of a slot, within an epoch and detector. The highest stamp counts.
+    """Sort key of the changes to a slot. The change with the highest stamp is effective.
 
-    `evaluation` is 0 except for inferred feedback. Of an addition and a removal with the same time, the removal is
-    higher. `event_id` and `digest` (of the payload) break ties, so that two different events never have equal stamps.
+    Stamps are comparable only within one detector and epoch. At equal times and sequences, a removal sorts after an
+    addition. `event_id` and `digest` break ties, so different events never have equal stamps.
+
+    Attributes:
+        evaluation: 0 except for inferred feedback.
+        occurred_at: Time of the event in microseconds.
+        sequence: -1 if the event has no sequence.
+        digest: Digest of the payload.
     """
 
     evaluation: int
@@ -65,11 +71,12 @@ class Stamp(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """Content of a change. `value` is the reward, from -1 to 1.
+    """Content of a change.
 
-    All fields except `provenance` are named as in `feedback.created`, and as in the received event if they are in
-    it.
-    A field that was added to the model later is None for events without it.
+    Except for `provenance`, the fields have the same names as in `feedback.created` and in the received event. Fields
+    that were added to the model later are None for events without them.
+
+    `value` is the reward, from -1 to 1.
     """
 
     turn_id: str
@@ -100,7 +107,10 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Latest change of a slot. `present` is False if it retracted the feedback."""
+    """Latest change to a slot.
+
+    `present` is False if the change retracted the feedback.
+    """
 
     stamp: Stamp
     present: bool
@@ -108,20 +118,25 @@ class Entry:
 
     @property
     def precedence(self) -> tuple[int, str, Stamp]:
-        """Sort key of all changes of a slot: the epoch and the detector of a verdict, then the stamp.
+        """Sort key of the changes to a slot: epoch, detector, then stamp.
 
-        Epoch and detector are read from the payload, because stored stamps have a fixed number of fields.
+        Only verdicts have an epoch and a detector. Both are stored in the payload and not in the stamp, because stamps
+        have a fixed number of fields.
         """
         return self.payload.epoch or 0, precedence(self.payload.detector), self.stamp
 
 
 @dataclass(frozen=True)
 class Record:
-    """Stored feedback record.
+    """A stored feedback record.
 
-    `revision` is 0 if it is not stored yet. `created_revision` is its first revision. A record without slots is a stub:
-    its person was erased, and only ids and the revision are left. `overruled_by` is the feedback id of the review that
-    replaces a machine's verdict.
+    A record without slots was erased: only its ids and its revision are left.
+
+    Attributes:
+        slots: The latest change to each slot.
+        revision: 0 before the record is stored.
+        created_revision: The record's first revision.
+        overruled_by: Feedback id of the review that replaces a machine's verdict.
     """
 
     key: Key
@@ -138,7 +153,10 @@ class Record:
 
     @cached_property
     def current_entry(self) -> Entry:
-        """The latest present entry, or the latest retracted one if none is present. Raises ValueError for a stub."""
+        """The latest entry that is not retracted. If all entries are retracted, this is the latest one.
+
+        Raises ValueError for an erased record.
+        """
         entries = self.slots.values()
         return max(entries, key=lambda entry: (entry.present, entry.precedence))
 
@@ -148,7 +166,7 @@ class Record:
 
     @property
     def live(self) -> bool:
-        """True if the record counts: it is not erased, retracted or overruled."""
+        """True if the feedback counts: it is not erased, retracted or overruled."""
         return not self.forgotten and self.current_entry.present and self.overruled_by is None
 
     @property
@@ -157,12 +175,12 @@ class Record:
 
     @property
     def turn(self) -> TurnKey:
-        """The turn that the record is about. Raises ValueError for a stub."""
+        """The turn that the record is about. Raises ValueError for an erased record."""
         return TurnKey(self.key.tenant, self.key.project, self.key.conversation_id, self.current_entry.payload.turn_id)
 
     @property
     def is_verdict(self) -> bool:
-        """True for a machine's verdict, even if it is retracted; False for a stub."""
+        """True for a machine's verdict, even if it is retracted. False for an erased record."""
         return self.origin == "machine" and not self.forgotten
 
     @property
@@ -172,7 +190,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Change of a record, caused by one event."""
+    """A change of a feedback record by one event."""
 
     key: Key
     feedback_type: FeedbackType

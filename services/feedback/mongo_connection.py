@@ -1,4 +1,4 @@
-"""Connection to MongoDB, with timeouts and with majority read and write concerns."""
+"""MongoDB connection with timeouts, and with majority read and write concerns."""
 
 from __future__ import annotations
 
@@ -27,10 +27,13 @@ _REFUSED = {11, 13, 18}
 
 
 def client_of(url: str, select_seconds: float = _SELECT_SECONDS) -> Client:
-    """Return a client for `url` that is not yet connected. A command that takes more than 30 s counts as an outage.
+    """Return an unconnected client for a MongoDB URL.
 
-    Each step has its own timeout. With one timeout for the whole operation (`timeoutMS`), PyMongo would retry until it
-    expires, and outages would be reported late. Raises StartError if `url` is not a valid MongoDB URL.
+    Each step has its own timeout, and a command that takes more than 30 s counts as an outage. With a single timeout
+    for the whole operation (`timeoutMS`), PyMongo would keep retrying until it expires, and report outages late.
+
+    Raises:
+        StartError: The URL is invalid.
     """
     try:
         return AsyncMongoClient(
@@ -47,10 +50,11 @@ def client_of(url: str, select_seconds: float = _SELECT_SECONDS) -> Client:
 
 
 def database_of(client: Client) -> AsyncDatabase[dict[str, Any]]:
-    """Return the database named in the URL, or `agent_feedback`. The read and write options of the URL are overridden.
+    """Return the database named in the URL, or `agent_feedback`.
 
-    A write is acknowledged when the journals of a majority contain it. A read returns only data that a majority has
-    stored. Neither can be rolled back if the primary changes.
+    The URL's read and write options are overridden. A write is acknowledged after a majority of the servers has written
+    it to their journals. A read returns only data that a majority has stored. Neither can be rolled back when the
+    primary changes.
     """
     return client.get_default_database(_DEFAULT_DATABASE).with_options(
         codec_options=CodecOptions(uuid_representation=UuidRepresentation.STANDARD),
@@ -61,9 +65,13 @@ def database_of(client: Client) -> AsyncDatabase[dict[str, Any]]:
 
 
 async def wait_until_up(client: Client, url: str, say: Callable[[str], None] = lambda _: None) -> None:
-    """Wait until the server responds, and report the reason for waiting every few seconds.
+    """Wait until the server responds.
 
-    Raises StartError if the server rejects the user or the password.
+    Args:
+        say: Called with the reason for waiting, every few seconds.
+
+    Raises:
+        StartError: The server rejects the user or the password.
     """
     tries = 0
     while True:

@@ -1,4 +1,4 @@
-"""Classify PyMongo's errors. Transient errors are converted to Unavailable; other errors are not changed."""
+"""Classification of PyMongo's errors: transient errors become Unavailable, others are left as they are."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ _WAITING_HELPS = frozenset(
 
 @contextmanager
 def transient_as_unavailable() -> Iterator[None]:
-    """Convert transient PyMongo errors in the block to Unavailable. The message quotes no document."""
+    """Convert transient PyMongo errors that occur in this context to Unavailable.
+
+    The error message contains no stored data.
+    """
     try:
         yield
     except PyMongoError as error:
@@ -69,7 +72,7 @@ def transient_as_unavailable() -> Iterator[None]:
 def waiting_helps(error: PyMongoError) -> bool:
     """Return True if a retry may succeed.
 
-    This is so after connection errors, timeouts, elections, missing replicas, full disks and rejected credentials.
+    Retries help after connection errors, timeouts, elections, missing replicas, full disks and rejected credentials.
     """
     match error:
         case ConnectionFailure() | ExecutionTimeout() | WaitQueueTimeoutError() | WriteConcernError():
@@ -84,7 +87,8 @@ def waiting_helps(error: PyMongoError) -> bool:
 def _bulk_may_wait(details: Mapping[str, Any]) -> bool:
     """Return True if a retry of the bulk write may succeed.
 
-    Duplicate keys are ignored, because they mean that another process was faster.
+    A duplicate key does not count as an error, because it only means that another process has inserted the record
+    first.
     """
     failed: Sequence[Mapping[str, Any]] = details.get("writeErrors", ())
     codes = {one["code"] for one in failed} - {DUPLICATE_KEY}

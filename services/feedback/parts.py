@@ -1,4 +1,4 @@
-"""Resources of the feedback service: stores, databases and the objects that `service.py` connects."""
+"""Resources of the feedback service: its stores, its databases, and the objects built from them for `service.py`."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from feedback.turns import TurnHandler
 from servicekit import Database, Producer, Service
 
 ANNOUNCEMENTS: Final = "session_announcements"
-"""Name of the periodic task that announces ratings."""
+"""Name of the periodic task that announces session ratings."""
 
 
 @dataclass(frozen=True)
 class FeedbackParts:
     """Open resources of the feedback service.
 
-    `reads` is the connection pool for reads of HTTP requests. Each of its connections sees one tenant at a time.
+    `reads` is the connection pool for the reads of HTTP requests. Each of its connections sees one tenant at a time.
     """
 
     settings: FeedbackSettings
@@ -50,7 +50,7 @@ class FeedbackParts:
 
     @property
     def store_pool(self) -> asyncpg.Pool | None:
-        """Connection pool of the store; None if the store is not in PostgreSQL."""
+        """The store's connection pool; None if the store is not in PostgreSQL."""
         return self.store.pool if isinstance(self.store, PostgresStore) else None
 
     def feedback_handler(self) -> FeedbackHandler:
@@ -80,13 +80,16 @@ class FeedbackParts:
         return PersonLimit(self.pool, self.settings.person_limit, "impression_buckets")
 
     async def purge_buckets(self) -> None:
-        """Delete the full buckets of both rate limits."""
+        """Delete full token buckets of the rate limits for judgements and for impressions."""
         await self.rate_limit.purge()
         await self.impression_limit.purge()
 
     @cached_property
     def impressions(self) -> ImpressionIntake:
-        """Intake of impressions. It waits for the group `feedback_turns` if a turn is unknown."""
+        """Intake of impressions.
+
+        For an unknown turn, it waits for the consumer group `feedback_turns` to catch up with the log.
+        """
         return ImpressionIntake(
             PostgresRegistry(self.reads),
             self.turn_progress,
@@ -103,7 +106,10 @@ class FeedbackParts:
 
     @cached_property
     def intake(self) -> ExplicitIntake:
-        """Intake of judgements and reviews. It waits for the group `feedback_turns` if a turn is unknown."""
+        """Intake of judgements and reviews.
+
+        For an unknown turn, it waits for the consumer group `feedback_turns` to catch up with the log.
+        """
         context, settings = self.service.context, self.settings
         return ExplicitIntake(
             PostgresRegistry(self.reads),
@@ -117,7 +123,11 @@ class FeedbackParts:
 
 
 async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackParts:
-    """Open the resources of `service`: the store, the database, and the pool for HTTP reads. Raises StartError."""
+    """Open the service's resources: the store, the database, and the connection pool for HTTP reads.
+
+    Raises:
+        StartError: A resource cannot be opened with these settings.
+    """
     context = service.context
     store = await open_store(settings.store_url, service)
     pool = await service.open_database(settings.database_url, MIGRATIONS)

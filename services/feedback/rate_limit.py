@@ -1,4 +1,4 @@
-"""Rate limits per person for judgements and impressions over HTTP: token buckets in the service's PostgreSQL."""
+"""Rate limits for a person's judgements and impressions over HTTP, with token buckets in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from servicekit import Database
 
 _MINUTE: Final = 60.0
 Buckets = Literal["buckets", "impression_buckets"]
-"""Table of a rate limit: `buckets` for judgements, `impression_buckets` for requests with impressions."""
+"""Table of a rate limit: `buckets` for judgements, `impression_buckets` for impressions."""
 BUCKETS: Final[tuple[Buckets, ...]] = get_args(Buckets)
 _LIMITED: Final[dict[Buckets, str]] = {
     "buckets": "judgements",
@@ -20,7 +20,10 @@ _LIMITED: Final[dict[Buckets, str]] = {
 
 
 class LimitReached(Exception):
-    """The person's bucket is empty. The next token is available in `seconds`."""
+    """Raised if a person's token bucket is empty.
+
+    `seconds` is the time until the next token is available.
+    """
 
     def __init__(self, limited: str, limit: int, seconds: int) -> None:
         super().__init__(f"A person may send {limit} {limited} a minute; try again in {seconds} s.")
@@ -28,10 +31,13 @@ class LimitReached(Exception):
 
 
 class PersonLimit:
-    """Rate limit with a bucket of `limit` tokens per person, which refills within a minute. 0 means no limit.
+    """Rate limit per person, with a token bucket that refills within a minute.
 
-    Buckets are rows of a table, so all processes share them and they survive restarts. `purge` deletes the rows of full
-    buckets. The table is unlogged: after a crash of PostgreSQL, all buckets are full.
+    The buckets are rows of a table, so all processes share them, and they survive restarts. The table is unlogged:
+    after a crash of PostgreSQL, all buckets are full. Call `purge` regularly to delete full buckets.
+
+    Args:
+        limit: Number of tokens per bucket. 0 means no limit.
     """
 
     def __init__(self, pool: Database, limit: int, buckets: Buckets = "buckets") -> None:
@@ -40,7 +46,11 @@ class PersonLimit:
         self._buckets: Buckets = buckets
 
     async def take(self, person: Person) -> None:
-        """Take one token of the person. Raises LimitReached if there is none, and errors of the database."""
+        """Take one token from the person's bucket. Database errors are raised unchanged.
+
+        Raises:
+            LimitReached: The bucket is empty.
+        """
         if not self._limit:
             return
         token = {**person._asdict(), "token_seconds": _MINUTE / self._limit}
@@ -49,5 +59,5 @@ class PersonLimit:
             raise LimitReached(_LIMITED[self._buckets], self._limit, max(1, ceil(wait or 0)))
 
     async def purge(self) -> None:
-        """Delete the rows of full buckets."""
+        """Delete full buckets."""
         await self._pool.execute(*SQL.delete_full_buckets.filled(buckets=self._buckets)())

@@ -1,4 +1,4 @@
-"""Rating scales of projects, and the reactions and rewards of ratings. Pure."""
+"""Rating scales, and the conversion of ratings to reactions and rewards. No I/O."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from contracts.base import Reaction
 from contracts.fields import MOST_POINTS, ScaleName
 
 ABSTAINS_BELOW: Final = 0.25
-"""Minimum distance of a reward from 0. A rating nearer to the middle is neutral: a wrong reward is worse than none."""
+"""A rating whose reward is nearer to 0 than this is neutral, because a wrong reward is worse than none."""
 
 
 class RatingScale(BaseModel):
-    """Rating scale from the worst to the best rating. The best may be the lower number, as for some school grades."""
+    """Rating scale, from the worst to the best rating. The best may be the lower number, as in some school grades."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -38,21 +38,24 @@ class RatingScale(BaseModel):
 
 
 ScaleChanges = dict[ScaleName, RatingScale | None]
-"""Changes of scales by name. None removes the scale."""
+"""New scales by name. None removes a scale."""
 
 
 class Meaning(NamedTuple):
-    """Reaction and reward (-1 to 1) of a rating."""
+    """Reaction and reward of a rating. The reward is from -1 to 1."""
 
     reaction: Reaction
     value: float
 
 
 def meaning_of(rating: int, worst: int, best: int) -> Meaning:
-    """Return the reaction and the reward of a rating.
+    """Convert a rating to a reaction and a reward.
 
-    The reward is the rating's position between the worst (-1) and the best (1). A rating around the middle is neutral,
-    with the reward 0. Raises ValueError if the rating is outside its scale.
+    The reward is the rating's position between the worst rating (-1) and the best rating (1). A rating near the middle
+    is neutral, with the reward 0.
+
+    Raises:
+        ValueError: The rating is not on the scale.
     """
     if worst == best or not min(worst, best) <= rating <= max(worst, best):
         raise ValueError("a rating must be on its scale")

@@ -1,4 +1,4 @@
-"""Registry of turns: the answer to each turn, and the person who asked. Pure except for the interface of the store."""
+"""Registry of turns, with the answer and the asker of each turn. No I/O, except through the store's interface."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ class TurnKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AgentAnswer:
-    """An agent's message in a turn. If a turn has several messages or versions, the greatest version counts."""
+    """An agent's answer in a turn.
+
+    If there are several messages, or several versions of a message, the one with the highest version is used.
+    """
 
     version: bytes
     message_id: str
@@ -36,7 +39,10 @@ class AgentAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Person who wrote in a turn. `at` is in microseconds. If several people wrote, the first one counts."""
+    """The person who asked in a turn, or the first one if several people wrote.
+
+    `at` is the time of the question in microseconds.
+    """
 
     at: int
     user_id: str
@@ -57,7 +63,7 @@ class ProjectPerson(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """User type of a person, as the platform named it in a message. The greatest version counts."""
+    """A person's user type, according to the person's message with the highest version."""
 
     person: ProjectPerson
     user_type: str
@@ -74,13 +80,17 @@ class RegisteredTurn:
 
     @property
     def question_message_id(self) -> str | None:
-        """Message id of the turn's question, or of the message that the answer replies to; None if neither is known."""
+        """Message id of the turn's question.
+
+        If the registry does not contain the question, this is the id of the message that the answer replies to, or
+        None.
+        """
         if self.asker and self.asker.message_id:
             return self.asker.message_id
         return question_named(self.answer.reply_to, self.answer.thread_id) if self.answer else None
 
     def joined(self, other: RegisteredTurn) -> RegisteredTurn:
-        """Return these facts merged with other facts about the same turn. The order does not matter."""
+        """Return these facts merged with other facts about the same turn, in any order."""
         answer, asker = self.answer, self.asker
         if answer is None or (other.answer is not None and other.answer.rank > answer.rank):
             answer = other.answer
@@ -90,7 +100,7 @@ class RegisteredTurn:
 
 
 class KnownFacts(NamedTuple):
-    """A turn (None if it is unknown), and the user type in the person's latest message with a user type."""
+    """Result of a look-up: the facts about a turn, and a person's latest user type. Unknown values are None."""
 
     turn: RegisteredTurn | None = None
     user_type: str | None = None
@@ -98,36 +108,42 @@ class KnownFacts(NamedTuple):
 
 class Registry(Protocol):
     async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
-        """Merge `turns` and `roles` with the stored facts, and commit.
+        """Merge turns and roles into the stored ones, and commit.
 
-        There is at most one turn per key and one role per person. Returns the keys of turns that were added or changed.
+        Args:
+            turns: At most one per key.
+            roles: At most one per person.
+
+        Returns:
+            The keys of the turns that were added or changed.
         """
         ...
 
     async def find(self, key: TurnKey, user_id: str) -> KnownFacts:
-        """Return the known facts about a turn, and the user type of a person in the project of the turn."""
+        """Return the known facts about a turn, and the person's user type in the turn's project."""
         ...
 
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
-        """Return the number of known turns of a conversation in a project, or in all projects if `project` is None."""
+        """Return the number of known turns in a conversation, in all projects if `project` is None."""
         ...
 
     async def only_tenant(self, conversation_id: str) -> str | None:
-        """Return the tenant with turns of the conversation; None if no tenant, or more than one, has turns of it."""
+        """Return the only tenant with turns in a conversation, or None if there are none or several."""
         ...
 
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
-        """Return True if all known turns of a conversation were asked by known people other than `user_id`.
+        """Return True if all known questions in a conversation were asked by people other than `user_id`.
 
-        Return False if the conversation has no known turns.
+        Returns False if a turn's asker is unknown, or if the conversation has no known turns.
         """
         ...
 
 
 def turn_of(event: MessageEvent) -> RegisteredTurn | None:
-    """Return the facts that a message states about its turn; None if there are none.
+    """Return the facts in a message about its turn: the answer, or the person who asked.
 
-    An agent's message without a turn id is its own turn. A person's message without one has no turn.
+    An agent's message without a turn id gets its message id as turn id. Returns None for a person's message without a
+    turn id.
     """
     message = message_in(event)
     if message.sender_type == "agent" and message.agent_id is not None:
@@ -147,7 +163,7 @@ def turn_of(event: MessageEvent) -> RegisteredTurn | None:
 
 
 def role_of(event: MessageEvent) -> Role | None:
-    """Return the user type of the person who wrote a message; None if it has none, or if an agent wrote the message."""
+    """Return the user type of a message's author, or None if it is not given or the author is an agent."""
     message = message_in(event)
     if message.sender_type == "agent" or message.user_type is None:
         return None
@@ -164,7 +180,7 @@ def newest_roles(roles: Iterable[Role | None]) -> list[Role]:
 
 
 def collapse(turns: Iterable[RegisteredTurn]) -> list[RegisteredTurn]:
-    """Merge turns with equal keys. Return them sorted by key."""
+    """Merge turns with the same key, and sort them by key."""
     joined: dict[TurnKey, RegisteredTurn] = {}
     for turn in turns:
         held = joined.get(turn.key)

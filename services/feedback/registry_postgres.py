@@ -1,4 +1,4 @@
-"""Turn registry in PostgreSQL. A batch takes one call of the database."""
+"""Turn registry in PostgreSQL. A batch takes one call to the database."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _ATTRIBUTES: Final = {
     "about": "provenance.as_json",
     "thread": "thread_id",
 }
-"""Column name -> attribute of an answer, for attributes with another name than their column."""
+"""Attribute of an answer by column name, for columns whose name differs from the attribute's."""
 
 
 class PostgresRegistry(Registry):
-    """Turn registry (`registry.Registry`) in PostgreSQL. Needs the table `turns` on the pool's search path.
+    """PostgreSQL implementation of `Registry`. Needs the table `turns` on the pool's search path.
 
     Concurrent look-ups are combined into one query (`Database.batched`).
     """

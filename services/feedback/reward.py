@@ -1,4 +1,7 @@
-"""Convert a received event to a change of one record. Pure. The specification gives the reward constants."""
+"""Conversion of received events to changes of feedback records. No I/O.
+
+The reward constants are from the specification.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,11 @@ _always_said, _first_provenance = attrgetter(*_ALWAYS_SAID), attrgetter(*_FIRST_
 
 @singledispatch
 def key_of(event: Any) -> Key:
-    """Return the key of the record that `event` changes. Raises TypeError for other types of events."""
+    """Return the key of the record that an event changes.
+
+    Raises:
+        TypeError: The event is not feedback.
+    """
     raise TypeError(f"{type(event).__name__} is not a feedback event")
 
 
@@ -75,9 +82,13 @@ def _(event: FeedbackInferredReceived) -> Key:
 
 @singledispatch
 def change_of(event: Any, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Outcome:
-    """Return the change that `event` causes, or the outcome if the event is ignored.
+    """Return the change that an event makes to its record, or the outcome if the event is ignored.
 
-    `rewards` maps normalised emojis to rewards from -1 to 1.
+    Args:
+        rewards: Rewards from -1 to 1 by normalised emoji.
+
+    Raises:
+        TypeError: The event is not feedback.
     """
     raise TypeError(f"{type(event).__name__} is not a feedback event")
 
@@ -141,9 +152,9 @@ def _(event: FeedbackInferredReceived, rewards: Mapping[str, float] = DEFAULT_RE
 
 
 def _judge_of(event: FeedbackInferredReceived) -> dict[str, Any]:
-    """Return the detector, the layer that decided and the epoch of a verdict.
+    """Return an event's detector version, deciding layer and epoch, as payload fields.
 
-    All are None for events of release 0.1.0, because the digests of these events must not change.
+    All three fields are None for an event of release 0.1.0, so that its digest does not change.
     """
     if event.detector_version == UNVERSIONED and event.epoch == 0:
         return {"detector": None, "decided_by": None, "epoch": None}
@@ -151,7 +162,10 @@ def _judge_of(event: FeedbackInferredReceived) -> dict[str, Any]:
 
 
 def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
-    """Return a payload with the fields `decided`. All other fields are copied from the event by name."""
+    """Build a payload from an event.
+
+    The fields in `decided` override the event's fields.
+    """
     names, values_of = _said_by(type(event))
     said = dict(zip(names, values_of(event), strict=True)) | decided
     said["causation_id"], said["provenance"] = event.event_id, provenance_of(event)
@@ -160,7 +174,7 @@ def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
 
 @cache
 def _said_by(kind: type[AboutAnAnswer]) -> tuple[Sequence[str], Callable[[AboutAnAnswer], tuple[Any, ...]]]:
-    """Return the payload fields that events of this type have, and a function that reads their values."""
+    """Return the names of the payload fields that this type of event has, and a function that reads them."""
     names = [name for name in _SAID if name in kind.model_fields]
     return names, attrgetter(*names)
 
@@ -179,7 +193,10 @@ def _change(
     payload: Payload,
     evaluation: int = 0,
 ) -> Change:
-    """Return the change with its stamp. A retraction drops text, tags and correction."""
+    """Build a change and its stamp.
+
+    A retraction drops text, tags and correction.
+    """
     if not present:
         payload = replace(payload, text=None, tags=(), correction=None, correction_type=None)
     sequence = -1 if event.sequence is None else event.sequence
@@ -188,7 +205,7 @@ def _change(
 
 
 def _digest(payload: Payload) -> str:
-    """Return a digest that distinguishes payloads with otherwise equal stamps.
+    """Return a digest of the payload, which breaks ties between otherwise equal stamps.
 
     Fields that were added to the model later are included only if they are not None, so that a replayed event keeps its
     digest.

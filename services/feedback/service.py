@@ -1,4 +1,4 @@
-"""Define the feedback service: topics, routes, schedules, retention and erasure."""
+"""Definition of the feedback service: topics, routes, schedules, retention and erasure."""
 
 from __future__ import annotations
 
@@ -92,4 +92,4 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     },
     erases="feedback up to a stub of its ids, roles, and the person's id in turns and ratings",
 )
-"""Definition of the service, for its own process or one process with the other services."""
+"""Definition of the service, which runs in its own process or in one process with the other services."""

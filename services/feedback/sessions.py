@@ -1,4 +1,4 @@
-"""End of a session: its rating is stored, then announced on `feedback.session.created`."""
+"""Ratings at the end of a session, which are stored and then announced on `feedback.session.created`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AT_ONCE = 500
 
 
 class RatingStore(SessionFeedbackBackend, Protocol):
-    """Backend of ratings that also records which of them are announced."""
+    """Rating store that also keeps track of announced ratings."""
 
     async def unannounced(self, limit: int) -> list[StoredRating]: ...
     async def mark(self, ratings: Sequence[StoredRating]) -> None: ...
@@ -39,15 +39,20 @@ class Turns(Protocol):
 
 
 class ThreadOfOthers(Exception):
-    """Error for a rating of a thread in which the caller asked nothing. The scope `on_behalf` permits such a rating."""
+    """Raised if a person rates a thread in which only other people asked.
+
+    Callers with the scope `on_behalf` may rate such threads.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class SessionEnd:
     """Request to end a session with a rating.
 
-    `thread_id` is the id of the conversation. If `project` is None, the conversation's turns in all projects belong to
-    the session. `speaks_for_others` is True if the caller has the scope on_behalf.
+    Attributes:
+        project: The project whose turns are counted, or None for all projects.
+        thread_id: The id of the conversation.
+        speaks_for_others: True if the caller's token has the scope `on_behalf`.
     """
 
     tenant: str
@@ -62,19 +67,19 @@ class SessionEnd:
 
     @property
     def own_key(self) -> str:
-        """Idempotency key of the rating, which allows one rating per person and thread.
+        """Idempotency key of the rating, which limits a person to one rating per thread.
 
-        Only a caller with the scope on_behalf can add further ratings, with its own keys. A person could otherwise add
-        any number of ratings.
+        A caller with the scope `on_behalf` can add further ratings by sending different keys.
         """
         named = [self.idempotency_key] if self.speaks_for_others and self.idempotency_key is not None else []
         return str(derived_id("session rating", self.thread_id, self.user_id, *named))
 
 
 class SessionAnnouncer:
-    """Publisher of ratings.
+    """Publisher of session ratings.
 
-    A rating is marked after it was published, so it is published at least once, always with the same event id.
+    A rating is marked as announced after it was published. After a crash in between, it is published again with the
+    same event id.
     """
 
     def __init__(self, ratings: RatingStore, producer: Producer) -> None:
@@ -82,18 +87,23 @@ class SessionAnnouncer:
         self._producer = producer
 
     async def sweep(self) -> None:
-        """Publish all ratings that are not marked as announced. Raises errors of the database and the log."""
+        """Publish all ratings that were not announced. Database errors and log errors are raised unchanged."""
         while waiting := await self._ratings.unannounced(_AT_ONCE):
             await self._producer.send([announcement(rating) for rating in waiting])
             await self._ratings.mark(waiting)
 
 
 class Sessions:
-    """Intake of session ends in one process.
+    """Intake of session ends, with or without a rating.
 
-    Ratings are written to `ratings`, and read through `kept`, which sees only one tenant's ratings at a time.
-    `announce` starts the announcement of stored ratings. Ratings of incognito sessions are kept in memory and never
-    announced.
+    Ratings of incognito sessions are kept only in this process's memory, and are never announced.
+
+    Args:
+        ratings: Store to which ratings are written.
+        kept: Store from which ratings are read. It sees only one tenant's ratings at a time.
+        announce: Function that triggers the announcement of stored ratings.
+        seconds: Timeout for storing a rating, and for counting ratings.
+        days: Days after which `purge` deletes ratings of incognito sessions.
     """
 
     def __init__(
@@ -117,7 +127,7 @@ class Sessions:
         self._incognito = MemoryBackend()
 
     async def end(self, end: SessionEnd) -> None:
-        """Store the rating of a session within `seconds`. A failure is logged and raises nothing."""
+        """Store the rating of a session. A failure or a timeout is logged, not raised."""
         incognito = end.mode is MemoryMode.INCOGNITO
         kept = await record_session_feedback(
             end.thread_id,
@@ -135,9 +145,9 @@ class Sessions:
             self._announce()
 
     async def tenant_of(self, thread_id: str) -> str | None:
-        """Return the only tenant with turns of the thread; None if no tenant, or more than one, has turns of it.
+        """Return the only tenant with turns in the thread, or None if there are none or several.
 
-        Also return None if the database does not respond within half of `seconds`.
+        Also returns None if the database does not respond within half of the timeout.
         """
         try:
             return await within(self._seconds / 2, self._turns.only_tenant(thread_id))
@@ -146,16 +156,20 @@ class Sessions:
             return None
 
     async def _turn_count(self, end: SessionEnd) -> int:
-        """Return the number of turns of the thread. Raises ThreadOfOthers if the caller may not rate the thread."""
+        """Return the number of turns in the thread.
+
+        Raises:
+            ThreadOfOthers: The caller may not rate the thread.
+        """
         if not end.speaks_for_others and await self._turns.is_of_others(end.tenant, end.thread_id, end.user_id):
             raise ThreadOfOthers
         return await self._turns.count(end.tenant, end.project, end.thread_id)
 
     async def count(self, tenant: str, thread_id: str, user_id: str | None = None) -> int:
-        """Return the number of a person's ratings of a thread, or of all people's ratings if `user_id` is None.
+        """Return the number of ratings of a thread by a person, or by all people if `user_id` is None.
 
-        Ratings of incognito sessions have no user, so they count only if `user_id` is None. They are known only to the
-        process that received them.
+        Ratings of incognito sessions have no user, so they are counted only if `user_id` is None. Only the process that
+        received them can count them.
         """
         session = opaque(thread_id)
         here = await self._incognito.alist_by_session(session, tenant=tenant)

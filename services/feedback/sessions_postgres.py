@@ -1,4 +1,4 @@
-"""Session ratings in the service's PostgreSQL: the backend of `agent_feedback_kit`, and a mark for announced ones."""
+"""Session ratings in PostgreSQL: the backend of `agent_feedback_kit`, extended to mark announced ratings."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class StoredRating(NamedTuple):
 
 
 class PostgresSessions(PostgresBackend):
-    """Store of session ratings (`SessionFeedbackBackend`) in PostgreSQL.
+    """PostgreSQL store of session ratings that also marks announced ratings.
 
-    A rating is marked when the log has acknowledged its announcement.
+    A rating is marked after the log has acknowledged its announcement.
     """
 
     def __init__(self, pool: asyncpg.Pool) -> None:
@@ -28,7 +28,7 @@ class PostgresSessions(PostgresBackend):
         self._asyncpg = pool
 
     async def unannounced(self, limit: int) -> list[StoredRating]:
-        """Return at most `limit` unmarked ratings, oldest first."""
+        """Return at most `limit` ratings that are not marked as announced, oldest first."""
         rows = await self._asyncpg.fetch(*SQL.unannounced_ratings(limit=limit))
         return [StoredRating(row["tenant"], record_of(row)) for row in rows]
 

@@ -29,7 +29,9 @@ def _by_place(tables: dict[str, Table]) -> dict[str, Table]:
 
 
 class FeedbackSettings(ReadSettings):
-    """Settings of the feedback service. The scheme of `store_url` selects the store: postgresql, mongodb or memory.
+    """Settings of the feedback service.
+
+    The scheme of `store_url` selects the store: postgresql, mongodb or memory.
 
     - `emoji_rewards`, `emoji_rewards_of`: changes of the default rewards, for all projects and for single projects
       (`tenant/project`). Null removes the reward of an emoji.
@@ -37,19 +39,19 @@ class FeedbackSettings(ReadSettings):
       scale.
     - `database_url`: database of the turn registry.
     - `log_seconds`: timeout for writing the events of an HTTP request to the log.
-    - `turn_seconds`: maximum time for which a request for an unknown turn waits until the registry has read the log.
+    - `turn_seconds`: maximum time that a request about an unknown turn waits for the registry to catch up with the log.
     - `session_seconds`: timeout for storing the rating at the end of a session. `session_days`: days after which
       ratings are deleted.
-    - `default_tenant`: tenant of ratings that were sent with a token of all tenants and without a known tenant.
-    - `person_limit`: number of judgements, and of requests with impressions, that a person may send over HTTP per
-      minute; 0 means no limit.
-    - `aggregate_after`, `aggregate_quiet_seconds`: the verdicts on a turn are aggregated when so many of them have
-      changed, or when none has changed for so many seconds. If `aggregate_after` is 0, `feedback.aggregated` is not
-      written.
+    - `default_tenant`: tenant of a session's rating if the request, the token and the known turns determine none.
+    - `person_limit`: maximum number of judgements, and of requests with impressions, that a person may send over HTTP
+      per minute. 0 means no limit.
+    - `aggregate_after`, `aggregate_quiet_seconds`: the verdicts on a turn are aggregated after `aggregate_after`
+      changes, or after `aggregate_quiet_seconds` without a change. If `aggregate_after` is 0, `feedback.aggregated` is
+      not written.
 
     Retention periods are in days after a row was stored (0: no limit): `turn_days` for known turns, `journal_days` for
-    the outcomes of events (`where`), `stub_days` for the ids of erased records (PostgreSQL stores), and
-    `erasure_status_days` for the status of erasures.
+    the outcomes of events, which the command `where` shows, `stub_days` for the ids of erased records (PostgreSQL
+    stores), and `erasure_status_days` for the status of erasures.
     """
 
     model_config = SettingsConfigDict(env_prefix="FEEDBACK_")

@@ -1,4 +1,7 @@
-"""Interface of the feedback store. It requires atomicity only per record, so any document store can implement it."""
+"""Interface of the feedback store.
+
+Writes are atomic only per record, so any document store can implement it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ from feedback.registry import TurnKey
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """Record to write if the stored revision is still `loaded_revision` (0 if it was not stored)."""
+    """A record to write, unless another process has changed it since it was loaded.
+
+    `loaded_revision` is the revision that was loaded, or 0 if the record was not stored.
+    """
 
     record: Record
     loaded_revision: int
@@ -26,9 +32,12 @@ NOBODY: Final[ErasedAt] = MappingProxyType({})
 
 
 class Saved(NamedTuple):
-    """Result of `Store.save`: ids of the written records, and erasures that its caller did not know.
+    """Result of `Store.save`.
 
-    The caller must load and merge all records of the erased people again, even those that were not written.
+    Attributes:
+        ids: Ids of the written records.
+        erased: Erasures that were missing in the caller's `ledger`. The caller must load and merge all records of these
+            people again, even those that were not written.
     """
 
     ids: set[UUID]
@@ -36,7 +45,13 @@ class Saved(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Result of `Store.changes`: changed records (None: no longer stored), erasures and reviews."""
+    """Result of `Store.changes`.
+
+    Attributes:
+        records: The changed records by id. None stands for a record that is no longer stored.
+        erased: The erasures of the given people.
+        reviews: The reviews of the given turns.
+    """
 
     records: Mapping[UUID, Record | None]
     erased: ErasedAt
@@ -49,9 +64,14 @@ class Changes(NamedTuple):
 
 @dataclass(frozen=True)
 class Totals:
-    """Counts of the records in a store. `stored` counts all records, `cleared` those that are not live.
+    """Counts of the records in a store.
 
-    `by_type` and `by_reaction` count live records. `forgotten` counts stubs, which the other counts exclude.
+    Attributes:
+        stored: All records except erased ones.
+        cleared: The retracted and overruled records among them.
+        forgotten: Erased records.
+        by_type: Live records (neither retracted nor overruled) by feedback type.
+        by_reaction: Live records by reaction.
     """
 
     stored: int = 0
@@ -62,7 +82,12 @@ class Totals:
 
 
 def sum_up(groups: Iterable[Mapping[str, Any]]) -> Totals:
-    """Return the totals of groups with the keys `forgotten`, `live`, `feedback_type`, `reaction` and `n` (count)."""
+    """Add up the counts of groups of records.
+
+    Args:
+        groups: Mappings with `forgotten`, `live`, `feedback_type`, `reaction` and `n`, the number of records in the
+            group.
+    """
     stored = cleared = forgotten = 0
     totals = Totals()
     for group in groups:
@@ -81,65 +106,82 @@ def sum_up(groups: Iterable[Mapping[str, Any]]) -> Totals:
 
 
 def unknown_erasures(stored: ErasedAt, known: ErasedAt) -> ErasedAt:
-    """Return the stored erasures that differ from the known ones."""
+    """Return the stored erasures that are missing in `known`, or have a different time there."""
     return {person: at for person, at in stored.items() if known.get(person) != at}
 
 
 class Store(Protocol):
-    """Store of feedback records. Reads return only data that survives the loss of one machine.
+    """Store of feedback records.
 
-    If the store is slow or down, every method raises an error for which `servicekit.error_kinds.is_transient` is True.
+    Reads return only data that would survive the loss of one machine. If the store is slow or down, every method raises
+    an error for which `servicekit.error_kinds.is_transient` returns True.
     """
 
     async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:
-        """Return the stored records with these ids, including stubs, by id. Takes one query."""
-        ...
-
-    async def changes(
-        self, known: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
-    ) -> Changes:
-        """Return the records with a stored revision other than the `known` one (0: not stored), including stubs.
-
-        The result also has the ledger entries of `people`, read after the records, and the reviews of `turns` except
-        stubs.
-        """
-        ...
-
-    async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
-        """Write, in one bulk write, all records with a stored revision that equals the loaded one.
-
-        There is at most one save per record. Records that were not written have lost a race, and must be loaded and
-        merged again. A record that was written and at once overwritten may count as not written. `ledger` has the
-        erasures of `people` with which the records were merged. If the stored erasures differ, the result contains
-        them, and the store may have written nothing. Any other erasure is committed after this write, and then finds
-        the written records.
-        """
-        ...
-
-    async def on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
-        """Return the machine's verdicts and the reviews on `turns`, including cleared ones, without stubs.
+        """Return the stored records with these ids, including erased records, by id.
 
         Takes one query.
         """
         ...
 
+    async def changes(
+        self, known: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
+    ) -> Changes:
+        """Return the records whose stored revision differs from the known one, including erased records.
+
+        Args:
+            known: The known revisions by feedback id. 0 means that the record was not stored.
+            people: People whose erasures are also returned. These are read after the records.
+            turns: Turns whose reviews are also returned, except erased reviews.
+        """
+        ...
+
+    async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
+        """Write all records whose stored revision still equals the loaded one, in one bulk write.
+
+        Records that another process has changed are not written; the caller must load and merge them again. A record
+        that is overwritten immediately after the write may be reported as not written. Erasures that are committed
+        after the write also cover the written records.
+
+        Args:
+            saves: Each record at most once.
+            people: People whose stored erasures are compared with `ledger`.
+            ledger: The erasures of `people` that the caller has merged into the records. If the stored erasures differ,
+                they are returned, and possibly nothing is written.
+        """
+        ...
+
+    async def on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
+        """Return the machine's verdicts and the reviews on `turns`.
+
+        Retracted and overruled records are included, erased ones are not. Takes one query.
+        """
+        ...
+
     def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
-        """Yield all records without stubs, sorted by feedback id, in batches of at most `batch`."""
+        """Yield all records except erased ones, sorted by feedback id, in batches of at most `batch`."""
         ...
 
     def scan_person(self, person: Person, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
-        """Yield all records of a person, including stubs, sorted by feedback id, in batches of at most `batch`."""
+        """Yield all records of a person, even erased ones, sorted by feedback id, in batches of at most `batch`."""
         ...
 
     async def note_erasures(self, erasures: Collection[Erasure]) -> set[Person]:
-        """Write erasures, at most one per person, to the ledger. The latest erasure of a person is kept.
+        """Write erasures to the ledger, which keeps the latest erasure of each person.
 
-        Returns the people with a changed entry.
+        Args:
+            erasures: At most one per person.
+
+        Returns:
+            The people whose ledger entry changed.
         """
         ...
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        """Return the time of each person's erasure in microseconds, for the people in the ledger."""
+        """Return the time of each person's erasure in microseconds.
+
+        People who are not in the ledger are omitted.
+        """
         ...
 
     async def totals(self) -> Totals:

@@ -1,4 +1,4 @@
-"""Select the feedback store by the scheme of its URL."""
+"""Selection of the feedback store by the scheme of its URL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 async def open_store(url: str, service: Service) -> Store:
-    """Open the store that the scheme of `url` selects. Raises StartError for an unknown scheme."""
+    """Open the store that the scheme of the URL selects.
+
+    Raises:
+        StartError: The scheme is unknown, or the store cannot be opened.
+    """
     match urlsplit(url).scheme:
         case "postgresql" | "postgres":
             return PostgresStore(await service.open_database(url, MIGRATIONS))

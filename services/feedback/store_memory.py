@@ -1,4 +1,4 @@
-"""Feedback store in memory, for tests, simulations and demonstrations."""
+"""In-memory feedback store for tests, simulations and demonstrations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from feedback.store import NOBODY, Changes, Save, Saved, Totals, unknown_erasure
 
 
 class MemoryStore:
-    """Feedback store (`store.Store`) in memory."""
+    """In-memory implementation of `Store`."""
 
     def __init__(self) -> None:
         self._records: dict[UUID, Record] = {}

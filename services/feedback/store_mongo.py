@@ -1,4 +1,7 @@
-"""Feedback store in MongoDB. A batch takes one query to load it and one conditional bulk write to save it."""
+"""Feedback store in MongoDB.
+
+A batch takes one query to load the records, and one conditional bulk write to save them.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ _GROUPED = [
 
 
 class MongoStore:
-    """Feedback store (`store.Store`) in MongoDB. Uses the collections `feedback` and `erasures`.
+    """MongoDB implementation of `Store`, with the collections `feedback` and `erasures`.
 
     `database` must have majority read and write concerns (see `mongo_connection`).
     """
@@ -97,7 +100,11 @@ class MongoStore:
             return {document["_id"] async for document in ours}
 
     async def _write(self, operations: Sequence[InsertOne[Document] | ReplaceOne[Document]]) -> int:
-        """Run the operations. Return the number that found their revision; -1 if a record to insert already existed."""
+        """Run the operations.
+
+        Returns:
+            The number of written records, or -1 if a record to insert already existed.
+        """
         try:
             result = await self._feedback.bulk_write(operations, ordered=False)
         except BulkWriteError as error:
@@ -139,7 +146,10 @@ class MongoStore:
             return {erasure.person for erasure in erasures if await self._note(erasure)}
 
     async def _note(self, erasure: Erasure) -> bool:
-        """Write a ledger entry unless a later one is stored. Return True if it was written."""
+        """Write an erasure to the ledger, unless a later one is stored.
+
+        Returns True if it was written.
+        """
         of_person = {"_id": _ledger_id(erasure.person)}
         line = {"request_id": erasure.request_id, "erased_at": erasure.erased_at}
         while True:
@@ -183,10 +193,10 @@ def _operation(save: Save, mark: UUID) -> InsertOne[Document] | ReplaceOne[Docum
 
 
 def _only_lost(error: BulkWriteError) -> bool:
-    """Return True if each failure is an insert of a record that another process had inserted before."""
+    """Return True if the write failed only because another process had inserted the same records first."""
     return all(failed["code"] == DUPLICATE_KEY for failed in error.details["writeErrors"])
 
 
 def _ledger_id(person: Person) -> str:
-    """Return the id of a person's ledger entry. It is unique, because the name of a tenant contains no slash."""
+    """Return the id of a person's ledger entry. It is unique, because tenant names contain no slash."""
     return f"{person.tenant}/{person.user_id}"

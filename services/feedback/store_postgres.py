@@ -1,4 +1,7 @@
-"""Feedback store in PostgreSQL. A batch takes one call each to load, to save and to check for changes."""
+"""Feedback store in PostgreSQL.
+
+Loading a batch, saving it, and checking for changes take one database call each.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from servicekit import Database
 
 
 class PostgresStore:
-    """Feedback store (`store.Store`) in PostgreSQL.
+    """PostgreSQL implementation of `Store`.
 
     Needs the table `feedback` on the pool's search path (decision 165).
     """

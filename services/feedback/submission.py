@@ -1,4 +1,4 @@
-"""Intake of explicit feedback: checks the turn registry and publishes to the log. It does not write to the store."""
+"""Intake of explicit feedback, which looks up the turn in the registry and publishes the judgement to the log."""
 
 from __future__ import annotations
 
@@ -22,15 +22,18 @@ T = TypeVar("T")
 
 
 class UnknownTurn(Exception):
-    """No agent has answered in the turn, although the registry has read the log up to the request."""
+    """Raised if no agent has answered in the turn.
+
+    The registry has read all messages that were in the log at the time of the request.
+    """
 
 
 class RegistryBehind(Exception):
-    """The turn is unknown, but the registry has not yet read the log up to the request."""
+    """Raised if the turn is unknown, but may still be in messages that the registry has not read yet."""
 
 
 class GivenRating(NamedTuple):
-    """Rating, with the worst and the best rating of its scale."""
+    """A rating, with the worst and the best rating of its scale."""
 
     rating: int
     worst_rating: int
@@ -39,11 +42,14 @@ class GivenRating(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A person's judgement of a turn. If `reaction` is None, it is a retraction.
+    """A person's judgement of a turn.
 
-    `ts` is in microseconds; None means now. For a reviewer's judgement, `reviews` is the feedback id of the machine's
-    verdict, or the id of the turn. `rating` is the rating from which `reaction` was derived, if any. With a `scale`,
-    the judgement is a rating on the project's own scale.
+    Attributes:
+        reaction: None retracts an earlier judgement.
+        ts: The time of the judgement in microseconds. None means now.
+        reviews: For a review, the feedback id of the machine's verdict, or the turn id if no verdict is reviewed.
+        rating: The rating from which `reaction` was derived, if any.
+        scale: The name of the scale, for a rating on one of the project's own scales.
     """
 
     user_id: str
@@ -65,14 +71,17 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Judgement that was written to the log. `occurred_at` is the effective time in microseconds."""
+    """A judgement that was written to the log.
+
+    `occurred_at` is its effective time in microseconds.
+    """
 
     feedback_id: UUID
     occurred_at: int
 
 
 class KnownAnswer(NamedTuple):
-    """Answer of a turn, the question if it is known, and the person's user type."""
+    """A turn's answer, its question if it is known, and the person's user type."""
 
     answer: AgentAnswer
     question_message_id: str | None
@@ -83,19 +92,30 @@ class TurnProgress(Protocol):
     """Progress of the consumer group `feedback_turns`, which fills the turn registry."""
 
     async def look_until_read(self, seconds: float, look: Callable[[], Awaitable[T | None]]) -> tuple[T | None, bool]:
-        """Call `look` until it finds something, the group has read the log, or `seconds` have passed.
+        """Call `look` repeatedly until it finds something, the consumer group has caught up, or the time is up.
 
-        The log counts as read when the group has read everything that it contained at the start. Return the last result
-        of `look`, and True if the log was read before that call. Raises Unavailable.
+        The group has caught up when it has read all records that were in the log at the start.
+
+        Args:
+            seconds: Maximum duration of the call.
+            look: Function that returns None if it finds nothing.
+
+        Returns:
+            The last result of `look`, and True if the group had caught up before that call.
+
+        Raises:
+            Unavailable: The progress cannot be read.
         """
         ...
 
 
 class ExplicitIntake:
-    """Intake of judgements. If a turn is unknown, it waits up to `wait_seconds` for the registry to read the log.
+    """Intake of judgements.
 
-    `judge_at` (microseconds) is an upper limit of the current time. Consumers must use the same value, because they
-    reject events with later times.
+    Args:
+        wait_seconds: Maximum time to wait for the turn registry to catch up with the log if a turn is unknown.
+        judge_at: Upper bound for event times in microseconds. Consumers must use the same value, because they reject
+            later times.
     """
 
     def __init__(
@@ -118,11 +138,18 @@ class ExplicitIntake:
         self._judge_at = judge_at
 
     async def take(self, key: TurnKey, judgement: Judgement, *, limited: bool = True) -> Accepted:
-        """Publish the judgement and wait for the acknowledgement.
+        """Publish the judgement, and wait for the acknowledgement.
 
-        Raises UnknownTurn, RegistryBehind, LimitReached, LogFull, and Unavailable if the log or the database does not
-        respond. Reviewers have no rate limit. `limited` is False for a back end that sends judgements for people
-        without naming them.
+        Args:
+            limited: False disables the rate limit, for a back end that sends judgements for people without naming them.
+                Reviews have no rate limit in any case.
+
+        Raises:
+            UnknownTurn: No agent has answered in the turn.
+            RegistryBehind: The turn is unknown, but may still be in messages that the registry has not read yet.
+            LimitReached: The person has sent too many judgements.
+            LogFull: The log has no room for the event.
+            Unavailable: The log or the database does not respond.
         """
         answer, question, role = await self._answer(key, judgement.user_id)
         if self._rate_limit is not None and limited and judgement.reviews is None:
@@ -134,7 +161,13 @@ class ExplicitIntake:
         return Accepted(feedback_id_of(key, judgement), event.occurred_at)
 
     async def _answer(self, key: TurnKey, user_id: str) -> KnownAnswer:
-        """Return the answer of a turn. Raises UnknownTurn, RegistryBehind or Unavailable."""
+        """Return the answer of a turn. If it is not known yet, wait for the registry to catch up.
+
+        Raises:
+            UnknownTurn: No agent has answered in the turn.
+            RegistryBehind: The registry has not caught up in time.
+            Unavailable: The log or the database does not respond.
+        """
         if known := await self._known(key, user_id):
             return known
         known, passed = await self._progress.look_until_read(self._wait_seconds, lambda: self._known(key, user_id))
@@ -143,9 +176,10 @@ class ExplicitIntake:
         raise UnknownTurn if passed else RegistryBehind
 
     async def _known(self, key: TurnKey, user_id: str) -> KnownAnswer | None:
-        """Return the answer of a turn if it is in the registry, otherwise None.
+        """Return the turn's answer, or None if the registry does not contain it yet.
 
-        Raises Unavailable if the database does not respond.
+        Raises:
+            Unavailable: The database does not respond.
         """
         turn, user_type = await self._registry.find(key, user_id)
         if turn is None or turn.answer is None:
@@ -154,9 +188,10 @@ class ExplicitIntake:
 
 
 def feedback_id_of(key: TurnKey, judgement: Judgement) -> UUID:
-    """Return the feedback id of a judgement. It is derived from its source, person, turn and scale.
+    """Return the feedback id of a judgement.
 
-    A later judgement with the same source, person, turn and scale replaces the earlier one.
+    It is derived from the judgement's source, person, turn and scale. A later judgement with the same values replaces
+    the earlier one.
     """
     return feedback_id(
         key.tenant,
@@ -178,11 +213,15 @@ def explicit_event(
     user_type: UserType = "human",
     question_message_id: str | None = None,
 ) -> FeedbackExplicitReceived:
-    """Return the event of a judgement received at `now` (microseconds). Pure except for the random event id.
+    """Return the event for a judgement that was received at `now` (microseconds).
 
-    Consumers replace its time by the log's time (`contracts/log_time.py`). For a log without times, and for older
-    consumers, the event's time is at most `now` and at most `judge_at`. The sequence is `now` if the event has an
-    earlier time, otherwise None. A retraction drops rating, text, tags and correction.
+    Pure except for the random event id.
+
+    The event has the time given in the judgement, but at most `now` and `judge_at`. Consumers replace this time with
+    the log's time (`contracts/log_time.py`), unless the log has no times. Consumers of old releases never replace it.
+    If the event's time is earlier than `now`, its sequence is `now`, otherwise None.
+
+    A retraction drops rating, text, tags and correction.
     """
     latest = now if judge_at is None else min(now, judge_at)
     occurred_at = latest if judgement.ts is None else min(judgement.ts, latest)

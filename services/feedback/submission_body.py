@@ -1,4 +1,4 @@
-"""Request body of the route for explicit feedback. It is fully validated before anything is published."""
+"""Request body of the route for explicit feedback. It is validated as a whole before anything is published."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from servicekit import RequestRefused
 
 
 class GivenFeedback(BaseModel):
-    """A person's judgement of a turn, as a reaction or a rating. Null retracts it. A `ts` in the future becomes now."""
+    """A person's judgement of a turn: a reaction or a rating. Null retracts it. A `ts` in the future becomes now."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -53,10 +53,14 @@ class GivenFeedback(BaseModel):
         return tuple(dict.fromkeys(tags))
 
     def judgement(self, user_id: str, scales: Mapping[str, RatingScale]) -> Judgement:
-        """Convert the body to a judgement by `user_id`. `scales` are the project's own scales.
+        """Convert the body to a judgement by `user_id`.
 
-        Raises RequestRefused (400) for an unknown scale, a rating off its scale, and fields that the scale does not
-        allow.
+        Args:
+            scales: The rating scales that the project defines, by name.
+
+        Raises:
+            RequestRefused: The scale is unknown, the rating is outside its scale, or the scale does not allow one of
+                the fields. The status is 400.
         """
         said = Judgement(user_id, self.reaction, self.ts, self.text, self.tags, self.correction)
         if "rating" not in self.model_fields_set:
@@ -99,7 +103,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 def given(body: bytes) -> GivenFeedback:
     """Parse a JSON body.
 
-    Raises RequestRefused (400) for a wrong reaction, rating or scale, and ValidationError for any other error.
+    Raises:
+        RequestRefused: The reaction, rating or scale is invalid. The status is 400.
+        ValidationError: Another field, or the JSON itself, is invalid.
     """
     try:
         parsed = GivenFeedback.model_validate_json(body)

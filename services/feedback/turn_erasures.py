@@ -1,6 +1,7 @@
-"""Erase people from the turn registry, session ratings, aggregated verdicts and rate limits.
+"""Erasure of people from the turn registry, session ratings, aggregated verdicts and rate limits.
 
-A person's role is deleted, their ratings become anonymous, and a pseudonym, if enabled, replaces their id in turns.
+Roles are deleted, and ratings become anonymous. If pseudonyms are enabled, a person's id in turns is replaced by a
+pseudonym.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from feedback.sql import SQL
 from servicekit import Database
 
 _AT_ONCE: Final = 2_000
-"""Maximum number of rows per statement, so that no statement exceeds the statement timeout."""
+"""Maximum number of rows per statement, to stay below the statement timeout."""
 
 
 class TurnErasures:
-    """Erasure of people from the database of the turn registry.
+    """Erasure of people from the turn registry's database.
 
-    Call `erase` after each ledger entry, and after a write that may have been concurrent with a ledger entry.
+    Call `erase` after each new entry in the erasure ledger, and again after any write that was in progress when the
+    entry was made.
     """
 
     def __init__(self, pool: Database, pseudonym_of: Callable[[Person], str]) -> None:
@@ -31,8 +33,8 @@ class TurnErasures:
     async def erase(self, erased: ErasedAt) -> None:
         """Delete these people's roles, verdicts and rate limits, and make their ratings anonymous.
 
-        If the tenant uses pseudonyms, these people's ids in turns are replaced. Each person must have a ledger entry;
-        the ratings stored before the entry are covered.
+        If pseudonyms are enabled for the tenant, the people's ids in turns are replaced, too. Each person must already
+        have an entry in the erasure ledger. Ratings that were stored before that entry are covered.
         """
         for person, at in sorted(erased.items()):
             async with self._pool.acquire() as connection, connection.transaction():
@@ -50,7 +52,7 @@ class TurnErasures:
                     pass
 
     async def erase_since(self, people: Collection[Person], before: ErasedAt) -> None:
-        """Erase those of `people` with a ledger entry that was added or changed since `before` was read."""
+        """Erase those of `people` whose ledger entry was added or changed after `before` was read."""
         after = await self.ledger.erased_at(people)
         await self.erase({person: at for person, at in after.items() if before.get(person) != at})
 

@@ -1,4 +1,4 @@
-"""Handler that fills the turn registry from batches of chat messages."""
+"""Handler that fills the turn registry from chat messages."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ NO_TURN = Outcome.ignored("no_turn")
 
 
 class MessageFacts(NamedTuple):
-    """Facts of a message that the registry stores."""
+    """Facts to be stored in the registry, taken from one message."""
 
     turn: RegisteredTurn | None
     role: Role | None
 
 
 class TurnHandler(Handler):
-    """Handler of the consumer group `feedback_turns`. It merges the facts of each message with the stored facts.
+    """Handler of the consumer group `feedback_turns`, which merges facts from messages into the turn registry.
 
-    Turns of an erased person are registered under the name that replaces the person's id, without a role. Writes are
-    guarded (`ErasureLedger.guard`): if a write finds an erased person, the ledger is read before and after the batch.
-    If a batch and an erasure race, at least one of them therefore sees the other.
+    For an erased person, the turn is stored with the name that replaces the person's id, and the role is not stored.
+
+    Writes are guarded by the erasure ledger (`ErasureLedger.guard`). If the guard finds an erased person, the ledger is
+    read before and after the write. If a batch and an erasure overlap, at least one of them therefore sees the other.
     """
 
     def __init__(self, registry: Registry, erasures: TurnErasures) -> None:

@@ -1,4 +1,4 @@
-"""Look-up of the feedback record that an event changes, and of the states of records."""
+"""Look-up of feedback records and their states for the command `where`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from feedback.store import Store
 
 
 def feedback_of(event: Any) -> UUID | None:
-    """Return the id of the feedback record that an event changes; None for erasures."""
+    """Return the id of the feedback record that an event changes, or None for an erasure."""
     return None if isinstance(event, FeedbackErasureRequested) else key_of(event).feedback_id
 
 
 async def states_of(store: Store, tenant: str, project: str, feedback_ids: Collection[str]) -> Sequence[FeedbackState]:
-    """Return the states of the records of a project that have these ids."""
+    """Return the states of a project's feedback records with these ids."""
     loaded = await store.load([UUID(one) for one in feedback_ids]) if feedback_ids else {}
     return [
         FeedbackState(

@@ -1,4 +1,4 @@
-"""Merge changes and erasures into stored records, and announce the records."""
+"""Writer that merges changes and erasures into stored feedback records, and announces the records."""
 
 from __future__ import annotations
 
@@ -19,15 +19,18 @@ from feedback.store import Save, Saved, Store, unknown_erasures
 from servicekit import Message, Outcome, Producer
 
 ERASED = Outcome.ignored("erased")
-"""Outcome of a change that the erasure of its author covers."""
+"""Outcome of a change that is covered by the erasure of its author."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchChange:
-    """Change with its index in the batch. Times are in microseconds.
+    """A change, with its index in the batch.
 
-    `log_time` is the minimum of the record's next revision. `first_log_time` decides if an erasure covers the change;
-    for a replayed dead letter, it is the log time of the original record.
+    Attributes:
+        log_time: Log time of the event in microseconds. The record's next revision is at least this time in
+            milliseconds.
+        first_log_time: Log time in microseconds that decides if an erasure covers the change. For a replayed dead
+            letter, it is the log time of the original record.
     """
 
     index: int
@@ -38,9 +41,10 @@ class BatchChange:
 
 @dataclass(frozen=True, slots=True)
 class PendingUpdate:
-    """Changes of one feedback record in a batch. Without changes, the record is only announced again.
+    """The changes to one feedback record in a batch.
 
-    The next revision is at least `log_time`, which is in microseconds.
+    Without changes, the record is only announced again. Its next revision is at least `log_time` (microseconds) in
+    milliseconds.
     """
 
     key: Key
@@ -51,18 +55,28 @@ class PendingUpdate:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRecord:
-    """Stored state of a record after a write (None: there is no record), and the outcomes of its changes by index."""
+    """A record after a write, and the outcomes of its changes.
+
+    Attributes:
+        record: None if the record does not exist.
+        outcomes: The outcomes by index in the batch.
+    """
 
     record: Record | None
     outcomes: Mapping[int, Outcome]
 
 
 class AnnouncedRecords(NamedTuple):
-    """Result of an announcement: written records by id, True if any of them changed, and the overtaken updates.
+    """Result of an announcement.
 
-    An update is overtaken if another process has changed its record in the meantime. The log may then contain the older
-    announcement after the newer one, so the record must be announced again. Two processes write the same record only if
-    its events are on two partitions, because of foreign producers or added partitions.
+    If another process has changed a record in the meantime, the announcements of the two processes may be in the wrong
+    order in the log, so the record must be announced again. Two processes write the same record only if its events are
+    on two partitions. This happens if partitions were added, or if another program has produced some of the events.
+
+    Attributes:
+        written: The written records by feedback id.
+        changed: True if any record changed.
+        overtaken: The updates whose records another process has changed in the meantime, by feedback id.
     """
 
     written: Mapping[UUID, WrittenRecord]
@@ -71,14 +85,16 @@ class AnnouncedRecords(NamedTuple):
 
 
 class FeedbackWriter:
-    """Writes pending updates, and announces the stored state of each record, even if it is unchanged.
+    """Writer that merges updates into stored records and announces each record, even if it is unchanged.
 
-    A crash at any point is harmless, because the announcement is then published again with the same event id.
+    A crash at any point is harmless: the announcement is published again with the same event id.
 
-    An erasure is written to the ledger before its records are read. Every write checks the ledger, and every writer
-    reads it again after each announcement. If an erasure and a batch race, at least one of them therefore sees the
-    other. The last announcement of an erased record is its tombstone. Reviews and the verdicts that they overrule are
-    kept consistent in the same way: each writer looks for the other after it has committed its own write.
+    An erasure is written to the ledger before the person's records are read. Every write checks the ledger, and every
+    writer reads the ledger again after each announcement. If an erasure and a batch run at the same time, at least one
+    of them therefore sees the other. The last announcement of an erased record is its tombstone.
+
+    Reviews and the verdicts that they overrule are kept consistent in the same way: the writer of a review looks for
+    verdicts after its commit, and the writer of a verdict looks for reviews.
     """
 
     def __init__(self, store: Store, producer: Producer) -> None:
@@ -86,7 +102,10 @@ class FeedbackWriter:
         self._producer = producer
 
     async def write_and_announce(self, updates: Mapping[UUID, PendingUpdate]) -> AnnouncedRecords:
-        """Write and announce the updates. The result includes the updates that another process has overtaken."""
+        """Write and announce the updates.
+
+        The result contains the updates whose records another process has changed in the meantime.
+        """
         written: dict[UUID, WrittenRecord] = {}
         changed, overtaken = False, set[UUID]()
         people = {update.key.person for update in updates.values()}
@@ -114,10 +133,13 @@ class FeedbackWriter:
         return AnnouncedRecords(written, changed, {id_: updates[id_] for id_ in overtaken})
 
     async def announce_until_current(self, updates: Mapping[UUID, PendingUpdate]) -> bool:
-        """Announce records that other processes may be writing, until the last announcement has the stored state.
+        """Announce records until the last announcement of each record equals its stored state.
 
-        The changes of the updates are skipped, because they are already stored; erasures are applied. Return True if
-        any record changed.
+        Other processes may be writing the same records. Erasures are applied, but changes in the updates are ignored,
+        because they are already stored.
+
+        Returns:
+            True if any record changed.
         """
         changed = False
         while updates:
@@ -129,11 +151,13 @@ class FeedbackWriter:
     async def _write(
         self, updates: Mapping[UUID, PendingUpdate], people: Collection[Person], written: dict[UUID, WrittenRecord]
     ) -> tuple[set[UUID], bool, ErasedAt]:
-        """Try once to merge and write the updates, and add the results to `written`.
+        """Merge and write the updates once, and add the results to `written`.
 
-        Returns the ids to try again, True if any record changed, and the ledger that the merge used. An id is tried
-        again if another process has written its record, if the record's person was erased meanwhile, or if a review of
-        its turn changed in the same batch.
+        An update must be repeated if another process has written its record, if its person has been erased in the
+        meantime, or if a review of its turn changed in the same batch.
+
+        Returns:
+            The ids of the updates to repeat, True if any record changed, and the erasure ledger that was used.
         """
         expected = _turns_of_changes(updates.values())
         found = await self._store.changes(dict.fromkeys(updates, 0), people, expected)
@@ -161,7 +185,7 @@ class FeedbackWriter:
 
 
 def _turns_of_changes(updates: Iterable[PendingUpdate]) -> set[TurnKey]:
-    """Return the turns of the changes that are verdicts of the machine."""
+    """Return the turns that the machine's verdicts in these updates are about."""
     changes = (one.change for update in updates for one in update.changes)
     return {
         TurnKey(one.key.tenant, one.key.project, one.key.conversation_id, one.entry.payload.turn_id)
@@ -175,14 +199,17 @@ def _turns_of_verdicts(records: Iterable[Record | None]) -> set[TurnKey]:
 
 
 def _erased_since(before: ErasedAt, ledger: ErasedAt, updates: Mapping[UUID, PendingUpdate]) -> set[UUID]:
-    """Return the ids of the updates by people with an erasure in `ledger` that is not in `before`."""
+    """Return the ids of updates by people who were erased between two reads of the erasure ledger.
+
+    A person was erased if the later read, `ledger`, has an entry that `before` lacks or in which the time differs.
+    """
     if erased := unknown_erasures(ledger, before):
         return {id_ for id_, update in updates.items() if update.key.person in erased}
     return set()
 
 
 def _reviewed_since(written: Mapping[UUID, WrittenRecord], stored: Iterable[Record]) -> set[UUID]:
-    """Return the ids of records with an `overruled_by` that differs from the review in `stored`."""
+    """Return the ids of records whose `overruled_by` is not the effective review in `stored`."""
     reviews = reviews_that_count(stored)
     return {
         id_
@@ -193,9 +220,10 @@ def _reviewed_since(written: Mapping[UUID, WrittenRecord], stored: Iterable[Reco
 
 @dataclass(frozen=True, slots=True)
 class _Merge:
-    """Merged record, before its next revision is set.
+    """A merged record, before its next revision is set.
 
-    `log_time` (microseconds) is the log time of the last change that had an effect.
+    `log_time` (microseconds) is a lower bound for that revision. It is the latest of these times: the update's own log
+    time, the log times of all changes that had an effect, and the time of the erasure if that had an effect.
     """
 
     record: Record | None
@@ -204,7 +232,7 @@ class _Merge:
 
 
 def _number(id_: UUID) -> int:
-    """Return a sort key for ids. Sorting by it gives the order of the ids, but ten times faster."""
+    """Return an integer that sorts like the id. Sorting by integers is ten times faster."""
     return id_.int
 
 
@@ -213,7 +241,7 @@ def _revision(written: WrittenRecord) -> int:
 
 
 def _merged(stored: Record | None, update: PendingUpdate, erased_at: int | None) -> _Merge:
-    """Return the stored record with the erasure and all changes applied."""
+    """Apply the erasure and all changes to the stored record."""
     record = stored if stored is None else forget(stored, erased_at)
     log_time = max(update.log_time, 0 if record is stored else erased_at or 0)
     outcomes: dict[int, Outcome] = {}
@@ -233,19 +261,17 @@ def _merged(stored: Record | None, update: PendingUpdate, erased_at: int | None)
 
 
 def _revised(stored: Record | None, merge: _Merge, reviews: ReviewOfTurn) -> WrittenRecord:
-    """Return the merged record with `reviews` applied.
-
-    It has the next revision if it differs from the stored record.
-    """
+    """Apply reviews to the merged record, and set its next revision if it differs from the stored record."""
     record = None if merge.record is None else overrule(merge.record, reviews)
     changed = record is not None and record is not stored
     return WrittenRecord(revise(record, merge.log_time) if record and changed else record, merge.outcomes)
 
 
 def _keep_first_outcomes(before: WrittenRecord | None, after: WrittenRecord) -> WrittenRecord:
-    """Return `after` with the outcomes of the first write, because the second merge of a change has no effect.
+    """Return `after` with the outcomes of the first write, `before`.
 
-    Only an erasure replaces an outcome.
+    `after` is the result of merging the same changes again. A repeated change has no effect, so only its first outcome
+    is right. The exception is the outcome ERASED, which `after` keeps.
     """
     if before is None:
         return after
@@ -254,9 +280,9 @@ def _keep_first_outcomes(before: WrittenRecord | None, after: WrittenRecord) -> 
 
 
 def _announcement(update: PendingUpdate, record: Record | None, erased_at: int | None) -> Message:
-    """Return the Kafka record that announces a record.
+    """Return the Kafka record that announces a feedback record.
 
-    Return a tombstone if the record is not stored, because a store that was lost may have announced it.
+    If the record is not stored, a tombstone is returned: the record may have been announced before the store lost it.
     """
     if record is not None:
         return message_of(record, update.headers)

@@ -1,6 +1,6 @@
-"""Convert a verdict to the event that announces or retracts it. Pure.
+"""Conversion of verdicts to the events that announce or retract them. No I/O.
 
-`contracts/announcement_threshold.py` has the threshold.
+The announcement threshold is defined in `contracts/announcement_threshold.py`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,20 @@ def announcement(
     question_message_id: str | None = None,
     thread_id: str | None = None,
 ) -> FeedbackInferredReceived | None:
-    """Return the event that announces or retracts a verdict on a person's message; None if neither is needed.
+    """Build the event that announces or retracts the verdict on a person's message.
 
-    `answer` has the provenance of the judged answer. `question_message_id` and `thread_id` are the question and the
-    thread of this answer. `version` is the detector's version.
+    A retraction does not contain the message's text, because the text may have been edited. The event id is derived
+    from the feedback id, the epoch, the detector version and the evaluation, so judging a message again produces the
+    same event.
 
-    A retraction does not contain the message's text, because the message may have been edited. The event id depends
-    only on the feedback, the epoch, the detector and the evaluation, so a repeated judgement gives the same event.
+    Args:
+        answer: Provenance of the judged answer.
+        version: Version of the detector.
+        question_message_id: Message id of the question that the judged answer responds to.
+        thread_id: Thread of the judged answer.
+
+    Returns:
+        The event, or None if there is nothing to announce and nothing to retract.
     """
     target = verdict.target if verdict.emitted else None
     if target is None and placed.emitted_turn_id is None:
@@ -78,7 +85,7 @@ def announcement(
 
 
 def silent(verdict: Verdict) -> Verdict:
-    """Return a neutral verdict without a target that replaces `verdict`."""
+    """Return a neutral copy of the verdict that has no target and is therefore not announced."""
     return replace(verdict, feedback="neutral", reaction=None, confidence=0.5, target=None, decided_by="rules", rule="")
 
 

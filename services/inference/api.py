@@ -1,4 +1,4 @@
-"""HTTP routes of inference: turn metadata, successful strategies, and verdicts on messages before publication."""
+"""HTTP routes of the inference service: turn metadata, strategy search, and verdicts on new messages."""
 
 from __future__ import annotations
 
@@ -40,14 +40,17 @@ EXAMPLES: dict[type[Body], dict[str, Any]] = {
 
 
 def taking(model: type[Body]) -> dict[str, Any]:
-    """Return the OpenAPI description of a request body with the schema of `model`."""
+    """Return the OpenAPI description of a request body that follows `model`."""
     schema = model.model_json_schema(by_alias=False)
     content = {JSON: {"schema": _inlined(schema, schema.get("$defs", {})), "example": EXAMPLES[model]}}
     return {"requestBody": {"required": True, "content": content}}
 
 
 def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
-    """Return a schema with its definitions inlined, because references do not resolve inside an OpenAPI document."""
+    """Replace each reference in a JSON schema with the definition it refers to.
+
+    References to the schema's own definitions would not resolve once the schema is part of an OpenAPI document.
+    """
     match node:
         case {"$ref": str(name)}:
             return _inlined(definitions[name.rsplit("/", 1)[-1]], definitions)
@@ -68,12 +71,17 @@ def inference_router(
     index_read_up: Callable[[float | None], Awaitable[bool]] | None = None,
     redact: Callable[[bytes, str], bytes] = lambda body, _: body,
 ) -> Routes:
-    """Return the routes of inference. They publish nothing, and store only answers of the language model.
+    """Build the HTTP routes of the inference service.
 
-    `index_read_up` waits until the index contains everything that was in the log at the time of the call, for at most
-    the given number of seconds (None: the service's limit). It returns False if the index does not contain it by then.
-    It is None if no log fills the index. `redact` redacts a request body for a project (`tenant/project`), so that a
-    message is judged in the form in which it will be stored.
+    The routes publish nothing. They store nothing except the language model's answers.
+
+    Args:
+        gate: The language model gate, or None if no language model is configured.
+        index_read_up: Waits until the index contains every record that was in the log at the time of the call. Takes
+            the maximum wait in seconds (None for the service's own limit) and returns False on timeout. None if the
+            index is not filled from a log.
+        redact: Redacts a request body with the rules of a project (`tenant/project`), so that a message is judged in
+            the form in which it will be stored.
     """
     router = Routes("inference")
 
@@ -83,7 +91,7 @@ def inference_router(
         refuses=READ | {404: "That turn is unknown."},
     )
     async def metadata(tenant: Name, project: Name, conversation_id: Id, turn_id: Id) -> TurnMetadata:
-        """Return a turn's metadata, including the machine's verdict and people's feedback."""
+        """Return a turn's metadata, including the detector's verdict and people's feedback."""
         turn = await turns.find(TurnKey(tenant, project, conversation_id, turn_id))
         if turn is None:
             raise RequestRefused(404, "That turn is unknown.")
@@ -97,9 +105,9 @@ def inference_router(
         openapi_extra=taking(StrategySearch),
     )
     async def search(request: Request, tenant: Name, project: Name) -> FoundStrategies:
-        """Return turns with strategies to learn from: accepted turns first, then by quality.
+        """Return turns whose strategies are worth reusing.
 
-        Rejected turns are left out.
+        Accepted turns come first, then neutral ones, each group sorted by quality. Rejected turns are left out.
         """
         body = await read_body(request, {JSON: StrategySearch.model_validate_json})
         wanted = StrategyFilter(tenant, project, body.intent, body.user_id, body.text, body.agent_id)
@@ -116,9 +124,9 @@ def inference_router(
         conversation_id: Id,
         caller: Caller,
     ) -> Detected:
-        """Judge whether a new message accepts or rejects an earlier answer, and advise the planner of the next answer.
+        """Judge whether a new message accepts or rejects an earlier answer, and return advice for the next answer.
 
-        With `strategies`, the response also lists strategies that were successful for similar questions.
+        If `strategies` is above 0, the response also lists strategies that worked for similar questions.
         """
         place = f"{tenant}/{project}"
         body = await read_body(request, {JSON: lambda sent: NewMessage.model_validate_json(redact(sent, place))})

@@ -1,4 +1,4 @@
-"""Responses of inference's HTTP routes."""
+"""Response bodies of the inference service's HTTP routes."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class FoundTarget(BaseModel):
     model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
 
     turn_id: str
-    """The turn: a person's question and the agent's answer to it."""
+    """The turn that the agent message belongs to: a person's question and the agent's answer."""
     message_id: str
-    """The message."""
+    """The id of the agent message."""
     agent_id: str
-    """The agent."""
+    """The agent that wrote the message."""
     score: float
     """The score of the target: 0.85 * similarity + 0.15 * recency."""
     similarity: float
-    """Similarity of that turn to the message, 0 to 1."""
+    """Similarity between that turn and the new message, 0 to 1."""
     recency: float
     """Recency of that turn, 0 to 1."""
     turns_back: int
-    """Distance in answers; 1 is the latest answer."""
+    """Number of answers back, counted from 1 for the latest answer."""
     rule: TargetRule
     """The rule that selected the agent message. `named`: the person's message replies to it. `thread`, `own_latest`: it
     is the latest answer to the writer, in the thread or in the channel. `older_named`: the person's message contains
@@ -44,7 +44,7 @@ class FoundTarget(BaseModel):
 
 
 class FoundCandidate(FoundTarget):
-    """A turn of the person that the message may be about. Its score is computed like that of a target."""
+    """An earlier turn that the message may be about, with the fields of a target."""
 
     conversation_id: str
     """The conversation, also called thread."""
@@ -55,18 +55,18 @@ class FoundCandidate(FoundTarget):
 
 
 class FeedbackResult(BaseModel):
-    """Verdict of the detector on a message about an earlier answer."""
+    """The detector's verdict on a message that may be feedback on an earlier answer."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     feedback_type: Feedback
     """rejected, accepted or neutral."""
     confidence: float
-    """Estimated probability, 0 to 1, that the verdict is right; docs/evaluation.md has the measured rates."""
+    """Estimated probability that the verdict is right, 0 to 1. See docs/evaluation.md for the measured rates."""
     correction_type: CorrectionType | None
-    """Type of a rejection: explicit, rephrased or abandonment; null otherwise."""
+    """The type of rejection: explicit, rephrased or abandonment; null if the verdict is not a rejection."""
     user_said: str
-    """The message's text."""
+    """The text of the message."""
     reaction: Reaction | None
     """The verdict as a reaction; null if the message is not feedback."""
     gate: GateCall
@@ -74,15 +74,15 @@ class FeedbackResult(BaseModel):
     decided_by: DecidedBy
     """The layer that decided: `rules`, the learned layer (`learned`), or a language model (`llm`)."""
     reasons: list[str]
-    """Descriptions of the matching patterns and rules, in words."""
+    """The patterns and rules that matched, described in words."""
     rules: list[str]
-    """Names of the matching patterns and rules."""
+    """The names of the patterns and rules that matched."""
     encoder: str | None
-    """The sentence encoder used for re-judging likely rejections; null if only word vectors were used."""
+    """The sentence encoder that checked likely rejections a second time; null if only word vectors were used."""
     scores: dict[str, float]
-    """Numbers behind the verdict, such as the learned layer's probabilities, by name."""
+    """The numbers behind the verdict by name, such as the learned layer's probabilities."""
     new_topic: bool
-    """True if the message starts a new topic. A new topic changes the turn's status, but is never announced."""
+    """True if the message starts a new topic. This changes the turn's status, but is never announced."""
     would_be_announced: bool
     """True if this verdict will be announced when the chat publishes the message."""
 
@@ -106,40 +106,40 @@ class FeedbackResult(BaseModel):
 
 
 class KnownTurn(BaseModel):
-    """Known facts about a turn; a field is null if no event contained it."""
+    """The known facts about a turn. A field is null if no event has provided its value."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     conversation_id: str
     """The conversation, also called thread."""
     turn_id: str
-    """The turn: a person's question and the agent's answer to it."""
+    """The turn: a person's question and the agent's answer."""
     ts: str | None
     """Time of the turn's earliest known message."""
     user_id: str | None
-    """The person."""
+    """The person who asked the question."""
     agent_id: str | None
-    """The agent."""
+    """The agent that gave the answer."""
     intent: str | None
     """The platform's classification of the question."""
     strategy: str | None
-    """The agent's strategy for the answer."""
+    """The strategy that the agent used for the answer."""
     validation_outcome: str | None
-    """Result of the platform's own check of the answer."""
+    """The result of the platform's own validation of the answer."""
     quality_score: float | None
-    """The platform's own score of the answer, 0 to 1."""
+    """The quality of the answer as scored by the platform, 0 to 1."""
     user_feedback_status: Feedback
     """Verdict on the answer: rejected, accepted or neutral."""
     feedback_confidence: float
     """Confidence of the verdict, 0 to 1."""
     satisfaction: float
-    """Combined score of the platform's own check and the person's feedback, -1 to 1."""
+    """A score from -1 to 1 that combines the platform's validation with the person's feedback."""
     ranking_score: float
-    """Combined score of quality and feedback, -0.4 to 0.8: quality_score * 0.6 + weight * 0.4."""
+    """A score from -0.4 to 0.8 that combines quality and feedback: quality_score * 0.6 + weight * 0.4."""
 
 
 class FoundStrategy(KnownTurn):
-    """A turn with a strategy that the planner may reuse."""
+    """A turn whose strategy the planner may reuse."""
 
     similarity: float | None
     """Similarity between the turn's question and the searched text, 0 to 1; null if no text was given."""
@@ -154,24 +154,24 @@ class FoundStrategies(BaseModel):
 
 
 class Detected(BaseModel):
-    """Verdict on a message, the turn that it is about, and a section for the planner's prompt."""
+    """The verdict on a person's message, the agent message that is judged, and a section for the planner's prompt."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     feedback: FeedbackResult
     """The verdict on the message."""
     target: FoundTarget | None
-    """The agent message that the verdict is about."""
+    """The agent message that the verdict is about; null if there is none."""
     candidates: list[FoundCandidate]
     """The turns that the message may be about, most probable first."""
     rejections_in_a_row: int
-    """Number of consecutive rejected answers up to and including the latest one."""
+    """The number of consecutive rejected answers, up to and including the latest one."""
     planner_markdown: str | None
     """A section for the planner's prompt; null if the last answer has no feedback and there are no strategies."""
     answer_not_seen: bool
-    """True if the latest messages may be missing, because they are not indexed yet and `previous` was not given."""
+    """True if the latest messages may be missing because they were not indexed yet and `previous` was not given."""
     strategies: list[FoundStrategy]
-    """Strategies that were successful for similar questions, best first; empty unless requested."""
+    """Strategies that worked for similar questions, best first; empty unless requested."""
 
     @classmethod
     def of(cls, found: Detection, worked: Sequence[Turn] = (), *, answer_not_seen: bool = False) -> Detected:
@@ -188,22 +188,22 @@ class Detected(BaseModel):
 
 
 class UserFeedback(BaseModel):
-    """The person's feedback on a turn, for the strategy learner."""
+    """A person's feedback on a turn, in the format that the strategy learner reads."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     status: Feedback
     """rejected, accepted or neutral."""
     detected_at: str | None
-    """Time of the feedback; null without feedback."""
+    """The time of the feedback; null if there is none."""
     detected_in_turn: str | None
-    """The turn of the message that gave the feedback; null if the person reacted to the turn itself."""
+    """The turn of the message in which the feedback was detected; null if the person reacted to the turn itself."""
     correction_type: str | None
     """explicit_correction, rephrased_query or abandonment; null unless the turn was rejected."""
     confidence: float
     """Confidence of the feedback, 0 to 1."""
     user_said: str | None
-    """Text of the message with the feedback."""
+    """The text of the message that gave the feedback."""
 
     @classmethod
     def of(cls, turn: Turn) -> UserFeedback:
@@ -218,32 +218,32 @@ class UserFeedback(BaseModel):
 
 
 class TurnMetadata(KnownTurn):
-    """Metadata of a turn, as in the file metadata.json. Fields are null if only feedback on the turn is known."""
+    """The metadata of a turn, in the format of metadata.json. Unknown values are null."""
 
     agent_message_id: str | None
-    """The agent's message in that turn."""
+    """The id of the agent's message in the turn."""
     rejection_detected_in: str | None
     """The turn of the message that rejected this turn; null if no message rejected it."""
     correction_type: str | None
-    """Kind of rejection; null unless the turn was rejected."""
+    """The type of rejection; null unless the turn was rejected."""
     user_said: str | None
-    """Text of the message with the feedback."""
+    """The text of the message that gave the feedback."""
     tags: list[str]
-    """Reason tags that the person chose."""
+    """The reason tags chosen by the person."""
     correction: str | None
     """The correct answer, in the person's words."""
     judged_by_user: bool
-    """True if the status is a person's explicit judgement, not a verdict on a message."""
+    """True if a person judged the turn explicitly; false if the status is derived from a message."""
     track_id: str | None
     """The platform's track that the answer belongs to."""
     bundle_id: str | None
-    """The platform's bundle (the application) that produced the answer."""
+    """The platform's bundle (application) that produced the answer."""
     session_id: str
-    """The conversation's id."""
+    """The id of the conversation."""
     timestamp: str | None
-    """Time of the turn's earliest known message, as in `ts`."""
+    """The time of the turn's earliest known message; the same as `ts`."""
     user_feedback: UserFeedback
-    """The feedback on the answer, and the origin of the feedback."""
+    """The feedback on the answer, and where it comes from."""
 
     @classmethod
     def of(cls, turn: Turn) -> TurnMetadata:

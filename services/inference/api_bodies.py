@@ -1,4 +1,4 @@
-"""Request bodies of inference's HTTP routes."""
+"""Request bodies of the inference service's HTTP routes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Body(BaseModel):
 
 
 class GivenAnswer(Body):
-    """The agent's last answer, which the index may not contain yet. See `last_answer.LastAnswer`."""
+    """The agent's last answer, which a caller sends along in case it has not been indexed yet."""
 
     message_id: Id = Field(description="The answer's message id in the chat.")
     content: Text = Field(description="The text of the answer.")
@@ -72,7 +72,10 @@ class NewMessage(Body):
 
 
 class StrategySearch(Body):
-    """Search for strategies by any combination of intent, person, agent, and questions similar to `text`."""
+    """A search for strategies by intent, person, agent and text, in any combination.
+
+    If a text is given, turns with similar questions are found.
+    """
 
     intent: Label | None = Field(default=None, description="Only turns whose question has this intent.")
     user_id: Id | None = Field(default=None, description="Only turns of this person.")

@@ -1,4 +1,7 @@
-"""Judge a new message during a request. Nothing is stored except the language model's answers."""
+"""Judgement of a new message during an HTTP request.
+
+Nothing is stored except the language model's answers.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from inference.turns.rules import MachineStatus, Turn, TurnKey, rejections_in_a_
 from inference.turns.store import PersonTurns, TurnSearch
 
 RECENT_TURNS: Final = 10
-"""Number of the latest turns in which consecutive rejections are counted."""
+"""Number of latest turns that are checked for consecutive rejections."""
 
 LookBack = Literal["conversation", "user"]
 
@@ -31,9 +34,12 @@ LookBack = Literal["conversation", "user"]
 class Detection:
     """Result of `detect`.
 
-    `advice` is about the judged turn, or about the latest turn if no turn was judged; None without an answer.
-    `candidates` are the person's turns in any conversation that the message may be about, most probable first. They are
-    empty if the message is not feedback, or if only its conversation was searched.
+    Attributes:
+        advice: Advice about the judged turn, or about the latest turn if none was judged. None if no answer is known.
+        rejections: Number of consecutive rejected turns up to the latest one.
+        candidates: Turns that the message may be about, most probable first. They come from all of the person's
+            conversations. The list is empty if other conversations were not searched, or if the message is not
+            feedback.
     """
 
     verdict: Verdict
@@ -54,12 +60,16 @@ async def detect(
     *,
     names_writer: bool = True,
 ) -> Detection:
-    """Judge a message at its time in its conversation, and return the verdict with advice. Later messages are ignored.
+    """Judge a message in its conversation and return the verdict with advice for the next answer.
 
-    The verdict depends only on the conversation, so it is the verdict that would be announced. With `look_back="user"`,
-    all turns of the person are searched for candidates. If the conversation has no answer, the best candidate is used
-    as the answer. `previous` is the last answer, for callers with an answer that may not be indexed yet. `names_writer`
-    is False if the sender may be the agent runtime instead of the writer.
+    Later messages are ignored. The verdict depends only on the conversation, so it equals the verdict that will be
+    announced for the message.
+
+    Args:
+        look_back: With "user", all of the person's turns are searched for candidates. If the conversation has no answer
+            yet, the message is then judged as feedback on the best candidate.
+        previous: The last answer, if the caller has one that may not be indexed yet.
+        names_writer: False if the message's sender may be the agent's program instead of the person who wrote it.
     """
     place = (message.at, message.message_id)
     thread = message.thread_id or ""
@@ -94,10 +104,10 @@ async def detect(
 
 
 def _by_a_participant(message: Message, before: Sequence[Message]) -> Message:
-    """Return the message with a participant of the conversation as its sender.
+    """Return the message with a person of the conversation as its sender.
 
-    An agent runtime may send requests under its own name. If the sender has not written in `before`, the last person
-    who has becomes the sender.
+    An agent's program may send requests under its own name. A sender who wrote none of the messages in `before` is
+    therefore replaced with the last person who wrote one.
     """
     people = [one.sender_id for one in before if one.role == "human"]
     return message if not people or message.sender_id in people else replace(message, sender_id=people[-1])
@@ -106,9 +116,9 @@ def _by_a_participant(message: Message, before: Sequence[Message]) -> Message:
 async def _answered_elsewhere(
     turns: TurnSearch, detector: Detector, where: ConversationKey, message: Message
 ) -> Detection:
-    """Judge the message against the best candidate among the person's turns.
+    """Judge the message as feedback on the most probable of the person's turns in other conversations.
 
-    The answer is in another conversation, so the verdict has no target.
+    The verdict has no target, because a target must be in the message's own conversation.
     """
     found = await _among_all_turns(turns, where, message)
     best = found[0] if found and found[0].target.similarity >= UNRELATED else None

@@ -1,4 +1,4 @@
-"""Register the detectors that judge arriving messages, and warn the operator if their versions differ."""
+"""Registry of the detectors that judge new messages, with a warning if their versions differ."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ RECENT_MINUTES: Final = 5
 
 
 class DetectorGroup:
-    """Versions of all detectors that have judged recently, with the registration of this process's detector.
+    """Registry of the detectors that have judged messages recently.
 
-    `judged` returns the number of messages that this process has judged.
+    It registers the detector of this process and knows the versions of all recent ones.
+
+    Args:
+        judged: Returns the number of messages that this process has judged so far.
     """
 
     def __init__(self, pool: asyncpg.Pool, version: str, judged: Callable[[], int]) -> None:
@@ -28,7 +31,7 @@ class DetectorGroup:
         self.versions: Sequence[str] = ()
 
     async def check(self) -> None:
-        """Register this detector if it has judged since the last call, then load the recent detectors' versions."""
+        """Register this process's detector if it has judged since the last call, and load the recent versions."""
         judged = self._judged()
         if judged != self._noted:
             await self._pool.execute(*SQL.note_detector(version=self._version))
@@ -43,7 +46,7 @@ class DetectorGroup:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """Return a warning if detectors of different versions have judged recently."""
+        """A warning if detectors of different versions have judged recently."""
         if len(self.versions) < 2:
             return ()
         return (

@@ -1,4 +1,4 @@
-"""Build the detector, the LLM gate and `Judging`, for the service and for `rejudge`."""
+"""Construction of the detector, the language model gate and `Judging`, for the service and for `rejudge`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,14 @@ from servicekit import Clock, Producer, StartError
 
 
 async def open_detector(settings: InferenceSettings, say: Callable[[str], None]) -> Detector:
-    """Return the configured detector. Raises StartError if its sentence encoder is missing."""
+    """Build the configured detector.
+
+    Args:
+        say: Called with a message for the operator if the sentence encoder is optional and missing.
+
+    Raises:
+        StartError: The settings require a sentence encoder that is not on this machine.
+    """
     try:
         encoder = await asyncio.to_thread(sentence_encoder, settings.sentence_encoder, say)
     except ModelMissing as error:
@@ -47,9 +54,9 @@ async def open_judging(
     clock: Clock,
     resources: AsyncExitStack,
 ) -> Judging:
-    """Return a `Judging` for the index in `pool`, with the LLM gate if it is configured.
+    """Build a `Judging` for the message index in `pool`, for use outside the service.
 
-    For use outside of the service.
+    It asks a language model if one is configured.
     """
     endpoint = open_endpoint(settings, resources)
     gate = gate_of(settings, endpoint, PostgresGateAnswers(pool), detector, clock) if endpoint else None
@@ -58,7 +65,7 @@ async def open_judging(
 
 
 def open_endpoint(settings: InferenceSettings, resources: AsyncExitStack) -> LlmEndpoint | None:
-    """Open a client of the language model. Return None if the settings contain no URL for it."""
+    """Open a client for the language model, or return None if none is configured."""
     if not settings.gate_url:
         return None
     endpoint = LlmEndpoint(settings.gate_url, settings.gate_key.get_secret_value(), 2 * settings.gate_at_once)
@@ -69,6 +76,6 @@ def open_endpoint(settings: InferenceSettings, resources: AsyncExitStack) -> Llm
 def gate_of(
     settings: InferenceSettings, endpoint: LlmEndpoint, answers: GateAnswers, detector: Detector, clock: Clock
 ) -> LlmGate:
-    """Return an LLM gate that asks `endpoint` and stores the answers in `answers`."""
+    """Build a gate that asks the language model at `endpoint` and stores its answers in `answers`."""
     asking = Asking(endpoint, clock, seconds=settings.gate_seconds, at_once=settings.gate_at_once)
     return LlmGate(asking, answers, detector, model=settings.gate_model, seconds=settings.gate_batch_seconds)

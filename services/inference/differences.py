@@ -1,4 +1,4 @@
-"""Comparison of the stored verdict on a message with its new verdict. Pure."""
+"""Comparison of stored verdicts with the verdicts of a new judgement. No I/O."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from detector.model import Verdict
 from inference.store import MessageKey
 
 Difference = Literal["unchanged", "withdrawn", "added", "reversed", "moved"]
-"""Kind of difference. `withdrawn`: the message no longer gives feedback; `added`: only the new verdict is feedback;
-`reversed`: accepted became rejected or vice versa; `moved`: the same verdict is now about another turn.
+"""Kind of difference between two verdicts on a message.
+
+`withdrawn`: only the old verdict is feedback; `added`: only the new verdict is feedback; `reversed`: accepted became
+rejected or vice versa; `moved`: the verdict is the same, but about another turn.
 """
 SHOWN: Final = 20
 
 
 class AnnouncedVerdict(NamedTuple):
-    """Content of an announced verdict: `rejected` or `accepted`, and the id of the judged turn."""
+    """The announced part of a verdict: `rejected` or `accepted`, and the turn it is about."""
 
     feedback: str
     turn_id: str
 
     @classmethod
     def of(cls, verdict: Verdict) -> AnnouncedVerdict | None:
-        """Return the content that announces `verdict`; None if it is not announced."""
+        """Return the announced part of a verdict, or None if the verdict is not announced."""
         target = verdict.target if verdict.emitted else None
         return cls(verdict.feedback, target.turn_id) if target else None
 
@@ -40,7 +42,10 @@ def difference(before: AnnouncedVerdict | None, after: AnnouncedVerdict | None) 
 
 
 class Example(NamedTuple):
-    """Message with its verdicts before and after. `text` may be shown only on the operator's own terminal."""
+    """A message with its verdicts before and after the new judgement.
+
+    `text` is a person's words: show it only in the operator's own terminal.
+    """
 
     key: MessageKey
     before: AnnouncedVerdict | None
@@ -50,7 +55,7 @@ class Example(NamedTuple):
 
 @dataclass
 class Differences:
-    """Number of messages by kind of difference, with up to twenty examples of each kind."""
+    """Number of judged messages per kind of difference, with up to twenty examples of each kind of change."""
 
     counts: Counter[str] = field(default_factory=Counter)
     kept: dict[str, list[Example]] = field(default_factory=dict)
@@ -60,7 +65,7 @@ class Differences:
         return self.counts.total()
 
     def add(self, example: Example) -> None:
-        """Count a message by the change of its verdict, and keep the first examples of each change."""
+        """Count a message, and keep it as an example if it is among the first of its kind."""
         kind = difference(example.before, example.after)
         self.counts[kind] += 1
         kept = self.kept.setdefault(kind, [])
@@ -68,6 +73,9 @@ class Differences:
             kept.append(example)
 
     def examples(self) -> Sequence[tuple[str, Example]]:
-        """Return at most twenty changed messages, alternating between the kinds of difference."""
+        """Return up to twenty examples of changed verdicts, each with its kind of difference.
+
+        All kinds are represented: first comes one example of each kind, then a second one of each, and so on.
+        """
         rows = [(n, kind, one) for kind, kept in sorted(self.kept.items()) for n, one in enumerate(kept)]
         return [(kind, one) for _, kind, one in sorted(rows, key=lambda row: row[:2])[:SHOWN]]

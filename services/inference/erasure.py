@@ -1,4 +1,7 @@
-"""Erase a person's data from the indexes: messages, questions with their vectors, and reactions."""
+"""Erasure of a person's data from the message index and the turn index.
+
+Covers messages, questions with their vectors, and reactions.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ from inference.sql import SQL
 from inference.turns.store import TurnIndex
 
 _AT_ONCE: Final = 2_000
-"""Maximum number of rows per statement, so that no statement exceeds the statement timeout."""
+"""Maximum number of rows changed by one statement, so that it stays below the statement timeout."""
 
 
 class InferenceErasures:
-    """Erasure of people from the indexes of conversations and of turns."""
+    """Erasure of people's data from the message index and the turn index."""
 
     def __init__(self, pool: asyncpg.Pool, turns: TurnIndex, pseudonym_of: Callable[[Person], str]) -> None:
         self._pool = pool
@@ -24,9 +27,10 @@ class InferenceErasures:
         self._pseudonym_of = pseudonym_of
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Erase the messages and questions of these people, and delete their reactions.
+        """Blank these people's messages and questions, and delete their reactions.
 
-        Returns the number of changed or deleted rows.
+        Returns:
+            The number of rows that were changed or deleted.
         """
         changed = 0
         for person, at in sorted(erased.items()):

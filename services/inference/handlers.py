@@ -1,4 +1,4 @@
-"""Handler of chat messages: indexes a batch, judges the affected messages, updates turns and publishes verdicts."""
+"""Handler of chat messages: indexes them, judges the affected messages, updates turns and publishes verdicts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from servicekit import Handler, Outcome, Producer, Received
 class ConversationHandler(Handler):
     """Handler of the consumer group `inference`.
 
-    It writes messages to the index before it judges them, so the order of arrival and restarts do not change verdicts.
-    A redelivered batch is judged again, because its verdicts may not have been published.
+    Messages are written to the index before they are judged, so verdicts do not depend on the order of arrival or on
+    restarts. A redelivered batch is judged again, because its verdicts may not have been published.
     """
 
     def __init__(
@@ -55,13 +55,16 @@ class ConversationHandler(Handler):
         return [Outcome.STORED if message.key in changed else Outcome.UNCHANGED for message in messages]
 
     async def _ranges(self, arrived: Collection[MessageKey]) -> Sequence[MessageRange]:
-        """Return the messages to judge again because of the `arrived` ones, with their neighbourhoods."""
+        """Find the messages to judge again after the messages in `arrived` were indexed, and return them as ranges.
+
+        Each range also contains the preceding messages that the judgement needs.
+        """
         places = await self._store.places(arrived)
         return message_ranges(await self._store.around(places, REACH), places)
 
 
 def indexed(event: MessageEvent) -> IndexedMessage:
-    """Return the index row of an event's message."""
+    """Convert a message event to its row in the message index."""
     said = message_in(event)
     from_agent = said.sender_type == "agent"
     message = Message(
@@ -85,7 +88,10 @@ def indexed(event: MessageEvent) -> IndexedMessage:
 
 
 def collapse(messages: Iterable[IndexedMessage]) -> list[IndexedMessage]:
-    """Merge the versions of each message, in any order, to one row per key."""
+    """Merge the versions of each message into one row per message.
+
+    The result does not depend on the order of the versions.
+    """
     kept: dict[MessageKey, IndexedMessage] = {}
     for one in messages:
         held = kept.get(one.key)

@@ -1,4 +1,4 @@
-"""Judge indexed messages and publish their verdicts, for arriving messages and for `rejudge`."""
+"""Judgement of indexed messages and publication of the verdicts, for new messages and for `rejudge`."""
 
 from __future__ import annotations
 
@@ -25,42 +25,44 @@ from servicekit import Message as Record
 from servicekit import Producer, stage
 
 BLOCKED_SECONDS = 0.25
-"""Maximum time for which judging blocks the event loop, in seconds.
+"""Maximum time in seconds for which judging may block the event loop.
 
 If heartbeats are delayed beyond the session timeout, the consumer loses its partitions and cannot commit. The same
 batch would then be redelivered forever.
 """
 FIRST_PIECE, LARGEST_PIECE = 16, 256
-"""Initial and maximum number of messages that are judged at once. More would hardly be faster."""
+"""Initial and maximum number of messages in a chunk. Larger chunks would hardly be faster."""
 ReadRanges = Callable[[], Awaitable[Sequence[MessageRange]]]
 
 
 class JudgedMessages(NamedTuple):
-    """Messages read from the index, with their verdicts and the questions behind the judged answers."""
+    """Judged messages with their verdicts, and the questions that belong to the judged answers."""
 
     pairs: Sequence[tuple[Placed, Verdict]]
     questions: Sequence[Facts]
     messages: Mapping[MessageKey, IndexedMessage]
     asked: Mapping[tuple[MessageKey, str], str]
-    """For each announced verdict, the message id of the question behind its target, by judged message and target."""
+    """Message ids of the questions whose answers have an announced verdict.
+
+    The key is (key of the judged message, message id of the answer).
+    """
 
     def answer_to(self, placed: Placed, verdict: Verdict) -> IndexedMessage | None:
-        """Return the answer that a verdict is about; None if there is none, or if it was not read from the index."""
+        """Return the answer that a verdict is about, or None if there is no target or the answer was not read."""
         if verdict.target is None:
             return None
         return self.messages.get(MessageKey(*placed.indexed.conversation, verdict.target.message_id))
 
     def question_of(self, placed: Placed, verdict: Verdict) -> str | None:
-        """Return the message id of the question behind an announced verdict's target; None if it is unknown."""
+        """Return the message id of the question behind the answer of an announced verdict, or None if it is unknown."""
         return self.asked.get((placed.indexed.key, verdict.target.message_id)) if verdict.target else None
 
 
 class Judging:
-    """Judge of indexed messages, with a detector and, if `gate` is given, a language model.
+    """Judge of indexed messages, using a detector and optionally a language model.
 
-    Each process records planned announcements before it stores its verdicts, and reads the recorded announcements
-    afterwards. If two processes judge the same message, the later one therefore sees the verdict or the record of the
-    other.
+    A process first records the announcements it plans, then stores its verdicts, then reads the recorded announcements.
+    If two processes judge the same message, the later one therefore sees the other's announcements.
     """
 
     def __init__(
@@ -82,9 +84,9 @@ class Judging:
         self._gate = gate
 
     async def judge(self, read: ReadRanges) -> JudgedMessages:
-        """Judge the dependent messages of people in the ranges that `read` returns, and record planned announcements.
+        """Judge people's messages in the ranges returned by `read`, and record the announcements to be made.
 
-        If another message of these conversations is indexed meanwhile, reading and judging are repeated.
+        If another message is indexed in these conversations meanwhile, the ranges are read and judged again.
         """
         while True:
             ranges = await read()
@@ -98,9 +100,9 @@ class Judging:
                 return JudgedMessages(pairs, questions, messages, _questions_behind(ranges, targets))
 
     async def verdicts(self, ranges: Sequence[MessageRange]) -> list[tuple[Placed, Verdict]]:
-        """Return the verdicts on the dependent messages of people in `ranges`.
+        """Judge those of people's messages in `ranges` that must be judged again, and return the verdicts.
 
-        Stores nothing except the language model's answers.
+        Nothing is stored except the language model's answers.
         """
         judged = [pair for span in ranges for pair in to_judge(span)]
         verdicts = await self._judge([neighbourhood for _, neighbourhood in judged])
@@ -119,7 +121,11 @@ class Judging:
         facts: Collection[Facts] = (),
         headers: Callable[[IndexedMessage], Headers] = lambda _: (),
     ) -> None:
-        """Store the verdicts and `facts` in the turn index, then publish announcements and retractions."""
+        """Store the verdicts and `facts` in the turn index, then publish the announcements and retractions.
+
+        Args:
+            headers: Returns the record headers for the event about a message.
+        """
         self.judged += len(judged.pairs)
         held = await self._turns.take(joined([*facts, *judged.questions]), judged.pairs, self.version)
         await self._producer.send(list(self._records(judged, held, headers)))
@@ -146,9 +152,9 @@ class Judging:
                 yield Record(INFERRED_RECEIVED.name, INFERRED_RECEIVED.key(event), value, headers(placed.indexed))
 
     async def _judge(self, neighbourhoods: Sequence[Neighbourhood]) -> list[Verdict]:
-        """Judge the messages in pieces, and yield to the event loop after each, so that heartbeats can be sent.
+        """Judge the messages in chunks, yielding to the event loop after each chunk so that heartbeats are sent.
 
-        The size of a piece is adapted to the speed of the machine.
+        The chunk size adapts to the speed of the machine.
         """
         verdicts: list[Verdict] = []
         while len(verdicts) < len(neighbourhoods):
@@ -164,7 +170,10 @@ class Judging:
 
 
 def next_piece(judged: int, seconds: float) -> int:
-    """Return the size of the next piece after `judged` messages took `seconds`; at most twice `judged`."""
+    """Return the size of the next chunk, given that judging `judged` messages took `seconds`.
+
+    The size at most doubles from one chunk to the next.
+    """
     fitting = judged * BLOCKED_SECONDS / max(seconds, BLOCKED_SECONDS / 2)
     return min(LARGEST_PIECE, max(1, int(fitting)))
 
@@ -176,7 +185,11 @@ def _emission(placed: Placed, target: Target) -> Emission:
 def _questions_behind(
     ranges: Sequence[MessageRange], targets: Mapping[MessageKey, str]
 ) -> dict[tuple[MessageKey, str], str]:
-    """Return the message id of the question behind each target, by judged message and target."""
+    """Find the question behind each announced verdict, and return its message id.
+
+    A verdict is about an answer, and the question is the one that this answer responds to. The result is keyed by (key
+    of the judged message, message id of the answer).
+    """
     found: dict[tuple[MessageKey, str], str] = {}
     judged = (pair for span in ranges for pair in to_judge(span)) if targets else ()
     for placed, neighbourhood in judged:
@@ -195,8 +208,8 @@ def _upheld(
 ) -> tuple[Placed, Verdict, str]:
     """Return the verdict to publish, with its message and the version of its detector.
 
-    This is `verdict`, unless a stored verdict that is not announced takes precedence. In that case, return a neutral
-    verdict with the precedence of the stored one, which retracts announcements of lower precedence.
+    This is normally `verdict` itself. The exception is a stored verdict that takes precedence over `verdict`, but was
+    not announced. A neutral verdict with its stamp is then published, to retract any announcement with a lower stamp.
     """
     if held is None:
         return placed, verdict, version

@@ -1,4 +1,4 @@
-"""The agent's last answer, which a caller of `detect` passes because the log may not have delivered it yet. Pure."""
+"""The agent's last answer as given by the caller of `detect`, in case it is not indexed yet. No I/O."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from inference.store import ConversationKey
 from inference.turns.rules import Turn, TurnKey
 
 SOME_AGENT = "agent"
-"""Agent id that is used if the caller names no agent."""
+"""Agent id for an answer whose agent the caller did not name."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastAnswer:
-    """Last answer of the agent, and the question behind it.
+    """The agent's last answer, with its question if it had one.
 
-    If `turn_id` is None, the answer is its own turn. `question` is None if the answer has no question.
+    Without a `turn_id`, the answer is a turn of its own.
     """
 
     message_id: str
@@ -32,7 +32,7 @@ class LastAnswer:
         return self.turn_id or self.message_id
 
     def added_to(self, before: Sequence[Message], message: Message) -> tuple[Message, ...]:
-        """Return `before` with the answer and its question appended, unless it already contains them."""
+        """Append the answer and its question to the messages in `before`, unless they are already there."""
         if any(one.message_id == self.message_id for one in before):
             return tuple(before)
         agent = self.agent_id or SOME_AGENT
@@ -47,7 +47,7 @@ class LastAnswer:
         return (*before, asked, answer)
 
     def first_of(self, latest: Sequence[Turn], where: ConversationKey, message: Message) -> list[Turn]:
-        """Return the turns `latest` (newest first), with the answer's turn prepended unless it is already there."""
+        """Prepend the answer's turn to `latest` (newest first), unless it is already there."""
         key = TurnKey(*where, self.turn)
         if any(one.key == key or one.agent_message_id == self.message_id for one in latest):
             return list(latest)

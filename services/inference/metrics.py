@@ -1,4 +1,4 @@
-"""Definitions of the metrics of inference, each with a description."""
+"""Prometheus metrics of the inference service."""
 
 from __future__ import annotations
 

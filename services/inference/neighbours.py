@@ -1,4 +1,4 @@
-"""Select the messages that depend on an added or changed message. Pure."""
+"""Selection of the messages to judge again after a message was added or changed. No I/O."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from detector.preceding import SAME_INSTANT, preceding
 from inference.store import Place, Placed, Scope
 
 REACH: Final = NEIGHBOURHOOD + SAME_INSTANT
-"""Number of messages before and after a place that `message_ranges` needs for complete neighbourhoods."""
+"""Number of messages that `message_ranges` needs on either side of a changed message."""
 
 
 class Earlier(NamedTuple):
-    """The messages before a message, sorted by (at, message_id).
+    """The messages before a given message, sorted by (at, message_id).
 
-    `is_certain` is False if the order is unknown, because an agent's message may have the same time as the message.
+    `is_certain` is False if an agent's message may have the same timestamp as the given message, which leaves their
+    order open.
     """
 
     rows: Sequence[Placed]
@@ -27,9 +28,9 @@ class Earlier(NamedTuple):
 
     @property
     def judged_from(self) -> tuple[Message, ...]:
-        """The messages from which a verdict is derived; empty if their order is unknown.
+        """The messages from which the verdict is derived, or none if their order is uncertain.
 
-        With an unknown order, the judged message could be about any of several answers.
+        With an uncertain order, the message could be about any of several answers.
         """
         return tuple(one.indexed.message for one in self.rows) if self.is_certain else ()
 
@@ -37,7 +38,9 @@ class Earlier(NamedTuple):
 def earlier(message: Message, before: Sequence[Placed], after: Sequence[Placed]) -> Earlier:
     """Return the messages that precede `message`.
 
-    `before` and `after` are its neighbours, sorted by (at, message_id) as in the index.
+    Args:
+        before: The messages before it in the index, sorted by (at, message_id).
+        after: The messages after it in the index, sorted in the same way.
     """
     before, after = before[-NEIGHBOURHOOD:], after[:SAME_INSTANT]
     if not any(one.place[0] == message.at for one in (*before[-1:], *after[:1])):
@@ -49,28 +52,35 @@ def earlier(message: Message, before: Sequence[Placed], after: Sequence[Placed])
 
 @dataclass(frozen=True, slots=True)
 class MessageRange:
-    """Consecutive messages of a thread or channel, and the indexes of the dependent ones.
+    """Consecutive messages of a thread or channel, some of which must be judged again.
 
-    A dependent message may have another verdict or question after the change of a message. Its neighbourhood in `rows`
-    is complete. Messages between distant neighbourhoods may be missing.
+    Attributes:
+        rows: The messages in order. All messages that a dependent message relies on are included; others may be
+            missing.
+        dependent: Indexes of the messages whose verdict or question may have changed.
     """
 
     rows: Sequence[Placed]
     dependent: Sequence[int]
 
     def before(self, number: int) -> Earlier:
-        """Return the neighbourhood of the dependent message at index `number`."""
+        """Return the messages that precede the message at index `number`."""
         one = self.rows[number].indexed
         before = self.rows[max(0, number - NEIGHBOURHOOD) : number]
         return earlier(one.message, before, self.rows[number + 1 : number + 1 + SAME_INSTANT])
 
 
 def message_ranges(scopes: Iterable[Sequence[Placed]], places: Iterable[Place]) -> list[MessageRange]:
-    """For each scope, return its rows and the indexes of the messages to judge again after a change at `places`.
+    """Find the messages to judge again after the messages at `places` have changed.
 
-    `scopes` has the ordered rows of each scope. A message is judged again if the change may be in its neighbourhood: in
-    the message itself, in one of the `NEIGHBOURHOOD` messages before it, or in one of the `SAME_INSTANT` messages after
-    it with the same time.
+    A message must be judged again if it has changed itself, if one of the `NEIGHBOURHOOD` messages before it has
+    changed, or if one of the `SAME_INSTANT` messages after it has changed and has the same timestamp.
+
+    Args:
+        scopes: The messages of each thread or channel in `places`, in the sort order of these threads and channels.
+
+    Returns:
+        One range per thread or channel.
     """
     asked: defaultdict[Scope, list[tuple[int, str]]] = defaultdict(list)
     for place in places:
@@ -92,7 +102,7 @@ def _range(rows: Sequence[Placed], scope: Scope, asked: Iterable[tuple[int, str]
 
 
 def to_judge(span: MessageRange) -> list[tuple[Placed, Neighbourhood]]:
-    """Return the dependent messages of people, each with its neighbourhood."""
+    """Return the people's messages to judge in a range, each with the messages before it."""
     found: list[tuple[Placed, Neighbourhood]] = []
     for number in span.dependent:
         placed = span.rows[number]

@@ -1,4 +1,4 @@
-"""Extract the objection from a message that rejects an answer. Pure."""
+"""Extraction of the objection from a message that rejects an answer. No I/O."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _CLAUSE_END: Final = re.compile(r"(?<=[.!?:;,…])\s+|\s+[-–—]\s+|\n+|(?<=[�
 
 
 def objection(said: str) -> str:
-    """Return the objection in `said`, on one line: the text from the first clause that names something.
+    """Return the part of the message that states the objection, on one line.
 
-    "No, that's wrong: I meant the museum." gives "I meant the museum." If no clause names anything, all of `said` is
-    returned.
+    It starts at the first clause that names something: "No, that's wrong: I meant the museum." gives "I meant the
+    museum." If no clause names anything, the whole message is returned.
     """
     whole = prepare(said)
     language = own_language(whole.text, whole.words) or "en"

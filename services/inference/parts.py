@@ -1,4 +1,4 @@
-"""Resources of inference: database, detector, language model and the objects that `service.py` connects."""
+"""Resources of the inference service: database, detector, language model, and the objects built on them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 @dataclass(frozen=True, slots=True)
 class InferenceParts:
-    """Open resources of inference.
+    """Open resources of the inference service.
 
-    `reads` is the connection pool for HTTP reads; `gate` is None without a language model.
+    `reads` is the connection pool for HTTP requests. `gate` is None if no language model is configured.
     """
 
     settings: InferenceSettings
@@ -67,7 +67,11 @@ class InferenceParts:
 
 
 async def open_parts(settings: InferenceSettings, service: Service) -> InferenceParts:
-    """Open the resources of `service`: database, detector and language model. Raises StartError."""
+    """Open the database, the detector and the language model client of the service.
+
+    Raises:
+        StartError: A resource is missing or cannot be opened.
+    """
     context = service.context
     # Opened first, so that it is closed last: a question that a shutdown interrupts must not be stored as unanswered.
     endpoint = open_endpoint(settings, service.resources)

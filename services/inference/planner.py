@@ -1,4 +1,4 @@
-"""Markdown section about the latest answers, for the prompt of the agent's planner. Pure."""
+"""Markdown section about the latest answers for the planner's prompt. No I/O."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from inference.turns.rules import Turn
 QUOTE: Final = 500
 """Maximum length of a quoted message, in characters."""
 GIST: Final = 120
-"""Maximum length of a quoted question or answer, in characters. An objection may be twice as long."""
+"""Maximum length of a quoted question or answer, in characters. A quoted objection may be twice as long."""
 RECENT: Final = 5
-"""Maximum number of turns in the section "Conversation Context"."""
+"""Maximum number of turns under "Conversation Context"."""
 CAREFUL_FROM: Final = 2
-"""Number of consecutive rejections from which the planner is told to be more careful."""
+"""Number of consecutive rejections at which the planner is told to be more careful."""
 ACCEPTED_FROM: Final = 0.6
-"""Confidence from which a turn counts as accepted. A new topic has 0.5, so it does not count."""
+"""Minimum confidence for a turn to count as accepted. The start of a new topic has 0.5, so it does not count."""
 _OUTCOMES: Final[Mapping[str, str]] = {
     "REVISE": "the validation asked for a revision",
     "RETRY": "the validation asked for another try",
@@ -43,10 +43,12 @@ _PLAIN: Final = re.compile(r"[\w.:/@-]{1,100}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Input of `render`: the turn that the feedback is about, and the latest turns of its conversation.
+    """Input of `render`.
 
-    `rejections` is the number of consecutive rejected turns up to the latest turn. `recent` has the latest turns,
-    newest first.
+    Attributes:
+        turn: The turn that the feedback is about.
+        rejections: Number of consecutive rejected turns up to the latest one.
+        recent: The latest turns of the conversation, newest first.
     """
 
     turn: Turn
@@ -55,9 +57,11 @@ class Advice:
 
 
 def render(advice: Advice | None, worked: Sequence[Turn] = (), *, may_lack_latest: bool = False) -> str | None:
-    """Return the section "2. Gathered Context", or None if there is neither feedback nor a strategy.
+    """Return the Markdown section "2. Gathered Context", or None if there is neither feedback nor a strategy.
 
-    If `may_lack_latest` is True, the section says that the latest messages may be missing.
+    Args:
+        worked: Turns whose strategies worked for similar questions.
+        may_lack_latest: True to mention that the latest messages may be missing.
     """
     parts = [] if advice is None or _status(advice.turn) == "neutral" else _previous(advice, may_lack_latest)
     if worked:
@@ -66,7 +70,7 @@ def render(advice: Advice | None, worked: Sequence[Turn] = (), *, may_lack_lates
 
 
 def instructions(advice: Advice) -> tuple[str, ...]:
-    """Return the instructions for the planner, most general first."""
+    """Return the instructions for the planner, the most general one first."""
     turn, name = advice.turn, _name(advice.turn.key.turn_id)
     match _status(turn):
         case "accepted":
@@ -86,7 +90,7 @@ def instructions(advice: Advice) -> tuple[str, ...]:
 
 
 def _status(turn: Turn) -> Feedback:
-    """Return the turn's status; neutral for an acceptance below `ACCEPTED_FROM`."""
+    """Return the turn's status, counting an acceptance with too low a confidence as neutral."""
     return "neutral" if turn.status == "accepted" and turn.confidence < ACCEPTED_FROM else turn.status
 
 
@@ -139,7 +143,10 @@ def _line(turn: Turn) -> str:
 
 
 def _preferences(advice: Advice) -> Iterable[str]:
-    """Yield the person's rejections and acceptances of recent turns, oldest first, without the advised turn."""
+    """Yield a line for each recent turn that the person rejected or accepted, oldest first.
+
+    The turn that the advice is about is left out.
+    """
     for turn in reversed(advice.recent):
         if turn.key == advice.turn.key or turn.user_id != (advice.turn.user_id or turn.user_id):
             continue
@@ -162,17 +169,17 @@ def _said(turn: Turn) -> str:
 
 
 def _quoted(words: str, limit: int) -> str:
-    """Return the beginning of a text as a quotation on one line.
+    """Return the first `limit` characters of a text as a quotation on one line.
 
-    Characters that would end the quotation are replaced.
+    Double quotes in the text become single quotes.
     """
     line = " ".join(words.split()).replace('"', "'")
     return f'"{line if len(line) <= limit else line[:limit].rstrip() + " …"}"'
 
 
 def _name(name: str) -> str:
-    """Return an id or the name of a strategy for use in Markdown.
+    """Format an id or the name of a strategy for Markdown.
 
-    It is formatted as code unless it contains only letters, digits and `_.:/@-`.
+    Names with characters other than letters, digits and `_.:/@-` are formatted as code.
     """
     return name if _PLAIN.fullmatch(name) else f"`{' '.join(name.split()).replace('`', chr(39))}`"

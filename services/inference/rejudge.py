@@ -1,4 +1,4 @@
-"""Second judgement of stored messages by the current detector, in a new epoch or as a dry run."""
+"""Repeated judgement of stored messages with the current detector, in a new epoch or as a dry run."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ from inference.rejudgements import BEGINNING, Rejudgement, Rejudgements, ToJudge
 from inference.store import IndexedMessage, MessageKey, Place, Placed
 
 BATCH: Final = 200
-"""Number of messages that are judged, announced and recorded together. After an interruption, one batch is repeated."""
+"""Number of messages that are judged, published and recorded together. An interruption repeats at most one batch."""
 
 
 async def what_would_change(
     rejudgements: Rejudgements, judging: Judging, since: int, progress: Callable[[int], None] = lambda _: None
 ) -> Differences:
-    """Return the differences between the stored and the new verdicts on messages since `since` (microseconds).
+    """Judge the stored messages in a dry run and compare the results with the stored verdicts.
 
-    Announces nothing.
+    Nothing is announced.
+
+    Args:
+        since: Earliest time of the messages, in microseconds since 1970.
+        progress: Called with the number of messages in each batch.
     """
     found, position = Differences(), BEGINNING
     while page := await rejudgements.page(since, position, BATCH):
@@ -39,10 +43,15 @@ async def rejudge(
     run: Rejudgement,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Differences:
-    """Judge the remaining messages of `run`, and publish all announcements and retractions in its epoch.
+    """Judge the remaining messages of `run`, and publish the announcements and retractions in its epoch.
 
-    Returns the differences. The progress is stored after the log has acknowledged a batch. If a batch is repeated, it
-    gives the same events.
+    The progress is stored once the log has acknowledged a batch. Repeating a batch produces the same events.
+
+    Args:
+        progress: Called with the number of messages in each batch.
+
+    Returns:
+        The differences from the earlier verdicts, including those counted before an interruption.
     """
     found, position = Differences(Counter(run.counts)), run.position
     while page := await rejudgements.page(run.since, position, BATCH):
@@ -63,7 +72,7 @@ async def rejudge(
 
 
 async def _ranges(judging: Judging, page: Sequence[ToJudge]) -> list[MessageRange]:
-    """Return the messages of a page with their neighbourhoods."""
+    """Return a page of messages as ranges that include the preceding messages."""
     places: list[Place] = [one.place for one in page]
     wanted = {one.key for one in page}
     scopes = sorted({place.scope for place in places})

@@ -1,4 +1,4 @@
-"""Runs of `rejudge` in PostgreSQL: their epochs, their progress, and the messages that remain."""
+"""Runs of `rejudge` in PostgreSQL: epochs, progress and remaining messages."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ from inference.store import ConversationKey, MessageKey, Place
 from servicekit import StartError
 
 Position = tuple[str, str, str, int, str]
-"""Sort key of the last judged message: conversation id, tenant, project, time in microseconds, message id."""
+"""Position of the last judged message: conversation id, tenant, project, time in microseconds, message id."""
 _POSITION: Final = ("conversation_id", "tenant", "project", "at", "message_id")
 BEGINNING: Final[Position] = ("", "", "", -(2**63), "")
 
 
 @dataclass(frozen=True, slots=True)
 class ToJudge:
-    """Message to judge again, and its announced verdict (None if there is none). `stored_at` is in microseconds."""
+    """A message to judge again.
+
+    Attributes:
+        before: The verdict announced for the message, or None if there is none.
+        stored_at: Time at which the message was stored, in microseconds.
+    """
 
     place: Place
     before: AnnouncedVerdict | None
@@ -41,7 +46,7 @@ class ToJudge:
 
 @dataclass(frozen=True, slots=True)
 class Rejudgement:
-    """Unfinished run of one detector over all messages since `since` (microseconds)."""
+    """An unfinished run that judges all messages since `since` (microseconds) with one detector version."""
 
     epoch: int
     since: int
@@ -51,21 +56,27 @@ class Rejudgement:
 
 
 class Rejudgements:
-    """Access to the table `rejudgements`, through a connection that holds the lock of the run.
+    """Access to the table `rejudgements`.
 
-    Nothing else may use this connection.
+    The connection holds the lock that allows only one run at a time, so it must not be used for anything else.
     """
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
     async def lock(self) -> None:
-        """Acquire the lock of the run until the connection closes. Raises StartError if another run holds it."""
+        """Acquire the lock that allows only one run at a time.
+
+        It is held until the connection closes.
+
+        Raises:
+            StartError: Another run holds the lock.
+        """
         if not await self._connection.fetchval(*SQL.lock_rejudgements()):
             raise StartError("Another `rejudge` runs on this database: wait until it ends, or stop it.")
 
     async def unfinished(self) -> Rejudgement | None:
-        """Return the latest run if it is unfinished, otherwise None."""
+        """Return the latest run, or None if it has finished or there is none."""
         row = await self._connection.fetchrow(*SQL.latest_rejudgement())
         if row is None or row["finished_at"] is not None:
             return None
@@ -73,15 +84,18 @@ class Rejudgements:
         return Rejudgement(row["epoch"], row["since"], row["detector"], position, json.loads(row["counts"]))
 
     async def begin(self, since: int, detector: str) -> Rejudgement:
-        """Increment the epoch, commit, and return the new run.
+        """Begin a run by incrementing the epoch, and commit.
 
-        Messages that are read from then on get verdicts in this epoch.
+        Messages read after the commit get verdicts of the new epoch.
         """
         epoch = await self._connection.fetchval(*SQL.begin_rejudgement(since=since, detector=detector))
         return Rejudgement(epoch, since, detector, BEGINNING, {})
 
     async def page(self, since: int, after: Position, limit: int) -> Sequence[ToJudge]:
-        """Return at most `limit` messages of people since `since` that follow `after`, ordered by conversation."""
+        """Return at most `limit` of people's messages, beginning after the position `after`, ordered by conversation.
+
+        Only messages since `since` (microseconds) are included.
+        """
         position = dict(zip(_POSITION, after, strict=True))
         statement = SQL.page_to_judge(since=since, **position, limit=limit)
         return [_to_judge(row) for row in await self._connection.fetch(*statement)]
@@ -95,11 +109,11 @@ class Rejudgements:
         await self._connection.execute(*SQL.finish_rejudgement(epoch=epoch))
 
     async def total(self, since: int) -> int:
-        """Return the number of messages of people since `since` (microseconds)."""
+        """Return the number of people's messages since `since` (microseconds)."""
         return int(await self._connection.fetchval(*SQL.count_to_judge(since=since)))
 
     async def other_detectors(self, version: str) -> Sequence[str]:
-        """Return the versions of other detectors that have judged arriving messages in the last ten minutes."""
+        """Return the versions of other detectors that have judged new messages in the last ten minutes."""
         return [row["version"] for row in await self._connection.fetch(*SQL.other_detectors(version=version))]
 
 

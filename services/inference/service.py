@@ -1,4 +1,4 @@
-"""Define the inference service: topics, routes, schedules, retention and erasure."""
+"""Definition of the inference service: topics, routes, scheduled jobs, retention and erasure."""
 
 from __future__ import annotations
 
@@ -61,4 +61,4 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
     erases="texts and ids of messages, questions with their vectors, and reactions",
     erase=lambda parts: parts.erasures.erase,
 )
-"""Definition of the service, for its own process or one process with the other services."""
+"""Definition of the service, which can run in its own process or in one process with the other services."""

@@ -1,4 +1,4 @@
-"""Settings of inference, from environment variables with the prefix INFERENCE_."""
+"""Settings of the inference service, read from environment variables with the prefix INFERENCE_."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from servicekit import ReadSettings
 
 
 class InferenceSettings(ReadSettings):
-    """Settings of inference. `broker` is host:port[,host:port], `database_url` a PostgreSQL URL.
+    """Settings of the inference service.
+
+    `broker` is host:port[,host:port] and `database_url` a PostgreSQL URL.
 
     - `sentence_encoder`: see `encoders.sentence_encoder`. All processes of a group need the same encoder.
-    - `target_precision`: required precision of announced verdicts. A kind of verdict with a clearly lower precision is
-      not announced.
-    - `gate_url`, `gate_model`: base URL (up to /v1) of an OpenAI-compatible endpoint, and its model. The model is asked
-      about messages that no rule decides. If the URL is empty, there is no gate.
-    - `gate_seconds`, `gate_batch_seconds`: deadlines of one question and of a batch. The batch's default is shorter
-      than the time for which a rebalance waits for a batch.
-    - `index_seconds`: maximum time for which `detect` waits for the index.
+    - `target_precision`: the precision required of announced verdicts. Kinds of verdicts whose precision is clearly
+      lower are not announced.
+    - `gate_url`, `gate_model`: the base URL (up to /v1) of an OpenAI-compatible endpoint and the name of its model,
+      which is asked about messages that no rule decides. An empty URL disables the language model.
+    - `gate_seconds`, `gate_batch_seconds`: the timeouts of a single question and of a batch of questions. By default,
+      the batch timeout is shorter than the time that a rebalance waits for a batch.
+    - `index_seconds`: the maximum time in seconds that `detect` waits for the index.
 
-    Retention periods are in days; 0 means no limit. `conversation_days` (texts) and `turn_days` (turns and verdicts)
-    begin when the conversation's last message was stored. `gate_answer_days` begins with the language model's answer,
-    and `journal_days` with the outcome of an event.
+    Retention periods are in days, and 0 means unlimited. `conversation_days` (texts) and `turn_days` (turns and
+    verdicts) count from the time at which the conversation's last message was stored, `gate_answer_days` from the
+    language model's answer, and `journal_days` from the outcome of an event.
     """
 
     model_config = SettingsConfigDict(env_prefix="INFERENCE_")

@@ -1,4 +1,4 @@
-"""Interface of the conversation index, and the types of its rows."""
+"""Interface of the message index and the types of its rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.model import Message
 
 PLACES_KEPT: Final = 16
-"""Maximum number of former positions that are stored for a message, latest first."""
+"""Maximum number of former times and threads stored for a message, latest first."""
 
 
 class ConversationKey(NamedTuple):
@@ -22,7 +22,10 @@ class ConversationKey(NamedTuple):
 
 
 class MessageKey(NamedTuple):
-    """Key of a message. A message id alone is not unique, because many chats number messages per conversation."""
+    """Key of a message.
+
+    It includes the conversation, because many chats number their messages per conversation.
+    """
 
     tenant: str
     project: str
@@ -32,10 +35,12 @@ class MessageKey(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexedMessage:
-    """Message of a conversation, with the content of its greatest version and the time of its earliest version.
+    """A message with the content of its highest version and the timestamp of its earliest version.
 
-    `stood_at` and `stood_in` have the former times and threads of the message, latest first. `user_type` is the
-    platform's own name for the writer's role.
+    Attributes:
+        user_type: Role of the writer, as named by the platform.
+        stood_at: Former timestamps of the message, latest first.
+        stood_in: Former threads of the message, latest first.
     """
 
     conversation: ConversationKey
@@ -48,7 +53,7 @@ class IndexedMessage:
 
     @cached_property
     def thread(self) -> str:
-        """Id of the message's thread; empty if the message is in the channel."""
+        """The id of the message's thread, or an empty string if the message is in the channel."""
         return self.message.thread_id or ""
 
     @cached_property
@@ -57,14 +62,17 @@ class IndexedMessage:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """Values of the fields that affect a verdict on the message or the announcement of the verdict."""
+        """The values that affect the verdict on the message or the announcement of that verdict."""
         return self.message, self.provenance, self.user_type
 
     def merged(self, other: IndexedMessage) -> IndexedMessage:
-        """Return this version merged with another version of the message; this object if nothing changes.
+        """Merge this version with another version of the message.
 
-        Events may omit the replied-to message and the thread, so a value from any version is kept. If two versions have
-        different values, the value of the greater version is used.
+        Events may omit the message replied to and the thread, so a value from either version is kept. If both versions
+        have a value, the greater one is kept.
+
+        Returns:
+            The merged message, or this same object if nothing changes.
         """
         at = min(self.message.at, other.message.at)
         thread = max(self.thread, other.thread)
@@ -85,11 +93,13 @@ class IndexedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Message as it is read from the index.
+    """A message as read from the index, with the data needed to judge it.
 
-    `evaluation` is the number of message versions in its conversation. `epoch` is the epoch of new verdicts.
-    `emitted_turn_id` and `emitted_agent_id` are the turn and the agent of the last announced verdict on the message;
-    None if there was none.
+    Attributes:
+        evaluation: Number of message versions in the conversation.
+        emitted_turn_id: Turn of the last announced verdict on the message, or None if none was announced.
+        emitted_agent_id: Agent of the last announced verdict on the message, or None if none was announced.
+        epoch: Epoch of the message's next verdict.
     """
 
     indexed: IndexedMessage
@@ -104,9 +114,9 @@ class Placed:
 
 
 class VerdictStamp(NamedTuple):
-    """Sort key of the verdicts on a message. The verdict with the highest stamp counts.
+    """Sort key for the verdicts on a message: the verdict with the highest stamp is effective.
 
-    `judged_by` is the `precedence` of the detector's version.
+    `judged_by` is the detector version in sortable form (see `precedence`).
     """
 
     epoch: int
@@ -115,12 +125,12 @@ class VerdictStamp(NamedTuple):
 
     @classmethod
     def of(cls, placed: Placed, version: str) -> VerdictStamp:
-        """Return the stamp of a verdict on `placed` by a detector with this version."""
+        """Return the stamp of a verdict on `placed` by a detector of the given version."""
         return cls(placed.epoch, precedence(version), placed.evaluation)
 
 
 class Place(NamedTuple):
-    """Position of a message in a thread or channel of a conversation. `thread` is empty for the channel."""
+    """Position of a message in a thread or in a conversation's channel. `thread` is empty for the channel."""
 
     conversation: ConversationKey
     at: int
@@ -129,12 +139,12 @@ class Place(NamedTuple):
 
     @property
     def scope(self) -> Scope:
-        """The thread or channel of the position."""
+        """The thread or channel of this position."""
         return Scope(self.conversation, self.thread)
 
 
 class Scope(NamedTuple):
-    """A thread with its root message, or the channel without its threads."""
+    """A thread including its root message, or a conversation's channel without its threads."""
 
     conversation: ConversationKey
     thread: str
@@ -142,7 +152,7 @@ class Scope(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Emission:
-    """Planned announcement of a verdict: the message, its sender, and the turn and agent that the verdict is about."""
+    """A planned announcement: the message, its sender, and the turn and agent of the judged answer."""
 
     key: MessageKey
     sender_id: str
@@ -152,34 +162,41 @@ class Emission:
 
 class ConversationStore(Protocol):
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
-        """Merge messages, at most one per key, into the index (see `IndexedMessage.merged`), and commit.
+        """Merge messages into the index and commit.
 
-        Returns the keys of added or changed messages.
+        Args:
+            messages: At most one message per key.
+
+        Returns:
+            The keys of the messages that were added or changed (see `IndexedMessage.merged`).
         """
         ...
 
     async def places(self, keys: Collection[MessageKey]) -> Sequence[Place]:
         """Return the current and former positions of the stored messages with these keys.
 
-        Later messages may depend on them. The root message of a thread also has a position in the thread.
+        Verdicts on later messages may depend on any of these positions. The root message of a thread has a position
+        both in the thread and in the channel.
         """
         ...
 
     async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
-        """Return, for each scope, the messages at these places and up to `reach` messages before and after each.
+        """Return the messages at these places, and up to `reach` messages before and after each place.
 
-        Messages are unique and sorted by (at, message_id). Messages between distant places are missing. A thread
-        includes its root message.
+        Returns:
+            One list per thread or channel, in the order of their sorted scopes. Each list is sorted by (at, message_id)
+                without duplicates, and includes the root message of a thread. There may be gaps between distant places.
         """
         ...
 
     async def emitting(self, emissions: Collection[Emission]) -> None:
-        """Record announcements before they are published, so that a later judgement knows what to retract.
+        """Record announcements before they are published, so that later judgements know what to retract.
 
-        If the sender id of a message has changed, its announcement is skipped, because an erasure has replaced the id.
+        An announcement is skipped if the sender of its message has changed, because this means that the sender was
+        erased.
         """
         ...
 
     async def outdated(self, looked_at: Collection[Placed]) -> bool:
-        """Return True if the evaluation of any of these messages has increased since the messages were read."""
+        """Return True if the evaluation of any of these messages has increased since the message was read."""
         ...

@@ -1,4 +1,4 @@
-"""Conversation index in memory, for tests and simulations."""
+"""In-memory message index for tests and simulations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _StoredMessage:
 
 
 class MemoryConversationStore:
-    """Conversation index (`store.ConversationStore`) in memory."""
+    """In-memory implementation of `store.ConversationStore`."""
 
     def __init__(self) -> None:
         self._held: dict[ConversationKey, dict[MessageKey, _StoredMessage]] = {}
@@ -71,7 +71,7 @@ class MemoryConversationStore:
         return any(self._evaluation(one.indexed.conversation) > one.evaluation for one in looked_at)
 
     def _begun(self, root: IndexedMessage) -> Sequence[str]:
-        """Return the id of the thread that starts with this message; empty if it starts no thread."""
+        """Return a list with the id of the thread that starts with this message. It is empty if no thread does."""
         name = root.message.message_id
         return [name] if any(h.indexed.thread == name for h in self._held[root.conversation].values()) else []
 

@@ -1,4 +1,4 @@
-"""Conversation index in PostgreSQL. Each step of a batch takes one statement."""
+"""PostgreSQL message index. Each step of a batch takes one statement."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _ATTRIBUTES: Final = (
     | {name: f"message.{name}" for name in _OF_MESSAGE}
     | {"about": "provenance.as_json"}
 )
-"""Column name -> attribute path of an indexed message, for columns with another name than their attribute."""
+"""Attribute path of an indexed message by column name, for columns that are named differently from their attribute."""
 
 
 class PostgresConversationStore:
-    """Conversation index (`store.ConversationStore`) in PostgreSQL.
+    """PostgreSQL implementation of `store.ConversationStore`.
 
-    Needs the table `messages` on the pool's search path.
+    The table `messages` must be on the search path of the pool.
     """
 
     def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:

@@ -1,4 +1,4 @@
-"""Select successful strategies for the planner of the next answer."""
+"""Selection of strategies that worked, for the planner of the next answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from inference.turns.rules import Turn
 from inference.turns.store import StrategyFilter, TurnSearch
 
 SEARCHED_TURNS: Final = 50
-"""Number of turns that are read to find distinct strategies."""
+"""Number of turns that are searched for distinct strategies."""
 
 
 async def strategies_that_worked(
@@ -24,12 +24,17 @@ async def strategies_that_worked(
     intent: str | None = None,
     agent_id: str | None = None,
 ) -> Sequence[Turn]:
-    """Return turns with strategies that were successful for similar questions: one turn per strategy, best first.
+    """Return turns whose strategies worked for similar questions, best first, with one turn per strategy.
 
-    At most `limit` turns are returned. If `text` rejects a turn, the question of that turn is compared, and its
-    strategy is excluded. Otherwise `text` is compared. Only strategies of the agent `agent_id` are returned. If
-    `agent_id` is None, the agent that `found` is about is used instead; without such an agent, strategies of all agents
-    are returned.
+    If the new message rejects a turn, questions similar to that turn's question are searched, and the rejected strategy
+    is excluded. Otherwise, questions similar to `text` are searched.
+
+    Args:
+        found: The detection result for the new message.
+        limit: Maximum number of turns.
+        intent: Only return strategies for questions with this intent.
+        agent_id: Only return strategies of this agent. By default, the agent of the turn that `found` is about, or all
+            agents if that is unknown.
     """
     if limit < 1:
         return ()

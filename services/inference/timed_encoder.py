@@ -1,4 +1,4 @@
-"""Wrappers of encoders that record the duration of each call as the stage `encoder`."""
+"""Encoder wrappers that measure the duration of each call as the stage `encoder`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from servicekit import stage
 
 
 class TimedEmbedder:
-    """Embedder that returns the vectors of `inner` and measures the time."""
+    """Embedder that delegates to another embedder and measures the time."""
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
@@ -17,13 +17,13 @@ class TimedEmbedder:
         self.dimension = inner.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors that `inner` computes for the texts, shape (len(texts), dimension)."""
+        """Return the embeddings of the texts as an array of shape (len(texts), dimension)."""
         with stage("encoder"):
             return self._inner.embed(texts)
 
 
 class TimedEncoder(TimedEmbedder):
-    """Sentence encoder that returns the vectors of `inner` and measures the time, also for its early layers."""
+    """Sentence encoder that delegates to another encoder and measures the time, also of its early layers."""
 
     def __init__(self, inner: SentenceEncoder) -> None:
         super().__init__(inner)

@@ -1,4 +1,4 @@
-"""Look-up of the stored verdicts on messages, whether announced or not."""
+"""Look-up of stored verdicts for the command `where`, including verdicts that were not announced."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from servicekit import Outcome
 
 
 def is_noted(outcome: Outcome) -> bool:
-    """Return True if the journal stores this outcome. Other outcomes can be derived from the verdict."""
+    """Return True if the journal stores this outcome.
+
+    All other outcomes can be derived from the stored verdict.
+    """
     return outcome.kind == "ignored" and outcome != NO_REACTION
 
 
 async def judged(
     pool: asyncpg.Pool, tenant: str, project: str, message_ids: Collection[str]
 ) -> Sequence[JudgedMessage]:
-    """Return the indexed messages of a project that have these ids, with their stored verdicts."""
+    """Return the project's indexed messages with these ids, each with its stored verdict."""
     statement = SQL.find_verdicts(tenant=tenant, project=project, message_ids=list(message_ids))
     rows = await pool.fetch(*statement) if message_ids else []
     return [_judged(row) for row in rows]

@@ -1,4 +1,4 @@
-"""Composition root of the reporting service: it opens the resources that `service.py` uses."""
+"""Composition root of the reporting service, which opens the resources that `service.py` uses."""
 
 from __future__ import annotations
 
@@ -55,14 +55,18 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 @dataclass(frozen=True, slots=True)
 class ReportingParts:
-    """Open resources of reporting. `reads` is the pool for HTTP reads; `mirror` is None without an object store.
+    """Open resources of the reporting service.
 
-    `reports` is the pool for reads that may be some seconds old: the replica if the settings name one, otherwise
-    `reads`.
-
-    `health`, `where` and `unprocessed` return data of all services in this process, for the dashboard: the platform's
-    health, the processing steps of an event, and dead letters or parked events. If `health` is None, the health panel
-    shows that it has no data. `sample` loads the sample conversations into this process's log.
+    Attributes:
+        reads: Connection pool for HTTP reads.
+        reports: Connection pool for reads that may be a few seconds stale. It uses the replica if one is configured;
+            otherwise it is the same pool as `reads`.
+        mirror: Replicator of artifacts, or None if there is no object store.
+        health: Function that returns the health of all services in this process. If it is None, the health panel says
+            that there is no data.
+        where: Function that returns the processing steps of an event, from all services in this process.
+        unprocessed: Function that returns the dead letters or parked events of all services in this process.
+        sample: Loader that writes the sample conversations to the log of this process.
     """
 
     settings: ReportingSettings
@@ -76,7 +80,8 @@ class ReportingParts:
     issues: IssueJob
     mirror: ArtifactReplicator | None
     receipts: Producer
-    """Producer of erasure receipts. With an object store, it holds receipts until the store has deleted the objects."""
+    """Producer of erasure receipts. If there is an object store, it holds receipts until the store has deleted the
+    objects."""
     deliveries: Deliveries
     endpoints: Sequence[WebhookEndpoint]
     alerts: AlertSettings
@@ -147,7 +152,10 @@ class ReportingParts:
         return partial(states_of, self.reads)
 
     def couriers(self) -> Mapping[str, Callable[[], Awaitable[object]]]:
-        """Return the function that delivers due events, by webhook endpoint name."""
+        """Return the delivery function of each webhook endpoint, by endpoint name.
+
+        The function delivers all events that are due.
+        """
         clock, begin_span = self.service.context.clock, self.service.begin_request_span
         couriers = {one.name: Courier(one, self.deliveries, clock, begin_span=begin_span) for one in self.endpoints}
         for courier in couriers.values():
@@ -156,7 +164,10 @@ class ReportingParts:
 
 
 def check_settings(settings: ReportingSettings) -> None:
-    """Validate the files and the key that the settings name. Raises StartError if one is invalid."""
+    """Validate the files named in the settings, and the secret key.
+
+    Raises StartError if one of them is invalid.
+    """
     read_identity_provider(settings.identity_provider)
     read_alerts(settings.alerts)
     if settings.webhooks:
@@ -173,7 +184,10 @@ async def open_parts(
     unprocessed: Unprocessed | None = None,
     sample: SampleLoader | None = None,
 ) -> ReportingParts:
-    """Open the resources of `service`: database pools, object store and clients. Raises StartError."""
+    """Open the database pools, the object store and the clients of the service.
+
+    Raises StartError if one of them cannot be opened.
+    """
     pool = await service.open_database(settings.database_url, MIGRATIONS, size=settings.pool_size)
     # A generic plan may cost a hundred times as much: a frequent tag needs the index by time, a rare tag its own index.
     reads = await service.open_reads(settings, MIGRATIONS, plan="custom")
@@ -229,7 +243,10 @@ async def open_parts(
 
 
 def _admission(settings: ReportingSettings, service: Service, pool: asyncpg.Pool) -> Admission | None:
-    """Return the sign-in with the identity provider in the settings, or None without one. Raises StartError."""
+    """Return the sign-in with the identity provider, or None if no provider is configured.
+
+    Raises StartError if the provider's file is invalid.
+    """
     provider, clock = read_identity_provider(settings.identity_provider), service.context.clock
     return None if provider is None else Admission(pool, clock, provider, AccessLog(pool, clock))
 
@@ -237,7 +254,7 @@ def _admission(settings: ReportingSettings, service: Service, pool: asyncpg.Pool
 async def _mirror(
     settings: ReportingSettings, service: Service, pool: asyncpg.Pool
 ) -> tuple[ArtifactReplicator | None, Producer]:
-    """Return the artifact replicator (None if the settings name no store) and the producer of erasure receipts."""
+    """Return the artifact replicator (None if there is no object store) and the producer of erasure receipts."""
     url, turn_logs = settings.artifact_store_url, settings.artifact_turn_logs
     objects = None if url is None else ObjectStore(url)
     await set_store(pool, url, turn_logs=turn_logs)

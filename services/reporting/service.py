@@ -1,4 +1,4 @@
-"""Service page of reporting: topics, routes, periodic tasks, retentions and erasures."""
+"""Definition of the reporting service: topics, routes, periodic tasks, retentions and erasures."""
 
 from __future__ import annotations
 
@@ -194,4 +194,4 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     erase=lambda parts: parts.erasures.erase,
     receipts=lambda parts: parts.receipts,
 )
-"""Reporting service, to be started alone or with other services."""
+"""The reporting service, which can be started alone or with other services."""

@@ -1,1 +1,1 @@
-"""All four services in one process, with an embedded Kafka and PostgreSQL, and the command line."""
+"""Command line, and all four services in one process with an embedded Kafka and PostgreSQL."""

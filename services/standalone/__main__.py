@@ -1,4 +1,4 @@
-"""The command `agent-feedback`, also as `python -m standalone`."""
+"""Entry point of the command `agent-feedback`, also available as `python -m standalone`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Errors that end a running command. For errors at start, see servicekit.errors.StartError."""
+"""Errors that end a running command. For start-up errors, see servicekit.errors.StartError."""
 
 from __future__ import annotations
 
 
 class DependencyLost(Exception):
-    """Raised if the broker or the database stops responding."""
+    """Raised if the broker or the database no longer responds."""

@@ -1,4 +1,4 @@
-"""Select a run's Kafka: in memory, local, or at a given address."""
+"""Access to the Kafka of a run: in memory, on this machine, or at a given address."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ Say = Callable[[str], None]
 
 @asynccontextmanager
 async def open_log(choice: str, state: Path, say: Say, seconds: float | None) -> AsyncIterator[Bootstrap]:
-    """Open the Kafka selected by `choice` (memory, local or HOST:PORT,...), and create all topics.
+    """Open the Kafka given by `choice` (memory, local or HOST:PORT,...), and create all topics.
 
-    An external broker must respond within `seconds` (None: no limit), otherwise StartError is raised.
+    Args:
+        seconds: Time limit for an external broker to respond, or None to wait forever.
+
+    Raises:
+        StartError: The external broker does not respond in time.
     """
     match choice:
         case "memory":
@@ -42,7 +46,7 @@ async def open_log(choice: str, state: Path, say: Say, seconds: float | None) ->
 
 
 def facts_of_log(choice: str, log: Bootstrap) -> dict[str, Any]:
-    """Return the facts with which other commands can connect to the selected Kafka; `log_of` is the inverse."""
+    """Return the connection details that other commands need to reach this run's Kafka; the inverse of `log_of`."""
     facts: dict[str, Any] = {"log": choice, "broker": str(log)}
     if choice == "local" and isinstance(log, Cluster) and log.security.sasl_password is not None:
         facts["kafka_secret"] = log.security.sasl_password.get_secret_value()
@@ -50,9 +54,10 @@ def facts_of_log(choice: str, log: Bootstrap) -> dict[str, Any]:
 
 
 def log_of(facts: Mapping[str, Any]) -> Bootstrap:
-    """Return the Kafka of a run, from the facts of `facts_of_log`.
+    """Return the address and credentials of a run's Kafka from the result of `facts_of_log`.
 
-    Raises StartError if the settings KAFKA_* are invalid.
+    Raises:
+        StartError: The settings KAFKA_* are invalid.
     """
     servers = str(facts["broker"])
     match facts.get("log"):

@@ -1,4 +1,4 @@
-"""The state folder: a lock that allows one run at a time, and files that a run leaves for the next run."""
+"""State folder of a run. Its lock allows one run at a time, and the next run continues with its files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ If root starts PostgreSQL, the server runs as another user, who must be able to 
 
 
 class StateFolder:
-    """Exclusive lock on a state folder, as a context manager. Raises StartError if another run holds the lock."""
+    """Context manager that holds an exclusive lock on a state folder.
+
+    Raises:
+        StartError: Another run holds the lock.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
@@ -52,21 +56,21 @@ class StateFolder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Raise StartError if the block cannot write to the folder, for example if the disk is full."""
+        """Raise StartError if the folder cannot be written in this context, for example because the disk is full."""
         try:
             yield
         except OSError as error:
             raise StartError(f"The state folder {self.path} cannot be used: {error.strerror}.") from None
 
     def token(self, given: str | None) -> str:
-        """Return the access token: `given`, otherwise the stored token, otherwise a new token, which is then stored.
+        """Return the access token: `given` if there is one, otherwise the stored token, which is created if missing.
 
-        An empty file, which a full disk may leave, counts as missing.
+        An empty file, which a full disk may leave behind, counts as missing.
         """
         return given or self._kept("token", lambda: secrets.token_urlsafe(24))
 
     def secret_key(self) -> str:
-        """Return the stored key that encrypts secrets in the database. If there is none, create and store it."""
+        """Return the stored key for encrypting secrets in the database, creating it if it is missing."""
         return self._kept("secret", lambda: base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
 
     def _kept(self, name: str, new: Callable[[], str]) -> str:
@@ -84,7 +88,7 @@ class StateFolder:
         return token
 
     def announce(self, facts: dict[str, Any]) -> None:
-        """Write this run's addresses for other commands. Only this user can read the file."""
+        """Write the run's addresses and access token for other commands, to a file that only this user can read."""
         with self.writing():
             descriptor = os.open(self.path / "run.json", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "w") as out:
@@ -92,12 +96,16 @@ class StateFolder:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Return True if the folder contains only files of a run. Then its permissions may be changed."""
+    """Return True if all files in the folder belong to a run, so that the folder's permissions may be changed."""
     return all(entry.name.split(".")[0] in _ENTRIES for entry in folder.iterdir())
 
 
 def running(path: Path) -> dict[str, Any]:
-    """Return the facts of the run on this state folder. Raises StartError if nothing is running."""
+    """Return the addresses and the access token of the run that uses this state folder.
+
+    Raises:
+        StartError: Nothing is running.
+    """
     try:
         facts: dict[str, Any] = json.loads((path / "run.json").read_text())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Code shared by the commands: options, output, and exit codes."""
+"""Shared code of the commands: options, output and exit codes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ T = TypeVar("T")
 FAILED = 1
 NOT_STARTED = 3
 INTERRUPTED = 130
-"""Exit code of a program that Ctrl-C ended, as shells report it."""
+"""Exit code of a program ended by Ctrl-C, as shells report it."""
 ANSWER_SECONDS = 20.0
-"""Time limit for a command to wait for a broker or database, in seconds. A serving process has no limit."""
+"""Time in seconds that a command waits for a broker or database. A serving process waits without limit."""
 State = Annotated[
     Path, typer.Option(help="The folder with the data, access token and lock file of `up`.", show_default=True)
 ]
@@ -44,9 +44,10 @@ _OBEYED = dict.fromkeys(
 
 
 def harmless(text: str, style: str = "") -> Text:
-    """Return untrusted text without rich's markup and without control characters, which a terminal would execute.
+    """Convert untrusted text for output, without interpreting Rich's markup.
 
-    Lone surrogates are replaced too, because a terminal cannot print them.
+    Control characters are replaced because a terminal would obey them, and lone surrogates because it cannot print
+    them.
     """
     return Text(text.translate(_OBEYED), style)
 
@@ -57,20 +58,22 @@ def say(message: str, style: str = "") -> None:
 
 
 def sentence(error: Exception) -> str:
-    """Return the error's text, ending with exactly one full stop."""
+    """Return the text of an error with exactly one full stop at the end."""
     return f"{str(error).rstrip('.')}."
 
 
 def show(text: str) -> None:
-    """Print a line of the result on stdout."""
+    """Print a line of the command's result on stdout."""
     Console().print(harmless(text), soft_wrap=True)
 
 
 def run(work: Coroutine[Any, Any, T], log_level: str | None = None) -> T:
-    """Run `work` and return its result.
+    """Run `work` and return its result, or print a known error as one sentence and exit.
 
-    `log_level` is the lowest level that is logged; by default, warnings, and errors of Kafka. A failed start exits with
-    code 3, and a lost broker or database with code 1; both print one sentence.
+    The exit code is 3 after a failed start, and 1 after the loss of a broker or database.
+
+    Args:
+        log_level: Lowest level to log. By default, this is warnings, but only errors for the Kafka client.
     """
     # Imported late, because help and usage errors do not need these modules.
     import uvloop
@@ -93,7 +96,7 @@ def run(work: Coroutine[Any, Any, T], log_level: str | None = None) -> T:
 
 
 async def _interruptible(work: Coroutine[Any, Any, T]) -> T:
-    """Await `work`. Errors during its cancellation by Ctrl-C, such as a rollback's timeout, are not reported."""
+    """Await `work`, hiding errors (such as a rollback's timeout) that occur when Ctrl-C cancels it."""
     task = asyncio.current_task()
     try:
         return await work
@@ -108,7 +111,11 @@ def print_json(facts: Any) -> None:
 
 
 def instant(text: str | None) -> int | None:
-    """Parse an RFC 3339 time that a user typed, to microseconds. Raises typer.BadParameter."""
+    """Convert an RFC 3339 time typed by a user to microseconds.
+
+    Raises:
+        typer.BadParameter: The text is not such a time.
+    """
     if text is None:
         return None
     from contracts.instants import parse_instant

@@ -1,4 +1,4 @@
-"""Wait for a broker or database to respond."""
+"""Waiting for a broker or database that does not respond yet."""
 
 from __future__ import annotations
 
@@ -14,9 +14,14 @@ T = TypeVar("T")
 
 
 async def within(seconds: float | None, work: Coroutine[Any, Any, T], address: str) -> T:
-    """Return the result of `work`.
+    """Await `work` and return its result.
 
-    Raises StartError if `address` does not respond within `seconds` (None: no limit).
+    Args:
+        seconds: Time limit, or None for no limit.
+        address: Address to name in the error.
+
+    Raises:
+        StartError: The time limit was exceeded.
     """
     try:
         return await deadlines.within(seconds, work)
@@ -25,7 +30,10 @@ async def within(seconds: float | None, work: Coroutine[Any, Any, T], address: s
 
 
 async def once_answered(read: Callable[[], Awaitable[T]], say: Callable[[str], None]) -> T:
-    """Call `read` until its server responds, and return its result. The first reason for waiting is printed."""
+    """Call `read` until its server responds, and return the result.
+
+    Only the first reason for waiting is printed. Errors that are not temporary are raised.
+    """
     told = False
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Trace of an event or a message through the services, combined from their responses."""
+"""Trace of an event or message through the services, built from their responses."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from contracts.topics import CHAT_MESSAGE, CHAT_REPLY
 
 MOST_IDS: Final = 100
-"""Maximum number of ids per request. It keeps the URL shorter than any server's limit."""
+"""Maximum number of ids per request, which keeps the URL shorter than any server's limit."""
 Params = Sequence[tuple[str, str]]
 Ask = Callable[[str, Params], Awaitable[Mapping[str, Any]]]
-"""Function that sends a request and returns the response.
+"""Function that sends a request to a service and returns the response.
 
-It receives the service's path prefix (`chat`, `feedback`, `inference` or `reports`) and the query parameters.
+It receives the path prefix of the service (`chat`, `feedback`, `inference` or `reports`) and the query parameters.
 """
 Facts = Mapping[str, Any]
 _MESSAGE_TOPICS: Final = (CHAT_MESSAGE.name, CHAT_REPLY.name)
@@ -33,9 +33,13 @@ _HELD_BACK: Final = {
 
 @dataclass(frozen=True)
 class EventTrace:
-    """Data of all services about an event: records with outcomes, verdicts, and states of feedback records.
+    """Responses of all services about an event.
 
-    `judged` has inference's messages; `records` has the records of each service with a journal.
+    Attributes:
+        records: Outcomes of the event's records, by service.
+        judged: Messages indexed by inference, with their verdicts.
+        stored: State of each feedback record in the store, by id.
+        counted: State of each feedback record in the reports, by id.
     """
 
     records: Mapping[str, Sequence[Facts]]
@@ -48,7 +52,7 @@ class EventTrace:
         return any(self.records.values()) or bool(self.judged)
 
     def steps(self) -> list[dict[str, str]]:
-        """Return the steps, oldest first, each with its service, record or message, outcome, and effect."""
+        """Return the steps of the event, oldest first: service, record or message, outcome and effect."""
         rows = [(one["noted_at"], self._step(service, one)) for service, found in self.records.items() for one in found]
         rows += [(one["noted_at"], _verdict(one)) for one in self.judged]
         return [step for _, step in sorted(rows, key=lambda row: row[0])]
@@ -66,7 +70,7 @@ class EventTrace:
         }
 
     def _feedback(self, record: Facts) -> str:
-        """Describe the feedback record that `record` changes: its stored, announced and reported states."""
+        """Describe how a feedback record is stored, announced and reported, given the log record that changes it."""
         feedback_id = record["feedback_id"]
         stored, counted = self.stored.get(feedback_id), self.counted.get(feedback_id)
         if stored is None:
@@ -90,7 +94,7 @@ class EventTrace:
 
 
 async def trace_event(ask: Ask, id_: str, *, is_message: bool) -> EventTrace:
-    """Trace an event, or all events about a message, through the services, with at most four requests."""
+    """Ask the services about an event, or about all events of a message. Takes at most four requests."""
     name = "message_id" if is_message else "event_id"
     chat = (await ask("chat", [(name, id_)]))["records"]
     # A verdict is derived from a message, so it has the message's id, not the record's coordinates.
@@ -122,7 +126,7 @@ async def trace_event(ask: Ask, id_: str, *, is_message: bool) -> EventTrace:
 
 
 def _counted(one: Facts) -> str:
-    """Describe a record's state in the reports, and the figures in which it is counted."""
+    """Describe the state of a feedback record in the reports, and the figures that include it."""
     if one["counted_in"] is None:
         return str(one["state"])
     counted = one["counted_in"]
@@ -135,7 +139,7 @@ def _counted(one: Facts) -> str:
 
 
 def _verdict(one: Facts) -> dict[str, str]:
-    """Return the step of a message that inference has indexed."""
+    """Return the inference step of an indexed message: its verdict, or "indexed, not judged"."""
     if one["verdict"] is None:
         said = "indexed, not judged"
     else:
@@ -162,5 +166,5 @@ def _some(ids: Iterable[str]) -> Collection[str]:
 
 
 def _named(name: str, ids: Iterable[str]) -> Params:
-    """Return at most `MOST_IDS` ids as query parameters, each with the key `name`."""
+    """Convert ids to query parameters named `name`, at most `MOST_IDS` of them."""
     return [(name, one) for one in _some(ids)]

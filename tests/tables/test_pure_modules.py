@@ -57,7 +57,7 @@ def modules_called_pure() -> set[str]:
             if root / "agentkit" in path.parents:
                 continue
             docstring = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
-            if re.search(r"\bPure\b", docstring):
+            if re.search(r"\bNo I/O\b", docstring):
                 found.add(".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"))
     return found
 

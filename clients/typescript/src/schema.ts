@@ -1,6 +1,6 @@
 // Made from the routes by `make docs`: do not edit.
 
-/** The request is in the log, and every service will carry it out. */
+/** An erasure request that was written to the log. Every service will carry it out. */
 export interface AcceptedErasure {
   /** The request's id, for requesting its status. */
   request_id: string;
@@ -10,7 +10,7 @@ export interface AcceptedErasure {
   status_url: string;
 }
 
-/** The feedback is in the log. It will be stored and announced under this id. */
+/** A judgement that was written to the log. It will be stored and announced under this id. */
 export interface AcceptedFeedback {
   /** The feedback's id. */
   feedback_id: string;
@@ -18,13 +18,13 @@ export interface AcceptedFeedback {
   ts: string;
 }
 
-/** The impressions are in the log. Turns that no agent has answered are left out. */
+/** Impressions that were written to the log. Turns without an answer are left out. */
 export interface AcceptedImpressions {
   /** Number of the turns that were accepted. */
   accepted: number;
 }
 
-/** Precision and recall of one machine verdict on the random sample. */
+/** Precision and recall of one machine verdict, measured on the random sample. */
 export interface Accuracy {
   /** Number of answers with this machine verdict. */
   announced: number;
@@ -65,7 +65,7 @@ export interface AgentResponse {
   agent_id: string;
 }
 
-/** Text that the agent wrote in a turn; `message_id` is the id of the agent's last message. */
+/** Text that the agent wrote in a turn. `message_id` is the id of the agent's last message. */
 export interface AgentText {
   /** The message. */
   message_id: string;
@@ -77,7 +77,7 @@ export interface AgentText {
   ts: string;
 }
 
-/** Alert, either open or over. */
+/** An alert, either open or over. */
 export interface AlertShown {
   /** Name of the alert's rule. */
   rule: string;
@@ -99,7 +99,7 @@ export interface AlertShown {
   path: string;
 }
 
-/** Number of answered turns in the window, and of answered turns that have feedback so far. */
+/** Number of answered turns in the window, and how many of them have feedback so far. */
 export interface AnsweredTurns {
   /** Number of answered turns, at most the 1,500 newest. */
   turns: number;
@@ -113,7 +113,7 @@ export interface AnsweredTurns {
   response_rate: number | null;
 }
 
-/** Artifact of a turn. `hosted_uri` is the URL of the payload in the object store; it is null until the payload is stored there. When an artifact changes, its `hosted_uri` changes and the previous object is deleted. `user_id` is null after the person's erasure. `payload` is null unless `with_payload` was set. */
+/** An artifact of a turn. `hosted_uri` is the URL of the payload in the object store, and null until the payload is stored there. When an artifact changes, it gets a new `hosted_uri` and the previous object is deleted. `user_id` is null if the person was erased. `payload` is null unless `with_payload` was set. */
 export interface Artifact {
   /** The artifact's resource name. */
   id: string;
@@ -146,7 +146,7 @@ export interface Artifacts {
   items: Artifact[];
 }
 
-/** Search for artifacts. The scope `conversation` requires `conversation_id`; `user` requires `user_id`. The other id is an optional filter. Kinds and tags may have the prefix `kind:`, which older clients send. */
+/** Search for artifacts. The scope `conversation` requires `conversation_id`, and `user_id` is an optional filter. The scope `user` requires `user_id`, and `conversation_id` is an optional filter. For compatibility with older clients, kinds and tags may start with `kind:`. */
 export interface ArtifactsBody {
   /** Kinds to find; null for all. */
   kinds?: string[] | null;
@@ -172,7 +172,7 @@ export interface ArtifactsBody {
   with_payload?: boolean;
 }
 
-/** Accuracy of the machine and corrected rates, from reviews of answers drawn at random. */
+/** Accuracy of the machine verdicts and corrected rates, estimated from reviews of randomly drawn answers. */
 export interface Audit {
   /** The tenant in the path. */
   tenant: string;
@@ -192,7 +192,7 @@ export interface Audit {
   agents: CorrectedRates[];
 }
 
-/** Agreement between the machine verdicts in one confidence bin and people's verdicts. */
+/** Agreement of people's verdicts with the machine verdicts in one confidence bin. */
 export interface Bin {
   /** Lower bound of the confidence, inclusive, 0 to 1. */
   low: number;
@@ -229,7 +229,7 @@ export interface BucketFigures {
   start: string;
 }
 
-/** Agreement between machine verdicts, including overruled ones, and people's verdicts. Each pair is a machine verdict and a person's effective reaction, or the effective review, on the same turn. */
+/** Agreement between machine verdicts, including overruled ones, and people's verdicts. Each machine verdict is paired with a person's effective reaction to the same turn, or with the turn's effective review. */
 export interface Calibration {
   /** The tenant in the path. */
   tenant: string;
@@ -251,7 +251,7 @@ export interface Calibration {
   detectors: OfDetector[];
 }
 
-/** Holder of a token: its subject, its tenant and projects, and its scopes. */
+/** The holder of an access token, and the tenant, projects and scopes that the token grants access to. */
 export interface CallerFacts {
   /** The holder, for example `account:ann`. */
   subject: string;
@@ -265,7 +265,7 @@ export interface CallerFacts {
   is_person: boolean;
 }
 
-/** Name and new state of a rule that was stored or removed. */
+/** Result of storing or removing a rule. */
 export interface ChangedRule {
   /** Name of the rule. */
   name: string;
@@ -279,7 +279,7 @@ export interface ChannelName {
   channel: string;
 }
 
-/** Channel that the project's rules may use. */
+/** A channel that the project's rules may use. */
 export interface ChannelShown {
   /** Name of the channel in the file or on the page. */
   name: string;
@@ -338,7 +338,7 @@ export interface ConversationsInPeriod {
   next_cursor: string | null;
 }
 
-/** Rates of one agent or of all agents: from machine verdicts alone, and corrected by the reviews. */
+/** Rates of one agent or of all agents, both as judged by the machine and as corrected by reviews. */
 export interface CorrectedRates {
   /** The agent; null for all agents. */
   agent_id: string | null;
@@ -356,7 +356,7 @@ export interface CorrectedRates {
   satisfaction_corrected: Rate | null;
 }
 
-/** The figures of reports in which a feedback record is counted. */
+/** The report figures that count a feedback record, and the hour in which it is counted. */
 export interface CountedIn {
   /** `summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if it is a machine's verdict, overruled or not, or a person's verdict on a turn that the machine has judged. A reply counts only in `summary`, as `replies`. */
   figures: string[];
@@ -366,7 +366,7 @@ export interface CountedIn {
   rolled_up: boolean;
 }
 
-/** Numbers of effective reactions by origin and by verdict. */
+/** Counts of effective reactions by origin and by verdict. */
 export interface Counts {
   /** Number of reactions: user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
@@ -389,21 +389,21 @@ export interface Decided {
   decided: number;
 }
 
-/** Verdict on a message, the turn that it is about, and a section for the planner's prompt. */
+/** The verdict on a person's message, the agent message that is judged, and a section for the planner's prompt. */
 export interface Detected {
   /** The verdict on the message. */
   feedback: FeedbackResult;
-  /** The agent message that the verdict is about. */
+  /** The agent message that the verdict is about; null if there is none. */
   target: FoundTarget | null;
   /** The turns that the message may be about, most probable first. */
   candidates: FoundCandidate[];
-  /** Number of consecutive rejected answers up to and including the latest one. */
+  /** The number of consecutive rejected answers, up to and including the latest one. */
   rejections_in_a_row: number;
   /** A section for the planner's prompt; null if the last answer has no feedback and there are no strategies. */
   planner_markdown: string | null;
-  /** True if the latest messages may be missing, because they are not indexed yet and `previous` was not given. */
+  /** True if the latest messages may be missing because they were not indexed yet and `previous` was not given. */
   answer_not_seen: boolean;
-  /** Strategies that were successful for similar questions, best first; empty unless requested. */
+  /** Strategies that worked for similar questions, best first; empty unless requested. */
   strategies: FoundStrategy[];
 }
 
@@ -414,13 +414,13 @@ export interface Drawn {
   pending: number;
 }
 
-/** The session has ended, even if its rating could not be stored. */
+/** Response to a request that ends a session. It does not reveal whether the rating was stored. */
 export interface EndedSession {
   /** The status; always `ended`. */
   status?: "ended";
 }
 
-/** Progress of an erasure, with the services that have confirmed it and those that have not. */
+/** Progress of an erasure: the services that have confirmed it and those that have not. */
 export interface ErasureProgress {
   /** The request's id. */
   request_id: string;
@@ -464,15 +464,15 @@ export interface FeedbackItem {
   rn: string;
 }
 
-/** Verdict of the detector on a message about an earlier answer. */
+/** The detector's verdict on a message that may be feedback on an earlier answer. */
 export interface FeedbackResult {
   /** rejected, accepted or neutral. */
   feedback_type: "rejected" | "accepted" | "neutral";
-  /** Estimated probability, 0 to 1, that the verdict is right; docs/evaluation.md has the measured rates. */
+  /** Estimated probability that the verdict is right, 0 to 1. See docs/evaluation.md for the measured rates. */
   confidence: number;
-  /** Type of a rejection: explicit, rephrased or abandonment; null otherwise. */
+  /** The type of rejection: explicit, rephrased or abandonment; null if the verdict is not a rejection. */
   correction_type: "explicit" | "rephrased" | "abandonment" | null;
-  /** The message's text. */
+  /** The text of the message. */
   user_said: string;
   /** The verdict as a reaction; null if the message is not feedback. */
   reaction: "ok" | "not_ok" | null;
@@ -480,21 +480,21 @@ export interface FeedbackResult {
   gate: "ok" | "not_ok" | "neutral";
   /** The layer that decided: `rules`, the learned layer (`learned`), or a language model (`llm`). */
   decided_by: "rules" | "learned" | "llm";
-  /** Descriptions of the matching patterns and rules, in words. */
+  /** The patterns and rules that matched, described in words. */
   reasons: string[];
-  /** Names of the matching patterns and rules. */
+  /** The names of the patterns and rules that matched. */
   rules: string[];
-  /** The sentence encoder used for re-judging likely rejections; null if only word vectors were used. */
+  /** The sentence encoder that checked likely rejections a second time; null if only word vectors were used. */
   encoder: string | null;
-  /** Numbers behind the verdict, such as the learned layer's probabilities, by name. */
+  /** The numbers behind the verdict by name, such as the learned layer's probabilities. */
   scores: Record<string, number>;
-  /** True if the message starts a new topic. A new topic changes the turn's status, but is never announced. */
+  /** True if the message starts a new topic. This changes the turn's status, but is never announced. */
   new_topic: boolean;
   /** True if this verdict will be announced when the chat publishes the message. */
   would_be_announced: boolean;
 }
 
-/** A feedback record, as the responding service stores it. */
+/** The state of a feedback record in the service that responds. */
 export interface FeedbackState {
   /** The feedback record. */
   feedback_id: string;
@@ -528,21 +528,21 @@ export interface Figures {
   satisfaction: number | null;
 }
 
-/** A turn of the person that the message may be about. Its score is computed like that of a target. */
+/** An earlier turn that the message may be about, with the fields of a target. */
 export interface FoundCandidate {
-  /** The turn: a person's question and the agent's answer to it. */
+  /** The turn that the agent message belongs to: a person's question and the agent's answer. */
   turn_id: string;
-  /** The message. */
+  /** The id of the agent message. */
   message_id: string;
-  /** The agent. */
+  /** The agent that wrote the message. */
   agent_id: string;
   /** The score of the target: 0.85 * similarity + 0.15 * recency. */
   score: number;
-  /** Similarity of that turn to the message, 0 to 1. */
+  /** Similarity between that turn and the new message, 0 to 1. */
   similarity: number;
   /** Recency of that turn, 0 to 1. */
   recency: number;
-  /** Distance in answers; 1 is the latest answer. */
+  /** Number of answers back, counted from 1 for the latest answer. */
   turns_back: number;
   /** The rule that selected the agent message. `named`: the person's message replies to it. `thread`, `own_latest`: it is the latest answer to the writer, in the thread or in the channel. `older_named`: the person's message contains words that occur only in this older answer. */
   rule: "named" | "thread" | "own_latest" | "older_named";
@@ -610,7 +610,7 @@ export interface FoundFeedback {
   ts: string;
 }
 
-/** One page of feedback records in the order of `sort`, at most 2 MiB of text. With the filter `text`, a page scans at most 10,000 records. With `words` that more than 3,000 texts contain, it scans at most 1,000. Therefore a page may be empty and still have a `next_cursor`. */
+/** One page of feedback records in the order of `sort`, with at most 2 MiB of text. With the filter `text`, a page scans at most 10,000 records. If more than 3,000 texts contain the search `words`, a page scans at most 1,000 records. A page may therefore be empty and still have a `next_cursor`. */
 export interface FoundFeedbacks {
   /** Feedback records in the order of `sort`. */
   items: FoundFeedback[];
@@ -623,33 +623,33 @@ export interface FoundStrategies {
   items: FoundStrategy[];
 }
 
-/** A turn with a strategy that the planner may reuse. */
+/** A turn whose strategy the planner may reuse. */
 export interface FoundStrategy {
   /** The conversation, also called thread. */
   conversation_id: string;
-  /** The turn: a person's question and the agent's answer to it. */
+  /** The turn: a person's question and the agent's answer. */
   turn_id: string;
   /** Time of the turn's earliest known message. */
   ts: string | null;
-  /** The person. */
+  /** The person who asked the question. */
   user_id: string | null;
-  /** The agent. */
+  /** The agent that gave the answer. */
   agent_id: string | null;
   /** The platform's classification of the question. */
   intent: string | null;
-  /** The agent's strategy for the answer. */
+  /** The strategy that the agent used for the answer. */
   strategy: string | null;
-  /** Result of the platform's own check of the answer. */
+  /** The result of the platform's own validation of the answer. */
   validation_outcome: string | null;
-  /** The platform's own score of the answer, 0 to 1. */
+  /** The quality of the answer as scored by the platform, 0 to 1. */
   quality_score: number | null;
   /** Verdict on the answer: rejected, accepted or neutral. */
   user_feedback_status: "rejected" | "accepted" | "neutral";
   /** Confidence of the verdict, 0 to 1. */
   feedback_confidence: number;
-  /** Combined score of the platform's own check and the person's feedback, -1 to 1. */
+  /** A score from -1 to 1 that combines the platform's validation with the person's feedback. */
   satisfaction: number;
-  /** Combined score of quality and feedback, -0.4 to 0.8: quality_score * 0.6 + weight * 0.4. */
+  /** A score from -0.4 to 0.8 that combines quality and feedback: quality_score * 0.6 + weight * 0.4. */
   ranking_score: number;
   /** Similarity between the turn's question and the searched text, 0 to 1; null if no text was given. */
   similarity: number | null;
@@ -657,25 +657,25 @@ export interface FoundStrategy {
 
 /** The agent message that a verdict is about. */
 export interface FoundTarget {
-  /** The turn: a person's question and the agent's answer to it. */
+  /** The turn that the agent message belongs to: a person's question and the agent's answer. */
   turn_id: string;
-  /** The message. */
+  /** The id of the agent message. */
   message_id: string;
-  /** The agent. */
+  /** The agent that wrote the message. */
   agent_id: string;
   /** The score of the target: 0.85 * similarity + 0.15 * recency. */
   score: number;
-  /** Similarity of that turn to the message, 0 to 1. */
+  /** Similarity between that turn and the new message, 0 to 1. */
   similarity: number;
   /** Recency of that turn, 0 to 1. */
   recency: number;
-  /** Distance in answers; 1 is the latest answer. */
+  /** Number of answers back, counted from 1 for the latest answer. */
   turns_back: number;
   /** The rule that selected the agent message. `named`: the person's message replies to it. `thread`, `own_latest`: it is the latest answer to the writer, in the thread or in the channel. `older_named`: the person's message contains words that occur only in this older answer. */
   rule: "named" | "thread" | "own_latest" | "older_named";
 }
 
-/** Number of written lines of a request, and the rejected lines. */
+/** Result of a request: the number of accepted lines, and the rejected lines. */
 export interface Ingested {
   /** Number of lines that the consumers accept. */
   accepted: number;
@@ -701,7 +701,7 @@ export interface IssueId {
   id: number;
 }
 
-/** Issue: rejected turns of an agent on one topic. */
+/** An issue, which is a group of an agent's rejected turns on one topic. */
 export interface IssueItem {
   /** Id of the issue, which does not change while the issue grows. */
   id: number;
@@ -750,7 +750,7 @@ export interface IssueList {
   items: IssueItem[];
 }
 
-/** Rejected turn of an issue, with truncated texts; a text is null if unknown. */
+/** A rejected turn of an issue. Long texts are truncated, and unknown texts are null. */
 export interface IssueTurnItem {
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -774,7 +774,7 @@ export interface IssueTurnItem {
   trace_id: string | null;
 }
 
-/** The outcome of one record of the log in one consumer group. */
+/** The outcome of processing a log record in a consumer group. */
 export interface JournalRecord {
   /** Coordinates of the record. */
   at: string;
@@ -798,7 +798,7 @@ export interface JournalRecord {
   noted_at: string;
 }
 
-/** A message in the index of inference, with its current verdict. */
+/** A message indexed by the inference service, and the detector's current verdict on it. */
 export interface JudgedMessage {
   /** The message. */
   message_id: string;
@@ -826,7 +826,7 @@ export interface JudgedMessage {
   noted_at: string;
 }
 
-/** Verdicts of one side, with the 95 % confidence interval of their satisfaction (Wilson). */
+/** Verdicts by people or by the machine, with satisfaction and its 95 % confidence interval (Wilson). */
 export interface JudgedShare {
   /** Number of ok verdicts. */
   ok: number;
@@ -842,7 +842,7 @@ export interface JudgedShare {
   high: number;
 }
 
-/** One item per turn, oldest change first, at most 2 MiB of text. */
+/** The latest feedback on each changed turn, oldest change first. A page has at most 2 MiB of text. */
 export interface Latest {
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -854,7 +854,7 @@ export interface Latest {
   watermark: string | null;
 }
 
-/** Query for changes. In the first query, omit `since` and `watermark`; later, send the last `watermark`. */
+/** Query for changes. Omit `since` and `watermark` in the first query. In later queries, send the `watermark` from the last response. */
 export interface LatestBody {
   /** Maximum number of items in the response. */
   limit?: number;
@@ -868,7 +868,7 @@ export interface LatestBody {
   watermark?: string | null;
 }
 
-/** Latest feedback on a turn; a null `reaction` means a retraction. `recorded_at` is the time of the last change. `turn_ts` is null if no message of the turn is known. */
+/** The latest feedback on a turn. A null `reaction` means that it was retracted. `recorded_at` is the time of the last change. `turn_ts` is null if no message of the turn is known. */
 export interface LatestItem {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -894,7 +894,7 @@ export interface LatestItem {
   rn: string;
 }
 
-/** Number of the stored ratings of a thread. */
+/** Number of stored ratings of a thread. */
 export interface MemoryStatus {
   /** The session's thread, which is the conversation's id. */
   thread_id: string;
@@ -909,7 +909,7 @@ export interface MomentFilter {
   value: string;
 }
 
-/** Counts for one agent, version or origin; `name` is null for feedback without that field. */
+/** Counts for one agent, version or origin. `name` is null for feedback without that field. */
 export interface NamedFigures {
   /** Number of reactions: user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
@@ -931,7 +931,7 @@ export interface NamedFigures {
   name: string | null;
 }
 
-/** Rule for an open issue that affects many people and began recently. It ends when the issue is no longer open. */
+/** Rule that fires if a new issue affects many people. The alert ends when the issue is no longer open. */
 export interface NewIssue {
   /** Name of the rule, unique in its project. */
   name: string;
@@ -947,7 +947,7 @@ export interface NewIssue {
   days?: number;
 }
 
-/** Number of verdicts decided by one part (rules, learned model or language model) of a detector version. */
+/** Number of verdicts decided by one component of a detector version: rules, learned model or language model. */
 export interface OfDetector {
   /** The detector's version; null for verdicts of release 0.1.0. */
   detector: string | null;
@@ -957,7 +957,7 @@ export interface OfDetector {
   verdicts: number;
 }
 
-/** A person's effective reaction to a turn, and the person's ratings. Without a reaction, the fields from `reaction` to `best_rating` are null or empty. */
+/** A person's effective reaction to a turn, and the person's ratings of it. If there is no reaction, the fields from `reaction` to `best_rating` are null or empty. */
 export interface OwnFeedback {
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -1005,7 +1005,7 @@ export interface OwnRating {
   ts: string;
 }
 
-/** Randomly drawn answer that nobody has reviewed yet. Review it like any turn, with `POST .../turns/{turn_id}/reviews`. */
+/** A randomly drawn answer that has not been reviewed yet. Review it like any turn, with `POST .../turns/{turn_id}/reviews`. */
 export interface PendingItem {
   /** Position in the queue; send it as `after` to continue after this answer. */
   position: number;
@@ -1052,7 +1052,7 @@ export interface PeriodBody {
   include_turns?: boolean;
 }
 
-/** Conversation with a reaction in the window. Its counts and turns cover only reactions in the window. */
+/** A conversation with reactions in the window. Counts and turns cover only the reactions in the window. */
 export interface PeriodItem {
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -1068,7 +1068,7 @@ export interface PeriodItem {
   turns_cut?: boolean;
 }
 
-/** Turn with its reactions in the window; `ts` is the time of the newest reaction. */
+/** A turn with its reactions in the window. */
 export interface PeriodTurn {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -1078,7 +1078,7 @@ export interface PeriodTurn {
   feedbacks: FeedbackItem[];
 }
 
-/** Alerts, rules and channels of a project. */
+/** The alerts, rules and channels of a project. */
 export interface ProjectAlertsState {
   /** The tenant in the path. */
   tenant: string;
@@ -1092,7 +1092,7 @@ export interface ProjectAlertsState {
   channels: ChannelShown[];
 }
 
-/** Verdicts on an agent. `satisfaction`, `low` and `high` are the values of the side that ranks the agent. */
+/** Verdicts on an agent. The agent is ranked either by people's verdicts or by machine verdicts. `satisfaction`, `low` and `high` are computed from the verdicts that rank the agent. */
 export interface RankedAgent {
   /** Number of reactions: user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
@@ -1126,7 +1126,7 @@ export interface RankedAgent {
   enough: boolean;
 }
 
-/** Agents by upper confidence bound of satisfaction, lowest first, unless `sort` asks for another order. Agents with fewer than `min_votes` verdicts on each side follow the others, in the same order. */
+/** Agents by the upper confidence bound of their satisfaction, lowest first, unless `sort` requests another order. An agent is ranked if it has at least `min_votes` verdicts by people or at least `min_votes` by the machine. The other agents come last, in the same order. */
 export interface Ranking {
   /** The tenant in the path. */
   tenant: string;
@@ -1142,7 +1142,7 @@ export interface Ranking {
   next_cursor?: string | null;
 }
 
-/** Estimated rate and its 95 % confidence interval, all 0 to 1. */
+/** An estimated rate with its 95 % confidence interval, all between 0 and 1. */
 export interface Rate {
   /** The estimated rate, 0 to 1. */
   rate: number;
@@ -1234,7 +1234,7 @@ export interface ReactionValue {
   origin: "user" | "machine" | "reviewer";
 }
 
-/** Number of effective feedback records with a reason; a record with several tags counts once for each tag. */
+/** Number of effective feedback records with a reason. A record with several tags counts once for each tag. */
 export interface Reason {
   /** Number of reactions: user + machine + reviewer = ok + not_ok + neutral. */
   total: number;
@@ -1270,13 +1270,13 @@ export interface Reasons {
   next_cursor?: string | null;
 }
 
-/** Response body of a rejected request, with the reason in one sentence. */
+/** Response body of a refused request, with the reason in one sentence. */
 export interface Refusal {
   /** The reason, in one sentence. */
   detail: string;
 }
 
-/** An event that was rejected, either by the HTTP route or when it was read from the log. */
+/** An event that was rejected by the HTTP route or by a consumer. */
 export interface RefusedChatEvent {
   /** The event's topic; empty if it named none. */
   topic: string;
@@ -1300,7 +1300,7 @@ export interface RefusedChatEvents {
   truncated: boolean;
 }
 
-/** A rejected line and the reason. Lines are numbered from 1. */
+/** A rejected line of the request, and the reason for its rejection. */
 export interface RefusedEvent {
   /** The line's number, from 1. */
   line: number;
@@ -1310,7 +1310,7 @@ export interface RefusedEvent {
   detail: string;
 }
 
-/** Rule for a regressed issue. The alert ends when the issue is resolved again, muted or reopened. */
+/** Rule that fires if a resolved issue regresses. The alert ends when the issue is resolved again, muted or reopened. */
 export interface RegressedIssue {
   /** Name of the rule, unique in its project. */
   name: string;
@@ -1322,13 +1322,13 @@ export interface RegressedIssue {
   kind: "regressed_issue";
 }
 
-/** Number of deliveries that a replay made due. */
+/** Result of a replay. */
 export interface Replayed {
   /** Number of dead and waiting events, which will all be sent now. */
   due: number;
 }
 
-/** Rejection rates before and after the resolution. */
+/** Rejection rates before and after an issue was resolved. */
 export interface ResolutionFigures {
   /** Rejection rate of turns with earlier versions. */
   before: TopicShare;
@@ -1342,7 +1342,7 @@ export interface ResolutionFigures {
   proved: boolean;
 }
 
-/** Numbers of answered turns and of impressions, the numbers that have feedback so far, and both shares. The shares have 95 % confidence intervals. */
+/** Counts of answered turns and impressions, and of those that have feedback so far. The shares have 95 % confidence intervals. */
 export interface ResponseFigures {
   /** Number of answered turns. A turn is attributed to the agent of its last answer. */
   turns: number;
@@ -1394,7 +1394,7 @@ export interface RuleName {
   name: string;
 }
 
-/** Rule of a project, with its origin. */
+/** An alert rule and where it was set. */
 export interface RuleShown {
   /** `file`: set in the operator's file. `here`: set on the page or with this API. */
   source: "file" | "here";
@@ -1402,7 +1402,7 @@ export interface RuleShown {
   rule: unknown;
 }
 
-/** Rule for satisfaction below a level. The always-valid upper confidence bound must also be below the level. */
+/** Rule that fires if satisfaction is significantly below a level. Both the satisfaction and its always-valid upper confidence bound must be below the level. */
 export interface SatisfactionBelow {
   /** Name of the rule, unique in its project. */
   name: string;
@@ -1440,7 +1440,7 @@ export interface SatisfactionDifference {
   shared?: number | null;
 }
 
-/** Rule for satisfaction that is significantly lower than in the 28 days before. A version is compared to all versions of its agent. */
+/** Rule that fires if satisfaction is significantly lower than in the preceding 28 days. A version is compared with all versions of its agent. */
 export interface SatisfactionDropped {
   /** Name of the rule, unique in its project. */
   name: string;
@@ -1458,7 +1458,7 @@ export interface SatisfactionDropped {
   kind: "satisfaction_dropped";
 }
 
-/** Number and mean of the ratings on one scale; `scale` is null for ratings of the answer itself. */
+/** Number and mean of the ratings on one scale. `scale` is null for ratings of the answer itself. */
 export interface ScaleFigures {
   /** For a rating on one of the project's own scales: the scale's name. Such a rating is not a verdict on the answer. Null for other feedback, and for a rating of the answer itself, which is a verdict. */
   scale: string | null;
@@ -1472,7 +1472,7 @@ export interface ScaleFigures {
   mean: number;
 }
 
-/** Search filters; a record must match all of them. Without filters, all effective feedback and replies match. */
+/** Search filters. A record must match all of them. Without filters, all effective feedback and all replies match. */
 export interface SearchBody {
   /** Maximum number of items in the response. */
   limit?: number;
@@ -1561,7 +1561,7 @@ export interface SessionsBody {
   bucket?: "hour" | "day" | "week";
 }
 
-/** Rule for missing feedback: there are no verdicts, but there were some in the same hours a week before. */
+/** Rule that fires if there are no verdicts, although there were enough in the same hours a week earlier. */
 export interface Silence {
   /** Name of the rule, unique in its project. */
   name: string;
@@ -1577,7 +1577,7 @@ export interface Silence {
   least?: number;
 }
 
-/** Outcome of a request. Some platforms expect another response body (docs/sources.md). */
+/** Outcome of a request. Some platforms require a different response body (docs/sources.md). */
 export interface SourceOutcome {
   /** published; ignored: no event that we use; refused: invalid, and invalid again if repeated. */
   outcome: string;
@@ -1611,7 +1611,7 @@ export interface Summary {
   by_origin: NamedFigures[];
 }
 
-/** Outcome of a test message. */
+/** Result of a test message. */
 export interface TestedChannel {
   /** True if the channel accepted the test message. */
   delivered: boolean;
@@ -1619,7 +1619,7 @@ export interface TestedChannel {
   answer: string;
 }
 
-/** Agreement between people's verdicts and the machine verdicts at or above a confidence threshold. */
+/** Agreement of people's verdicts with the machine verdicts at or above a confidence threshold. */
 export interface Threshold {
   /** Minimum confidence, 0 to 1. */
   threshold: number;
@@ -1647,7 +1647,7 @@ export interface TopicShare {
   high: number;
 }
 
-/** Metadata of a turn's answer; a field is null if the platform did not provide it. */
+/** Metadata of a turn's answer. Fields are null if the platform did not provide them. */
 export interface TurnLog {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -1667,57 +1667,57 @@ export interface TurnLog {
   bundle_id: string | null;
 }
 
-/** Metadata of a turn, as in the file metadata.json. Fields are null if only feedback on the turn is known. */
+/** The metadata of a turn, in the format of metadata.json. Unknown values are null. */
 export interface TurnMetadata {
   /** The conversation, also called thread. */
   conversation_id: string;
-  /** The turn: a person's question and the agent's answer to it. */
+  /** The turn: a person's question and the agent's answer. */
   turn_id: string;
   /** Time of the turn's earliest known message. */
   ts: string | null;
-  /** The person. */
+  /** The person who asked the question. */
   user_id: string | null;
-  /** The agent. */
+  /** The agent that gave the answer. */
   agent_id: string | null;
   /** The platform's classification of the question. */
   intent: string | null;
-  /** The agent's strategy for the answer. */
+  /** The strategy that the agent used for the answer. */
   strategy: string | null;
-  /** Result of the platform's own check of the answer. */
+  /** The result of the platform's own validation of the answer. */
   validation_outcome: string | null;
-  /** The platform's own score of the answer, 0 to 1. */
+  /** The quality of the answer as scored by the platform, 0 to 1. */
   quality_score: number | null;
   /** Verdict on the answer: rejected, accepted or neutral. */
   user_feedback_status: "rejected" | "accepted" | "neutral";
   /** Confidence of the verdict, 0 to 1. */
   feedback_confidence: number;
-  /** Combined score of the platform's own check and the person's feedback, -1 to 1. */
+  /** A score from -1 to 1 that combines the platform's validation with the person's feedback. */
   satisfaction: number;
-  /** Combined score of quality and feedback, -0.4 to 0.8: quality_score * 0.6 + weight * 0.4. */
+  /** A score from -0.4 to 0.8 that combines quality and feedback: quality_score * 0.6 + weight * 0.4. */
   ranking_score: number;
-  /** The agent's message in that turn. */
+  /** The id of the agent's message in the turn. */
   agent_message_id: string | null;
   /** The turn of the message that rejected this turn; null if no message rejected it. */
   rejection_detected_in: string | null;
-  /** Kind of rejection; null unless the turn was rejected. */
+  /** The type of rejection; null unless the turn was rejected. */
   correction_type: string | null;
-  /** Text of the message with the feedback. */
+  /** The text of the message that gave the feedback. */
   user_said: string | null;
-  /** Reason tags that the person chose. */
+  /** The reason tags chosen by the person. */
   tags: string[];
   /** The correct answer, in the person's words. */
   correction: string | null;
-  /** True if the status is a person's explicit judgement, not a verdict on a message. */
+  /** True if a person judged the turn explicitly; false if the status is derived from a message. */
   judged_by_user: boolean;
   /** The platform's track that the answer belongs to. */
   track_id: string | null;
-  /** The platform's bundle (the application) that produced the answer. */
+  /** The platform's bundle (application) that produced the answer. */
   bundle_id: string | null;
-  /** The conversation's id. */
+  /** The id of the conversation. */
   session_id: string;
-  /** Time of the turn's earliest known message, as in `ts`. */
+  /** The time of the turn's earliest known message; the same as `ts`. */
   timestamp: string | null;
-  /** The feedback on the answer, and the origin of the feedback. */
+  /** The feedback on the answer, and where it comes from. */
   user_feedback: UserFeedback;
 }
 
@@ -1750,7 +1750,7 @@ export interface TurnsBody {
   days?: number;
 }
 
-/** One page of a conversation's turns with their reactions. `user_id` is the first person who sent a message; it is null if no person did, or if the person was erased. */
+/** A page of a conversation's turns with their reactions. `user_id` is the first person who sent a message. It is null if no person has sent a message, or if the person was erased. */
 export interface TurnsWithFeedbacks {
   /** The first person who sent a message in the conversation. */
   user_id: string | null;
@@ -1762,23 +1762,23 @@ export interface TurnsWithFeedbacks {
   next_cursor: string | null;
 }
 
-/** The person's feedback on a turn, for the strategy learner. */
+/** A person's feedback on a turn, in the format that the strategy learner reads. */
 export interface UserFeedback {
   /** rejected, accepted or neutral. */
   status: "rejected" | "accepted" | "neutral";
-  /** Time of the feedback; null without feedback. */
+  /** The time of the feedback; null if there is none. */
   detected_at: string | null;
-  /** The turn of the message that gave the feedback; null if the person reacted to the turn itself. */
+  /** The turn of the message in which the feedback was detected; null if the person reacted to the turn itself. */
   detected_in_turn: string | null;
   /** explicit_correction, rephrased_query or abandonment; null unless the turn was rejected. */
   correction_type: string | null;
   /** Confidence of the feedback, 0 to 1. */
   confidence: number;
-  /** Text of the message with the feedback. */
+  /** The text of the message that gave the feedback. */
   user_said: string | null;
 }
 
-/** Text that people wrote in a turn; several messages are joined with an empty line. `user_id` is the first message's sender; it is null after the person's erasure. */
+/** Text that people wrote in a turn. Several messages are joined with an empty line between them. `user_id` is the sender of the first message, or null if that person has been erased. */
 export interface UserText {
   /** The message. */
   message_id: string;
@@ -1814,7 +1814,7 @@ export interface ValueComparison {
   machine_adjusted: SatisfactionDifference | null;
 }
 
-/** Precision of one kind of verdict: the share of right verdicts, with its 95 % confidence interval. */
+/** Precision (share of correct verdicts) of one kind of machine verdict, with its 95 % confidence interval. */
 export interface VerdictKind {
   /** The machine's verdict. */
   reaction: "ok" | "not_ok" | "neutral";
@@ -1861,7 +1861,7 @@ export interface VersionResponse {
   agent_version: string | null;
 }
 
-/** Delivery state of one webhook endpoint. */
+/** Delivery state of a webhook endpoint. */
 export interface WebhookStatus {
   /** The endpoint's name in the webhooks file. */
   name: string;
@@ -1875,13 +1875,13 @@ export interface WebhookStatus {
   last_answer: string | null;
 }
 
-/** Delivery states of the tenant's webhook endpoints. */
+/** Delivery states of all webhook endpoints of the tenant. */
 export interface WebhookStatuses {
   /** State of each endpoint of the tenant, in the file's order. */
   endpoints: WebhookStatus[];
 }
 
-/** Accepted turn on the topic of an issue, with truncated texts. */
+/** An accepted turn on the topic of an issue. Long texts are truncated. */
 export interface WellReceivedItem {
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -1897,7 +1897,7 @@ export interface WellReceivedItem {
   answer: string;
 }
 
-/** Everything that a service knows about an event or a message, without content. */
+/** Everything that a service knows about an event or a message, except for its content. */
 export interface WhereFound {
   /** The latest first, at most 200. */
   records: JournalRecord[];

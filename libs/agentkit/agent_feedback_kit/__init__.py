@@ -1,4 +1,4 @@
-"""Kit for agent runtimes: client, chat events, session ratings, timeline, planner context."""
+"""Kit for agent runtimes: HTTP clients, chat events, session ratings, feedback in timelines, context for planners."""
 
 from __future__ import annotations
 

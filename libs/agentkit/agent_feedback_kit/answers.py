@@ -1,4 +1,7 @@
-"""Types of the service's JSON responses. Times are RFC 3339 strings in UTC. Objects may have additional fields."""
+"""Types of the service's JSON responses.
+
+Times are RFC 3339 strings in UTC. Objects may contain additional fields.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ ExportKind = Literal["kto", "dpo", "sft", "events", "detector"]
 
 
 class AcceptedFeedbackJson(TypedDict):
-    """Response to submitted feedback, sent after the log has accepted it.
+    """Response to submitted feedback, sent once the log has accepted it.
 
-    All judgements by one person on one turn have the same id.
+    All judgements of a turn by the same person have the same id.
     """
 
     feedback_id: str
@@ -25,7 +28,7 @@ class AcceptedFeedbackJson(TypedDict):
 
 
 class OwnRatingJson(TypedDict):
-    """The caller's rating on one of the project's own rating scales."""
+    """The caller's rating on one of the project's own scales."""
 
     scale: str
     rating: int
@@ -36,9 +39,10 @@ class OwnRatingJson(TypedDict):
 
 
 class OwnFeedbackJson(TypedDict):
-    """The caller's own feedback on a turn. Without feedback, all fields from `reaction` on are null or empty.
+    """The caller's feedback on a turn.
 
-    `rating` is the rating from which `reaction` was derived. `ratings` are the ratings on the project's own scales.
+    If there is none, all fields after `user_id` are null or empty. `reaction` was derived from `rating` if a rating was
+    given. `ratings` contains the ratings on the project's own scales.
     """
 
     conversation_id: str
@@ -58,7 +62,7 @@ class OwnFeedbackJson(TypedDict):
 
 
 class RefusedLineJson(TypedDict):
-    """Rejected event. `line` is the event's position in the call, counted from 1."""
+    """An event that the service rejected. `line` is its position among the events sent, starting at 1."""
 
     line: int
     reason: str
@@ -66,9 +70,10 @@ class RefusedLineJson(TypedDict):
 
 
 class IngestedJson(TypedDict):
-    """Number of events written to the log, and the rejected events.
+    """Result of sending events: the number of accepted events, and the list of rejected events.
 
-    `refused` has at most 1,000 events for each HTTP request of the call; `refused_total` counts all of them.
+    Accepted events are in the log. `refused` contains at most 1,000 rejected events per HTTP request, whereas
+    `refused_total` counts all of them.
     """
 
     accepted: int
@@ -86,7 +91,7 @@ class MemoryStatusJson(TypedDict):
 
 
 class FeedbackResultJson(TypedDict):
-    """Verdict on the previous answer, derived from the user's next message."""
+    """Verdict on the agent's previous answer, inferred from the user's next message."""
 
     feedback_type: Status
     confidence: float
@@ -98,7 +103,7 @@ class FeedbackResultJson(TypedDict):
 
 
 class TargetJson(TypedDict):
-    """The agent message that a verdict is about. `score` is 0 to 1."""
+    """The agent's message that a verdict is about. `score` is from 0 to 1."""
 
     turn_id: str
     message_id: str
@@ -107,9 +112,9 @@ class TargetJson(TypedDict):
 
 
 class PreviousAnswer(TypedDict):
-    """The agent's last answer, passed to `detect` so that the call need not wait until the platform has indexed it.
+    """The agent's previous answer. Pass it to `detect` so that the platform need not index it first.
 
-    `turn_id` is the message's id by default. `question` is the text of the question that was answered.
+    `turn_id` defaults to the message id. `question` is the text of the message that was answered.
     """
 
     message_id: str
@@ -121,7 +126,10 @@ class PreviousAnswer(TypedDict):
 
 
 class LatestItemJson(TypedDict):
-    """Latest reaction on a turn. `recorded_at` is the time of its last change; a null reaction means a retraction."""
+    """The latest reaction on a turn.
+
+    `reaction` is null if it was retracted. `recorded_at` is the time at which it last changed.
+    """
 
     turn_id: str
     turn_ts: str | None
@@ -137,7 +145,10 @@ class LatestItemJson(TypedDict):
 
 
 class LatestJson(TypedDict):
-    """Latest reactions, one item per turn, oldest change first. Pass the last page's `watermark` to the next query."""
+    """A page with the latest reaction on each turn, starting with the one that changed first.
+
+    Pass the `watermark` of the last page to the next query.
+    """
 
     conversation_id: str
     items: list[LatestItemJson]
@@ -146,7 +157,7 @@ class LatestJson(TypedDict):
 
 
 class Strategy(TypedDict):
-    """Turn with a strategy that an agent may reuse. `ranking_score` is -0.4 to 0.8."""
+    """A turn with a strategy that may be used for other answers. `ranking_score` is from -0.4 to 0.8."""
 
     conversation_id: str
     turn_id: str
@@ -159,11 +170,11 @@ class Strategy(TypedDict):
 
 
 class DetectedJson(TypedDict):
-    """Verdict derived from a message, and a section for the planner's prompt.
+    """A verdict inferred from a message, and information for the agent's planner.
 
-    `planner_markdown` is null if there is nothing to report. `answer_not_seen` is true if the latest messages may not
-    have been indexed when the message was judged. `strategies` have positive feedback on similar questions; the list is
-    empty unless requested.
+    `planner_markdown` is text for the planner's prompt, or null if there is nothing to report. `answer_not_seen` is
+    true if the message may have been judged before the latest messages were indexed. `strategies` contains strategies
+    with positive feedback on similar questions, if any were requested.
     """
 
     feedback: FeedbackResultJson
@@ -176,13 +187,17 @@ class DetectedJson(TypedDict):
 
 
 class Strategies(TypedDict):
-    """Strategies that were not rejected: accepted ones first, then neutral ones; each group is sorted by quality."""
+    """Strategies that were not rejected: first the accepted ones, then the neutral ones, both sorted by quality."""
 
     items: list[Strategy]
 
 
 class CountsJson(TypedDict):
-    """Counts of effective reactions: total = user + machine + reviewer = ok + not_ok + neutral."""
+    """Numbers of effective reactions, by origin and by value.
+
+    A reaction is effective if no other reaction has replaced it. `total` = `user` + `machine` + `reviewer` = `ok` +
+    `not_ok` + `neutral`.
+    """
 
     total: int
     user: int
@@ -202,7 +217,10 @@ class PeriodItemJson(TypedDict):
 
 
 class Period(TypedDict):
-    """Conversations with feedback in a window, newest activity first. `next_cursor` is null at the end."""
+    """A page of the conversations that have feedback in a time window, most recently active first.
+
+    `next_cursor` is null on the last page.
+    """
 
     tenant: str
     project: str
@@ -234,9 +252,10 @@ class FoundFeedbackJson(TypedDict):
 
 
 class SearchPage(TypedDict):
-    """Feedback that counts, and replies, newest first.
+    """A page of search results, newest first.
 
-    A reply has no reaction. `next_cursor` is null on the last page.
+    Each result is either effective feedback or a reply. A reply has no reaction. `next_cursor` is null on the last
+    page.
     """
 
     items: list[FoundFeedbackJson]
@@ -244,7 +263,7 @@ class SearchPage(TypedDict):
 
 
 class FilterArguments(TypedDict, total=False):
-    """Filters for a search or an export; all given filters must match. Times are RFC 3339 strings."""
+    """Filters for a search or an export, which must all match. Times are RFC 3339 strings."""
 
     agent_id: str
     agent_version: str

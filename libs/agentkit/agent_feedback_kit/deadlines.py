@@ -1,4 +1,4 @@
-"""Deadline that holds even if the awaited work does not end when it is cancelled."""
+"""Wait for work with a deadline, even if the work does not respond to cancellation."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ _abandoned: set[asyncio.Future[Any]] = set()
 
 
 async def within(seconds: float | None, work: Awaitable[T]) -> T:
-    """Return the result of `work`. Raises its exceptions, or TimeoutError after `seconds` (None: no limit).
+    """Wait for `work` for at most `seconds` (None for no limit) and return its result.
 
-    Work that takes longer is cancelled and abandoned. `asyncio.wait_for` and `asyncio.timeout` wait until the cancelled
-    work has ended, and a query on a stopped database ends only when the database continues.
+    Work that takes longer is cancelled and abandoned. By contrast, `asyncio.wait_for` and `asyncio.timeout` wait until
+    the cancelled work has ended. This may take very long: a query on a suspended database only ends when the database
+    resumes.
+
+    Raises:
+        TimeoutError: The work has not finished in time. Exceptions of the work itself are raised unchanged.
     """
     task = asyncio.ensure_future(work)
     try:

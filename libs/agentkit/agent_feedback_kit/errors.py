@@ -1,22 +1,28 @@
-"""Exceptions raised by calls to agent-feedback, with the base class `AgentFeedbackError`."""
+"""Exceptions raised by calls to agent-feedback. They are all derived from `AgentFeedbackError`."""
 
 from __future__ import annotations
 
 
 class AgentFeedbackError(Exception):
-    """Failed call to agent-feedback. The message contains no person's text and no token."""
+    """Raised if a call to agent-feedback fails. The message contains neither a token nor anybody's text."""
 
 
 class Unreachable(AgentFeedbackError):
-    """No response: connection refused or broken, or a timeout. The call may or may not have taken effect."""
+    """Raised if there is no response, due to a timeout or because the connection was refused or broken.
+
+    It is unknown if the call has taken effect.
+    """
 
 
 class UnexpectedAnswer(AgentFeedbackError):
-    """Response that is not from agent-feedback, such as a proxy's page."""
+    """Raised if a response is not from agent-feedback, but for example from a proxy."""
 
 
 class Refused(AgentFeedbackError):
-    """Error response of the service. `status` is the HTTP status, `detail` is the error message in the response."""
+    """Raised if the service responds with an error.
+
+    `status` is the HTTP status, and `detail` is the error message in the response.
+    """
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(f"{status}: {detail}")
@@ -25,23 +31,26 @@ class Refused(AgentFeedbackError):
 
 
 class Unauthenticated(Refused):
-    """401: the token is missing or invalid."""
+    """Raised for status 401: the token is missing or invalid."""
 
 
 class Forbidden(Refused):
-    """403: the token is not valid for that tenant and project, or lacks a scope."""
+    """Raised for status 403: the token is not valid for this tenant and project, or lacks a scope."""
 
 
 class NotFound(Refused):
-    """404: the turn does not exist, or no route matches the URL."""
+    """Raised for status 404: the turn does not exist, or the URL matches no route."""
 
 
 class InvalidRequest(Refused):
-    """400, 413, 415 or 422: the request is invalid; a retry does not help."""
+    """Raised for status 400, 413, 415 or 422: the request is invalid and should not be retried."""
 
 
 class Busy(Refused):
-    """429 or 503 on every attempt: the service asks the caller to retry later. `retry_after` is in seconds."""
+    """Raised if the service asks for a later retry (status 429 or 503) and no retry succeeded.
+
+    `retry_after` is the requested delay in seconds, if the response states one.
+    """
 
     def __init__(self, status: int, detail: str, retry_after: float | None = None) -> None:
         super().__init__(status, detail)
@@ -49,7 +58,7 @@ class Busy(Refused):
 
 
 class ServerFault(Refused):
-    """Any other 5xx: the service, or a proxy in front of it, failed."""
+    """Raised for any other 5xx status: the service or a proxy in front of it has failed."""
 
 
 _BY_STATUS: dict[int, type[Refused]] = {
@@ -64,7 +73,7 @@ _BY_STATUS: dict[int, type[Refused]] = {
 
 
 def refused(status: int, detail: str, retry_after: float | None = None) -> Refused:
-    """Return the exception for an error response with the HTTP status `status`."""
+    """Return the exception for an error response with this HTTP status."""
     if status in (429, 503):
         return Busy(status, detail, retry_after)
     return _BY_STATUS.get(status, ServerFault if status >= 500 else Refused)(status, detail)

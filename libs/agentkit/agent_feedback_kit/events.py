@@ -1,7 +1,9 @@
-"""Constructors of chat events, with deterministic ids and record keys, so that repeated events are harmless.
+"""Functions that create chat events.
 
-Each function returns a `ChatEvent`. Send it over HTTP (`client.ingest([event.payload, ...])`, or `publish_over_http`),
-or pass `event.topic`, `event.key` and `event.value` to any Kafka producer.
+Each function returns a `ChatEvent`. It can be sent over HTTP (`client.ingest([event.payload, ...])`, or
+`publish_over_http`), or with any Kafka producer by passing `event.topic`, `event.key` and `event.value`.
+
+Event ids and record keys are deterministic, so sending an event again is harmless.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ ValidationOutcome = Literal["APPROVE", "REVISE", "RETRY", "FAIL"]
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """Conversation that a message belongs to. All its events share a record key, which keeps them in order."""
+    """A conversation in a chat.
+
+    All events of a conversation have the same record key and therefore stay in order.
+    """
 
     tenant: str
     project: str
@@ -37,7 +42,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class ChatEvent:
-    """Chat event. `payload` is the JSON object for HTTP, `value` the bytes of the Kafka record."""
+    """A chat event, with its JSON object for HTTP (`payload`) and the value of its Kafka record (`value`)."""
 
     topic: str
     key: bytes
@@ -73,9 +78,32 @@ def message(
     attributes: Mapping[str, str] | None = None,
     occurred_at: datetime | None = None,
 ) -> ChatEvent:
-    """Build the event of a message, by an agent if `agent_id` is given. An edit has the same id and a later time.
+    """Create the event for a message.
 
-    `attachments` has at most 50 items such as `{"type": "image", "url": "https://…"}`. Without text, `content` is "".
+    The event for an edited message has the same message id and a later time.
+
+    Args:
+        channel: The conversation.
+        message_id: Id of the message.
+        content: Text of the message, or an empty string if it has none.
+        sender_id: The author of the message.
+        agent_id: The agent, if an agent wrote the message.
+        turn_id: The turn that the message belongs to.
+        thread_id: The thread that the message belongs to.
+        user_type: The platform's own name for the author's role.
+        reply_to_message_id: The message that this one answers.
+        attachments: At most 50 attachments, such as `{"type": "image", "url": "https://…"}`.
+        intent: The intent that the platform recognised.
+        strategy: The agent's strategy for the answer.
+        validation_outcome: The result of the platform's own check of the answer.
+        quality_score: The platform's own score of the answer, from 0 to 1.
+        track_id: The platform's track that the answer belongs to.
+        bundle_id: The platform's bundle that produced the answer.
+        agent_version: The version of the agent.
+        model: The language model that wrote the answer.
+        trace_id: The trace of the request that produced the answer.
+        attributes: Up to 20 further attributes.
+        occurred_at: Time of the message, by default the current time.
     """
     return _event(
         channel,
@@ -118,7 +146,10 @@ def reply(
     original: Mapping[str, Any] | None = None,
     occurred_at: datetime | None = None,
 ) -> ChatEvent:
-    """Build the event of a reply to `original_message_id`. `original` is a copy of that message, if available."""
+    """Create the event for a reply to the message `original_message_id`.
+
+    If available, pass a copy of that message as `original`.
+    """
     return _event(
         channel,
         REPLY,
@@ -147,7 +178,7 @@ def reaction(
     original: Mapping[str, Any] | None = None,
     occurred_at: datetime | None = None,
 ) -> ChatEvent:
-    """Build the event of a person who adds an emoji (or a `:shortcode:`) to a message, or removes it."""
+    """Create the event for adding an emoji (or a `:shortcode:`) to a message, or removing it."""
     return _event(
         channel,
         REACTION,
@@ -164,26 +195,26 @@ def reaction(
 
 
 class Ingests(Protocol):
-    """Client that sends event payloads, such as `AsyncClient`."""
+    """A client that can send event payloads, such as `AsyncClient`."""
 
     def ingest(self, events: list[Mapping[str, Any]], /) -> Awaitable[Any]: ...
 
 
 class KafkaSends(Protocol):
-    """Kafka producer with the interface of aiokafka's."""
+    """A Kafka producer with the interface of aiokafka's producer."""
 
     def send_and_wait(self, topic: str, value: bytes, key: bytes) -> Awaitable[Any]: ...
 
 
 async def publish_over_http(client: Ingests, *events: ChatEvent) -> Any:
-    """Send events through the client, in order. Return the response, which names rejected events."""
+    """Send events in order over HTTP, and return the response, which lists the rejected events."""
     return await client.ingest([event.payload for event in events])
 
 
 async def publish_to_kafka(producer: KafkaSends, *events: ChatEvent) -> None:
-    """Send events with aiokafka in order, and wait for each acknowledgement.
+    """Send events in order with aiokafka's producer, waiting for the acknowledgement of each.
 
-    With another producer, send the same three values: topic, key and value.
+    With a different producer, send the topic, key and value of each event instead.
     """
     for event in events:
         await producer.send_and_wait(event.topic, event.value, event.key)
@@ -196,9 +227,12 @@ def _attachments(attachments: Sequence[Mapping[str, str]]) -> list[dict[str, str
 def _event(
     channel: Channel, topic: str, occurred_at: datetime | None, named_by: tuple[str, ...], **fields: Any
 ) -> ChatEvent:
-    """Return the event, with an id derived from its content and time, so that a repeated event has the same id.
+    """Create an event whose id is derived from its identifying values and its time.
 
-    Raises ValueError for a time without an offset.
+    Creating the same event again results in the same id.
+
+    Raises:
+        ValueError: `occurred_at` has no offset.
     """
     moment = datetime.now(UTC) if occurred_at is None else occurred_at
     if moment.tzinfo is None:

@@ -7,14 +7,19 @@ from typing import Any
 
 
 def json_bytes(value: Any) -> bytes:
-    """Encode `value` as compact JSON in UTF-8. Raises ValueError for NaN and infinity, TypeError for other types."""
+    """Encode a value as compact JSON in UTF-8.
+
+    Raises:
+        ValueError: The value contains NaN or infinity.
+        TypeError: The value contains a type that JSON does not support.
+    """
     return replace_surrogates(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)).encode()
 
 
 def replace_surrogates(text: str) -> str:
-    """Return `text` with lone surrogates replaced by U+FFFD, because UTF-8 cannot encode them.
+    """Replace lone surrogates, which UTF-8 cannot encode, with U+FFFD.
 
-    A text that was truncated within a surrogate pair ends in a lone surrogate.
+    A text ends in a lone surrogate if it was truncated in the middle of a surrogate pair.
     """
     try:
         text.encode()

@@ -1,1 +1,1 @@
-"""Encoders that convert texts to vectors, behind one interface (`embedder.Embedder`)."""
+"""Encoders that convert texts to vectors, all with the interface `embedder.Embedder`."""

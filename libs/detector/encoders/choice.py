@@ -1,4 +1,4 @@
-"""Select the sentence encoder that compares a message with the previous request."""
+"""Select the sentence encoder used to compare a message with the request before it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from detector.encoders.sentence_transformer import SentenceTransformerEmbedder
 
 
 def sentence_encoder(choice: str, say: Callable[[str], None]) -> SentenceEncoder | None:
-    """Return the selected encoder, or None if only word vectors are used.
+    """Return the configured sentence encoder, or None if only word vectors are used.
 
-    `choice` is one of:
+    Args:
+        choice: `none` for no encoder, `minilm` for all-MiniLM-L6-v2 (downloaded if it is missing), `auto` for `minilm`
+            if it is on this machine and otherwise none, or the name of a sentence-transformers model.
+        say: Function that reports progress.
 
-    - `none`: no encoder
-    - `minilm`: all-MiniLM-L6-v2, downloaded if missing
-    - `auto`: `minilm` if it is on this machine, otherwise none
-    - any other text: the name of a sentence-transformers model
-
-    Progress is reported to `say`. Raises ModelMissing if a package or the selected model is missing.
+    Raises:
+        ModelMissing: A required package or the selected model is missing.
     """
     try:
         match choice:

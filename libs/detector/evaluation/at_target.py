@@ -1,4 +1,4 @@
-"""Precision and recall of announcements, with and without a target precision."""
+"""Precision and recall of announced verdicts, and their recall if a precision is required."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _RIGHT: Final[dict[Reaction, tuple[str, str, str]]] = {
 
 
 def score_at_target(rows: Sequence[Row], verdicts: Sequence[Verdict], target: float) -> dict[str, Any]:
-    """Return precision and recall of announced reactions, and their recall at the required precision `target`.
+    """Return the precision and recall of announced reactions, and their recall if a precision is required.
 
-    `verdicts` must come from a detector without a required precision. In the report, `published` is the published
-    precision of a reaction. At the target, reactions are announced only if their published precision is high enough.
+    If a detector requires the precision `target`, it does not announce reactions whose published precision (`published`
+    in the report) is too low. The given verdicts must come from a detector without a required precision.
     """
     report: dict[str, Any] = {"target": target}
     for reaction, (name, field, value) in _RIGHT.items():

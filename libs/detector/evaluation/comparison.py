@@ -1,4 +1,4 @@
-"""Differences between two measurements on the same rows, with confidence intervals."""
+"""Compare two measurements of the detector on the same rows, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ _PERCENTILES: Final = (2.5, 97.5)
 
 
 class RowOutcome(NamedTuple):
-    """Labels of a row, the detector's label (`called`) and the announced reaction. Contains no text."""
+    """Outcome for one row, without any text.
+
+    Attributes:
+        label: The correct label.
+        gate: The correct label for the gate, the stricter verdict.
+        called: The label assigned by the detector.
+        announced: The announced reaction, if any.
+    """
 
     label: str
     gate: str
@@ -29,9 +36,9 @@ class RowOutcome(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A rate before and after a change, and the 95 % confidence interval of the difference.
+    """A rate before and after a change to the detector, with the 95 % confidence interval of the difference.
 
-    A rate whose denominator is 0 is None. The interval is then -1 to 1.
+    A rate whose denominator is zero is None, and the interval is then -1 to 1.
     """
 
     figure: str
@@ -42,7 +49,7 @@ class Difference(NamedTuple):
 
     @property
     def is_noise(self) -> bool:
-        """True if the difference's interval contains 0."""
+        """True if the difference may be due to chance, i.e. if its interval contains 0."""
         return self.low <= 0 <= self.high
 
 
@@ -60,7 +67,10 @@ FIGURES: Final[Mapping[str, _Share]] = {
 
 
 def outcomes(rows: Sequence[Row], called: Sequence[str], verdicts: Sequence[Verdict]) -> dict[str, RowOutcome]:
-    """Return the outcome of each row, by the row's digest. `called` has the detector's label of each row."""
+    """Return the outcome for each row, keyed by a digest of the row.
+
+    `called` contains the labels assigned by the detector.
+    """
     return {
         _digest(row): RowOutcome(
             str(row["label"]), str(row["gate"]), label, verdict.reaction if verdict.emitted else None
@@ -70,9 +80,9 @@ def outcomes(rows: Sequence[Row], called: Sequence[str], verdicts: Sequence[Verd
 
 
 def differences(before: Outcomes, after: Outcomes) -> list[Difference]:
-    """Compare two measurements on the rows that both contain.
+    """Compare two measurements on the rows that they have in common.
 
-    The intervals are percentiles of a paired bootstrap: each resample draws the same rows for both measurements.
+    The confidence intervals are computed by a paired bootstrap: each resample uses the same rows of both measurements.
     """
     shared = sorted(before.keys() & after.keys())
     drawn = np.random.default_rng(_SEED).multinomial(len(shared), [1 / len(shared)] * len(shared), RESAMPLES)
@@ -80,7 +90,11 @@ def differences(before: Outcomes, after: Outcomes) -> list[Difference]:
 
 
 def by_file(before: Mapping[str, Outcomes], after: Mapping[str, Outcomes]) -> dict[str, list[Difference]]:
-    """Compare two measurements for each file that is in both. Raises UnknownRows if no file has rows in common."""
+    """Compare two measurements for each file that occurs in both.
+
+    Raises:
+        UnknownRows: No file has rows that occur in both measurements.
+    """
     shared = {name: found for name, found in after.items() if before.get(name, {}).keys() & found.keys()}
     if not shared:
         raise UnknownRows("The saved outcomes and these files share no labelled message")
@@ -88,12 +102,16 @@ def by_file(before: Mapping[str, Outcomes], after: Mapping[str, Outcomes]) -> di
 
 
 def write(path: Path, measured: Mapping[str, Outcomes]) -> None:
-    """Write the outcomes by file name as JSON, without texts."""
+    """Write the outcomes to a JSON file, keyed by the name of the evaluated file. Texts are not included."""
     path.write_text(json.dumps(measured))
 
 
 def read(path: Path) -> dict[str, dict[str, RowOutcome]]:
-    """Read a file written by `write`. Raises UnknownRows if the file has another format."""
+    """Read a file written by `write`.
+
+    Raises:
+        UnknownRows: The file has a different format.
+    """
     try:
         found = json.loads(path.read_bytes())
         return {name: {key: RowOutcome(*one) for key, one in rows.items()} for name, rows in found.items()}
@@ -112,7 +130,10 @@ def _difference(name: str, sides: Sequence[Sequence[RowOutcome]], drawn: NDArray
 def _share(
     figure: _Share, side: Sequence[RowOutcome], drawn: NDArray[np.int64]
 ) -> tuple[float | None, NDArray[np.float64]]:
-    """Return the rate of `side`, and the rate in each resample. The first is None if its denominator is 0."""
+    """Return the rate of one measurement (`side`), over all its rows and in each resample.
+
+    The rate over all rows is None if its denominator is 0.
+    """
     counted, hit = (np.array([test(one) for one in side]) for test in figure)
     share = float(hit[counted].mean()) if counted.any() else None
     return share, (drawn @ (counted & hit)) / np.maximum(1, drawn @ counted)

@@ -1,4 +1,4 @@
-"""Select the worst errors of the detector on labelled rows."""
+"""Find the detector's worst errors on labelled rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHOWN: Final = 160
 
 
 def worst(rows: Sequence[Row], verdicts: Sequence[Verdict], count: int) -> list[dict[str, Any]]:
-    """Return the `count` worst errors: announced errors first, then by descending confidence."""
+    """Return the `count` worst errors, most confident first. Announced errors come before all others."""
     wrong = [
         (not v.emitted, -v.confidence, number)
         for number, (row, v) in enumerate(zip(rows, verdicts, strict=True))
@@ -23,7 +23,7 @@ def worst(rows: Sequence[Row], verdicts: Sequence[Verdict], count: int) -> list[
 
 
 def side_by_side(row: Row, verdict: Verdict) -> dict[str, Any]:
-    """Return the label and the shortened texts of a row, together with the verdict."""
+    """Return the label and the shortened texts of a row together with its verdict."""
     return {
         "id": row.get("id"),
         "label": row.get("label"),

@@ -23,12 +23,21 @@ def evaluate(
     keep_outcomes: bool = False,
     target_precision: float | None = None,
 ) -> Report:
-    """Return the scores of a JSON-lines file, and the `kind` of its rows. Other keys depend on the kind.
+    """Evaluate the detector on a JSON Lines file.
 
-    For labelled messages, `by` adds groupings, `keep_outcomes` adds the outcome of each row under `outcomes`, and
-    `target_precision` adds the recall at this precision under `at_target`. For labelled messages and phrases, `errors`
-    is the number of worst errors to return with their texts. Raises UnknownRows if the file has no rows of a known
-    kind.
+    Args:
+        path: The file.
+        detector: The detector, by default `Detector.default()`.
+        by: Groups for which scores are also reported. Labelled messages only.
+        errors: Number of worst errors to report, including their texts. Labelled messages and phrases only.
+        keep_outcomes: Report each row's outcome under `outcomes`. Labelled messages only.
+        target_precision: Report the recall at this precision under `at_target`. Labelled messages only.
+
+    Returns:
+        The scores, with the kind of rows under `kind`.
+
+    Raises:
+        UnknownRows: The file contains no rows of a known kind, or an invalid row.
     """
     rows = read_rows(path)
     kind = kind_of(rows, path)
@@ -53,7 +62,11 @@ def evaluate(
 
 
 def score_pairs(rows: Sequence[Row], detector: Detector) -> Report:
-    """Return accuracy (at probability 0.5) and AUC of "same intent", overall and by source."""
+    """Evaluate the detector on pairs of requests that may have the same intent.
+
+    Returns:
+        The accuracy (at probability 0.5) and the AUC, overall and by source.
+    """
     truth = [row["same_intent"] in {True, "yes"} for row in rows]
     scores = [detector.same_intent(row["a"], row["b"]) for row in rows]
     sources = [str(row["source"]) for row in rows]
@@ -71,10 +84,12 @@ def score_pairs(rows: Sequence[Row], detector: Detector) -> Report:
 
 
 def score_targets(rows: Sequence[Row], detector: Detector) -> Report:
-    """Return the accuracy of the most probable target, overall and for targets more than one turn back.
+    """Evaluate the selection of targets, i.e. of the agents' messages that feedback is about.
 
-    `by_verdict` has the same figures for the rows whose verdict has a target. `by_rules` has them for the rows whose
-    verdict has a target and was decided by a rule.
+    Returns:
+        The accuracy of the most probable target, overall and for targets more than one turn back. `by_verdict` contains
+        the same figures for the targets of the verdicts, and `by_rules` for the targets of verdicts decided by a rule.
+        Both leave out rows whose verdict has no target.
     """
     items = [neighbourhood(row) for row in rows]
     meant = [{f"m{number:06}" for number in row["target_indices"]} for row in rows]
@@ -93,9 +108,9 @@ def score_targets(rows: Sequence[Row], detector: Detector) -> Report:
 def _found(
     targets: Sequence[str | None], meant: Sequence[set[str]], back: Sequence[bool], found_only: bool = False
 ) -> dict[str, float]:
-    """Return the accuracy of targets, overall and for the rows in which `back` is True.
+    """Return the accuracy of the targets, overall and for the rows marked in `back`.
 
-    `found_only` excludes rows without a target.
+    With `found_only`, rows without a target are left out.
     """
     rows = [(t in m, b) for t, m, b in zip(targets, meant, back, strict=True) if t is not None or not found_only]
     right, further = [r for r, _ in rows], [r for r, b in rows if b]

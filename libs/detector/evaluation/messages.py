@@ -1,4 +1,7 @@
-"""Scores of labelled messages: by label, by gate, by group and for announcements, and the time per message."""
+"""Scores on labelled messages, overall and by group.
+
+Labels, gates (stricter verdicts) and announcements are scored, and the time per message is measured.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +34,18 @@ LENGTHS: Final = (5, 10, 25, 60)
 
 
 def label_of(verdict: Verdict) -> str:
-    """Return the label of a verdict. A new topic is neutral, although it sets the turn's status to accepted."""
+    """Return the label that corresponds to a verdict.
+
+    A new topic has the label neutral, although its verdict sets the status of the turn to accepted.
+    """
     return "neutral" if verdict.status_only else verdict.feedback
 
 
 def length_of(row: Row) -> str:
-    """Return the length group of a row, such as "06-10 words". Sorting the names sorts the groups by length."""
+    """Return the name of the length group of a row's message, such as "06-10 words".
+
+    The names sort in order of length.
+    """
     words = len(row["message"].split())
     low = 0
     for high in LENGTHS:
@@ -61,10 +70,18 @@ def score_messages(
     keep_outcomes: bool,
     target_precision: float | None,
 ) -> Scores:
-    """Return the scores of `label` and `gate` (overall, by source, for announcements), and the time per message.
+    """Evaluate the detector on labelled messages.
 
-    `keep_outcomes` adds the outcome of each row under `outcomes`, for `comparison.differences`. `target_precision` adds
-    the result of `score_at_target` under `at_target`.
+    Args:
+        rows: The labelled messages.
+        detector: The detector.
+        by: Groups for which scores are also reported.
+        errors: Number of worst errors to report.
+        keep_outcomes: Report each row's outcome under `outcomes`, for `comparison.differences`.
+        target_precision: Report the result of `score_at_target` under `at_target`.
+
+    Returns:
+        The scores for `label` and `gate` (overall, by source, and for announcements), and the time per message.
     """
     items = [neighbourhood(row) for row in rows]
     verdicts = detector.judge(items)
@@ -106,7 +123,7 @@ def score_messages(
 
 
 def _core(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
-    """Return the scores that are computed for each group of rows as well as for all rows."""
+    """Return the scores that are reported both for all rows and for each group."""
     truth, labels = [str(row["label"]) for row in rows], [label_of(v) for v in verdicts]
     classes = scoring.per_class(truth, labels, LABELS)
     return {
@@ -124,10 +141,15 @@ def _core(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
 
 
 def _announced(truth: Sequence[str], verdicts: Sequence[Verdict], name: str) -> dict[str, float]:
-    """Return precision and recall of the announced verdicts of one kind, and the precision at a prevalence of 8 %.
+    """Return the precision and recall of announced verdicts of the kind `name`.
 
-    `name` is the kind and its label in `truth`; for ok, `truth` has the gate labels. For rejections, `ranking_auc` is
-    the probability that a correct announcement has a higher ranking score than a wrong one.
+    The precision at a prevalence of 8 % is also returned. For rejections, `ranking_auc` is the probability that a
+    correct announcement has a higher ranking score than a wrong one.
+
+    Args:
+        truth: The correct labels, or the correct gate labels for the kind ok.
+        verdicts: The verdicts.
+        name: The kind: rejected, accepted or ok.
     """
     wanted = {"ok": "accepted"}.get(name, name)
     said = [v.emitted and v.feedback == wanted for v in verdicts]
@@ -179,7 +201,7 @@ def _macro(truth: Sequence[str], labels: Sequence[str], names: Sequence[str]) ->
 
 
 def _lenient(rows: Sequence[Row], key: str, truth: Sequence[str], labels: Sequence[str], names: Sequence[str]) -> float:
-    """Return the macro-F1 score in which each acceptable label of a row counts as correct."""
+    """Return the macro-F1 score if any acceptable label of a row counts as correct."""
     eased = [p if p in row.get(key, ()) else t for row, t, p in zip(rows, truth, labels, strict=True)]
     return _macro(eased, labels, names)
 
@@ -196,7 +218,11 @@ def _gate(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
 
 
 def _latency(items: Sequence[Neighbourhood], detector: Detector) -> dict[str, float]:
-    """Return the median and the 99th percentile of the time to judge a single message, in milliseconds."""
+    """Measure the time for judging a single message.
+
+    Returns:
+        The median and the 99th percentile, in milliseconds.
+    """
     spent = []
     for item in items:
         started = time.perf_counter()

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def plot(report: Mapping[str, Any], path: Path) -> None:
-    """Write a reliability diagram as a PNG file. Needs matplotlib."""
+    """Write the reliability diagram of a report to a PNG file. Requires matplotlib."""
     figure_module: Any = import_module("matplotlib.figure")
     bins = report["reliability"]
     figure = figure_module.Figure(figsize=(5, 5), dpi=120)

@@ -1,4 +1,4 @@
-"""Rows of evaluation files: detection of their kind, and conversion to the detector's input.
+"""Read the rows of evaluation files, determine their kind, and convert them to the detector's input.
 
 Rows are read and scored, but never stored.
 """
@@ -37,14 +37,20 @@ _MINUTE: Final = 60_000_000
 
 
 class UnknownRows(ValueError):
-    """Error for a file without rows of a known kind. The message states the reason and quotes no texts."""
+    """Raised if a file has no rows of a known kind. The message states the reason without quoting any texts."""
 
 
 def read_rows(path: Path, needed: Sequence[str] | None = None) -> list[Row]:
-    """Return the rows of a JSON-lines file.
+    """Read the rows of a JSON Lines file.
 
-    Only line feeds end a line, because JSON strings may contain other line breaks. Each row must have the fields
-    `needed`, by default the fields that the first row's kind requires. Raises UnknownRows.
+    Lines end only at line feeds, because JSON strings may contain other line breaks.
+
+    Args:
+        path: The file.
+        needed: Fields that each row must have. By default, these are the required fields of the first row's kind.
+
+    Raises:
+        UnknownRows: The file has no rows, or an invalid row.
     """
     rows: list[Row] = []
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
@@ -67,7 +73,11 @@ def read_rows(path: Path, needed: Sequence[str] | None = None) -> list[Row]:
 
 
 def kind_of(rows: list[Row], path: Path) -> RowKind:
-    """Return the kind of rows, determined by the fields of the first row. Raises UnknownRows if no kind matches."""
+    """Determine the kind of rows from the fields of the first row.
+
+    Raises:
+        UnknownRows: No kind matches.
+    """
     for kind, fields in _FIELDS:
         if fields <= rows[0].keys():
             return kind
@@ -78,9 +88,9 @@ def kind_of(rows: list[Row], path: Path) -> RowKind:
 
 
 def neighbourhood(row: Row) -> Neighbourhood:
-    """Return the detector's input for a row: its history and its message, a minute apart.
+    """Convert the history and the message of a row to the detector's input, at intervals of one minute.
 
-    If a row has no `history`, `previous_user` and `previous_assistant` are used.
+    If a row has no `history`, its `previous_user` and `previous_assistant` are used.
     """
     before = tuple(
         Message(
@@ -99,7 +109,7 @@ def neighbourhood(row: Row) -> Neighbourhood:
 
 
 def source_of(row: Row) -> str:
-    """Return the part of `source` before the first slash."""
+    """Return the source of a row, which is the part of the field `source` before the first slash."""
     return str(row["source"]).partition("/")[0]
 
 

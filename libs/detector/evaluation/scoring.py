@@ -15,7 +15,7 @@ BINS: Final = 10
 
 
 def per_class(truth: Sequence[str], predicted: Sequence[str], classes: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Return precision, recall and F1 of every class; a value whose denominator is 0 is 0."""
+    """Return the precision, recall and F1 score of each class, with 0 for values whose denominator is zero."""
     found = {}
     for name in classes:
         hit = sum(1 for t, p in zip(truth, predicted, strict=True) if t == p == name)
@@ -27,9 +27,9 @@ def per_class(truth: Sequence[str], predicted: Sequence[str], classes: Sequence[
 
 
 def share(name: str, hits: int, rows: int) -> dict[str, float]:
-    """Return the proportion `hits / rows` under `name`, with its 95 % interval under `name_low` and `name_high`.
+    """Return the proportion `hits / rows` and its 95 % confidence interval.
 
-    If `rows` is 0, the proportion is 0 and the interval is 0 to 1.
+    The keys are `name`, `name_low` and `name_high`. If `rows` is 0, the proportion is 0 with the interval 0 to 1.
     """
     interval = wilson(hits, rows)
     return {name: hits / max(1, rows), f"{name}_low": interval.low, f"{name}_high": interval.high}
@@ -52,9 +52,9 @@ def balanced_accuracy(truth: Sequence[str], predicted: Sequence[str]) -> float:
 
 
 def at_prevalence(recall: float, false_share: float) -> float:
-    """Return the precision that would result at a prevalence of `PREVALENCE`; 0 without positive predictions.
+    """Return the precision to expect if the proportion of positives is `PREVALENCE`.
 
-    `false_share` is the false positive rate.
+    `false_share` is the false positive rate. If there are no positive predictions, the result is 0.
     """
     hit, wrong = PREVALENCE * recall, (1 - PREVALENCE) * false_share
     return hit / (hit + wrong) if hit + wrong > 0 else 0.0
@@ -68,9 +68,9 @@ def called(truth: Sequence[str], positive: Sequence[bool], name: str) -> tuple[f
 
 
 def reliability(confidence: Sequence[float], right: Sequence[bool]) -> list[dict[str, float]]:
-    """Return number of rows, mean confidence and accuracy for each confidence bin that is not empty.
+    """Return the number of rows, the mean confidence and the accuracy for each confidence bin.
 
-    A bin includes its upper bound but not its lower bound.
+    Bins include their upper bound but not their lower bound. Empty bins are omitted.
     """
     found = []
     sure, hits = np.asarray(confidence, dtype=float), np.asarray(right, dtype=float)
@@ -91,15 +91,19 @@ def reliability(confidence: Sequence[float], right: Sequence[bool]) -> list[dict
 
 
 def expected_calibration_error(bins: Sequence[Mapping[str, float]]) -> float:
-    """Return the mean difference between confidence and accuracy over the bins, weighted by row count."""
+    """Return the expected calibration error.
+
+    This is the mean absolute difference between confidence and accuracy over all bins, weighted by their number of
+    rows.
+    """
     rows = sum(b["rows"] for b in bins)
     return sum(b["rows"] / rows * abs(b["confidence"] - b["accuracy"]) for b in bins) if rows else 0.0
 
 
 def auc(truth: Sequence[bool], scores: Sequence[float]) -> float:
-    """Return the probability that a positive has a higher score than a negative.
+    """Return the AUC: the probability that a positive has a higher score than a negative.
 
-    Ties count half. The result is 0.5 if there are no positives or no negatives.
+    Ties count as half. Without any positives or negatives, the result is 0.5.
     """
     positive = np.sort([s for t, s in zip(truth, scores, strict=True) if t])
     negative = np.sort([s for t, s in zip(truth, scores, strict=True) if not t])

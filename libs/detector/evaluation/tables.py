@@ -1,4 +1,4 @@
-"""Evaluation reports of several files as Markdown tables."""
+"""Format the evaluation reports of several files as Markdown tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TARGETS = "| targets | rows | right | more than one turn back | right |\n|---|-
 
 
 def markdown(reports: Mapping[str, Report]) -> str:
-    """Return the reports as Markdown, with one table per kind of rows. `reports` is keyed by file name."""
+    """Format reports, keyed by file name, as Markdown with one table for each kind of rows."""
     tables = {
         "messages": (_MESSAGES, _messages),
         "unlabelled": (_UNLABELLED, _unlabelled),
@@ -66,7 +66,7 @@ def _right(said: Report) -> str:
 
 
 def _share(scores: Report, name: str, digits: int) -> str:
-    """Format a proportion and its 95 % interval with `digits` decimals."""
+    """Format a proportion and its 95 % confidence interval with the given number of decimals."""
     share, low, high = (f"{scores[key]:.{digits}f}" for key in (name, f"{name}_low", f"{name}_high"))
     return f"{share} ({low}–{high})"
 

@@ -1,4 +1,4 @@
-"""Scores of unlabelled messages (rates of announcements), and of phrases with an expected verdict."""
+"""Announcement rates on unlabelled messages, and scores on phrases with an expected verdict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Scores = dict[str, Any]
 
 
 def announced(verdict: Verdict) -> str | None:
-    """Return the announced reaction (ok or not_ok), or None if nothing is announced."""
+    """Return the reaction announced by a verdict (ok or not_ok), or None if it is not announced."""
     return verdict.reaction if verdict.emitted else None
 
 
@@ -39,10 +39,10 @@ def score_unlabelled(rows: Sequence[Row], detector: Detector) -> Scores:
 
 
 def score_phrases(rows: Sequence[Row], detector: Detector, errors: int) -> Scores:
-    """Count phrases with the correct label, with the correct announced reaction, and with both.
+    """Count the phrases with the expected label, those with the expected announced reaction, and those with both.
 
-    `false_rejections` counts announced rejections of phrases that expect none. The label of a new topic is accepted,
-    because a new topic sets the turn's status to accepted.
+    `false_rejections` is the number of unexpected announced rejections. A new topic counts as accepted here, because it
+    sets the status of the turn to accepted.
     """
     verdicts = detector.judge([neighbourhood(row) for row in rows])
     right = [

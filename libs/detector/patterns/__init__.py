@@ -1,4 +1,4 @@
-"""Pattern tables of all languages, and functions that match them with texts."""
+"""Pattern tables for all languages, and functions that match a text against them."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def _agents(language: str) -> Screen:
 
 
 def human_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
-    """Return the patterns of `language` that match a person's prepared text, in table order."""
+    """Return the patterns of a language that match a person's prepared text, in table order."""
     screen = _people(language)
     return screen.search(message.said) if screen else ()
 
 
 def agent_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
-    """Return the patterns for agents that match an agent's prepared text, in table order."""
+    """Return the patterns of a language that match an agent's prepared text, in table order."""
     return _agents(language).search(message.said)
 
 
 def kinds(found: Iterable[Pattern]) -> frozenset[Kind]:
-    """Return the set of the kinds of the given patterns."""
+    """Return the kinds of the given patterns."""
     return frozenset(p.kind for p in found)

@@ -1,6 +1,7 @@
 """English patterns for agents' messages.
 
-They show, for example, that the agent asked a question, so that a "no" is an answer and not feedback.
+They recognise, for example, that the agent asked a question. A "no" in reply to a question is an answer and not
+feedback.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Patterns for agents' messages in languages other than English, and in any language."""
+"""Patterns for agents' messages in languages other than English, or in any language."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ _ASKS: Final = r"[?？][\"')»” ]*$"
 
 
 def _detail(openers: str, questions: str) -> str:
-    """Return an expression for a question that only states a detail to confirm: "to Bilbao, from Vigo?".
+    """Return a regular expression for a question that asks to confirm a detail, such as "to Bilbao, from Vigo?".
 
-    The question must begin with one of `openers`. A word of `questions` must not follow, because the question would
-    then ask for the detail instead of stating it.
+    Args:
+        openers: Alternatives for the beginning of the question.
+        questions: Alternatives that must not follow, because the question would then ask for the detail itself.
     """
     return rf"(?:^|[,.;:¿] ?)(?:{openers}) (?!{questions})[^?,.;]{{1,40}}\?[. ]*$"
 

@@ -1,6 +1,6 @@
 """Chinese patterns for people's messages, in simplified and traditional characters.
 
-They have no word boundaries, because Chinese has no spaces.
+The patterns contain no word boundaries, because Chinese is written without spaces.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Table of all English patterns for people's messages."""
+"""All English patterns for people's messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""English patterns for giving up on a request."""
+"""English patterns for messages that give up on a request."""
 
 from __future__ import annotations
 

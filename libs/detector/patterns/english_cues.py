@@ -1,4 +1,7 @@
-"""English patterns for vetoes, and for cues that count only together with other evidence."""
+"""English patterns for weak cues and vetoes.
+
+A weak cue counts only in combination with other evidence. A veto makes a rejection harmless.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""English patterns for rejections of an answer."""
+"""English patterns for messages that reject an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""German patterns for people's messages. Prepared text is in lower case; "ä" may be written as "ae"."""
+"""German patterns for people's messages. They match lower-case text and also accept "ae" for "ä"."""
 
 from __future__ import annotations
 

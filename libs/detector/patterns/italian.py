@@ -1,4 +1,4 @@
-"""Italian patterns for people's messages. Accents may be missing or written as apostrophes."""
+"""Italian patterns for people's messages. Accents may be missing or typed as apostrophes."""
 
 from __future__ import annotations
 

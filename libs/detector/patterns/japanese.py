@@ -1,4 +1,7 @@
-"""Japanese patterns for people's messages. They have no word boundaries, because Japanese has no spaces."""
+"""Japanese patterns for people's messages.
+
+The patterns contain no word boundaries, because Japanese is written without spaces.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Portuguese patterns for people's messages, for Portugal and Brazil. Accents may be missing."""
+"""European and Brazilian Portuguese patterns for people's messages. Accents may be missing."""
 
 from __future__ import annotations
 

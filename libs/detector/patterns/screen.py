@@ -1,8 +1,8 @@
-"""Match a text with all patterns of a table, with RE2 as a prefilter.
+"""Match a text against all patterns of a table, using RE2 as a prefilter.
 
-RE2 searches for many patterns in one pass, but it has no look-arounds, and its word boundaries differ from those of
-Python's `re`. It is therefore given a wider expression for each pattern, which matches whenever the pattern does. Then
-`re` searches only for the patterns that RE2 found.
+RE2 can search for many patterns in one pass, but it does not support look-arounds, and its word boundaries differ from
+those of Python's `re`. Each pattern is therefore converted to a wider RE2 expression that matches at least the same
+texts. Only patterns found by RE2 are then searched for with `re`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ANY: Final = "(?s:.)"
 
 
 class Screen:
-    """Search for all patterns of a table. The result is the same as a search for each pattern with `re`."""
+    """Fast search for all patterns of a table, with the same result as searching for each pattern with `re`."""
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self._patterns = tuple(patterns)
@@ -73,7 +73,7 @@ def _reads(source: str) -> bool:
 
 
 def _pass(readable: Sequence[tuple[int, str]]) -> tuple[re2.Set, list[int]]:
-    """Return an RE2 set of some patterns, and the indexes of these patterns in the table."""
+    """Return an RE2 set for some of the patterns, and the positions of these patterns in the table."""
     looked = re2.Set.SearchSet(_options())
     for _, source in readable:
         looked.Add(source)
@@ -85,8 +85,8 @@ def wider(source: str) -> str:
     r"""Return an RE2 expression that matches every text in which Python's `re` finds `source`.
 
     Look-arounds, word boundaries and anchors are removed. Character classes that differ between the two engines, such
-    as `\w`, become any character. A counted repetition (`{0,80}`) becomes unlimited, because counting makes the
-    automaton many times larger.
+    as `\w`, are replaced by any character. A counted repetition such as `{0,80}` becomes unlimited, because counting
+    makes RE2's automaton many times larger.
     """
     kept: list[str] = []
     depth = 0

@@ -1,4 +1,4 @@
-"""The type `Pattern`, and the function that builds pattern tables. The tables are data, one module per language."""
+"""Type of a pattern, and the function that builds the pattern tables. Each language has a module with its tables."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Named regular expression for lower-case text with single spaces and straight quotes.
+    """Named regular expression for prepared text, which has lower case, single spaces and straight quotes.
 
-    `name` is unique across languages and begins with the language, so that a verdict can be traced to one pattern.
+    `name` starts with the language and is unique across languages, so that a verdict can be traced back to one pattern.
     """
 
     name: str
@@ -78,9 +78,12 @@ class Pattern:
 
 
 def table(language: str, *rows: tuple[Kind, str, str], pieces: Mapping[str, str] | None = None) -> tuple[Pattern, ...]:
-    """Build patterns named `language.short_name` from rows of (kind, short name, regular expression).
+    """Build the patterns of a language.
 
-    `<name>` in an expression is replaced by the value of `pieces` for that name.
+    Args:
+        language: Language code, the first part of each pattern's name (`language.short_name`).
+        rows: The kind, the short name and the regular expression of each pattern.
+        pieces: Replacements for `<name>` in the expressions, keyed by name.
     """
     found = []
     for kind, name, source in rows:

@@ -1,4 +1,4 @@
-"""Connection pool for the schema of one service, with batched look-ups and a choice of query plans."""
+"""Connection pool for a service's schema, with batched lookups and a choice of query plans."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _FREELY: Final = "; ".join(
 
 
 class Database(InlineReleasePool):
-    """Connection pool for the schema of one service."""
+    """Connection pool for the schema of a service."""
 
     __slots__ = ()
 
     @property
     def ledger(self) -> ErasureLedger:
-        """The schema's ledger of erased people."""
+        """Ledger of the people whose data was erased from this schema."""
         return ErasureLedger(self)
 
     async def plan_freely(self, connection: Any) -> None:
-        """Allow all kinds of plans until the transaction ends, for statements that read many rows.
+        """Let PostgreSQL choose any query plan until the end of the transaction.
 
-        This overrides the settings INDEXED of the pool.
+        This is meant for statements that read many rows. The pool's own settings (INDEXED) favour index scans.
         """
         await connection.execute(_FREELY)
 
@@ -51,10 +51,17 @@ class Database(InlineReleasePool):
     async def call(
         pool: asyncpg.Pool, function: Statement, rows: Sequence[Sequence[Any]], **values: Any
     ) -> list[asyncpg.Record]:
-        """Call `function` in its own transaction, and return its result for `rows` and `values` (see `Statement.bulk`).
+        """Call a PL/pgSQL function in its own transaction and return its result.
 
-        Creates the function if the schema does not have it. Raises PersonErased if the function is guarded and a
-        guarded person is in the erasure ledger (`erasure_guard.py`).
+        If the schema does not have the function yet, it is created first.
+
+        Args:
+            function: The statement that calls the function.
+            rows: The rows to pass to the function (see `Statement.bulk`).
+            values: The function's other arguments.
+
+        Raises:
+            PersonErased: If the function is guarded and a guarded person is in the erasure ledger (`erasure_guard.py`).
         """
         guard = guard_values() if "guarded_user" in function.values else {}
         prepared = function.bulk(rows, **values, **guard)
@@ -72,10 +79,15 @@ class Database(InlineReleasePool):
     def batched(
         self, ask: Callable[[Sequence[Question]], Awaitable[Sequence[Reply]]], what: str = "the database"
     ) -> Callable[[Question], Awaitable[Reply]]:
-        """Return a look-up that batches concurrent calls: `ask` returns the replies in the order of the questions.
+        """Return a function that answers a single question and batches concurrent calls.
 
-        Each tenant's calls form a separate batch, so that row-level security applies to the whole batch. A waiting call
-        counts as one used connection. Transient errors are raised as Unavailable with the name `what`.
+        Questions for different tenants never share a batch, because row-level security applies to the whole batch. A
+        waiting call counts towards the `connection_usage` of the calling task, like a connection.
+
+        Args:
+            ask: The lookup for a batch of questions. It returns one reply per question, in the same order.
+            what: The name of the dependency in error messages. Transient errors are raised as Unavailable with this
+                name.
         """
 
         async def ask_by_tenant(asked: Sequence[tuple[str, Question]]) -> Sequence[Reply]:

@@ -1,4 +1,4 @@
-"""The erasure ledger in a service's own PostgreSQL schema: the table `erasures`."""
+"""Erasure ledger: the table `erasures` in the PostgreSQL schema of a service."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ changed rows."""
 
 
 class ErasureLedger:
-    """Ledger of erased people, with the times of their erasures."""
+    """Table of erased people with the time of each person's latest erasure."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
     async def note(self, erasures: Collection[Erasure]) -> set[Person]:
-        """Write erasures, at most one per person, and return the people with a changed entry.
+        """Write erasures to the ledger, and return the people whose entries changed.
 
-        The ledger keeps each person's latest erasure.
+        An entry that already has a later erasure stays unchanged.
+
+        Args:
+            erasures: The erasures, at most one per person.
         """
         rows = sorted((*erasure.person, erasure.request_id, erasure.erased_at) for erasure in erasures)
         if not rows:
@@ -34,7 +37,7 @@ class ErasureLedger:
         return {Person(row["tenant"], row["user_id"]) for row in written}
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        """Return the erasure times in microseconds of all `people` who are in the ledger."""
+        """Return the erasure time of each person in microseconds, omitting people who are not in the ledger."""
         if not people:
             return {}
         found = await self._pool.fetch(*SQL.erased_at.bulk([*people]))
@@ -42,16 +45,16 @@ class ErasureLedger:
 
     @contextmanager
     def guard(self, people: Collection[Person]) -> Iterator[None]:
-        """Make the guarded writes in this block fail if one of `people` is in the ledger.
+        """Make writes in this block fail if one of `people` is in the ledger.
 
-        The block then ends at the failed write, without an exception.
+        A failed write ends the block without an exception.
         """
         with suppress(PersonErased), guarded(people):
             yield
 
 
 class LedgeredErasures(ErasureLedger):
-    """Erasures of one service: the ledger in its schema, and the function that deletes rows (see `log.erasing`)."""
+    """Erasure ledger of a service, with the function that deletes a person's rows."""
 
     def __init__(self, pool: asyncpg.Pool, erase: Erase) -> None:
         super().__init__(pool)

@@ -1,11 +1,11 @@
-"""PL/pgSQL functions of statement files, created in the schema when they are first called.
+"""PL/pgSQL functions that are created in a service's schema when they are first called.
 
-A function runs all statements of one step in one round trip and one transaction. At READ COMMITTED, each statement of a
-PL/pgSQL function has its own snapshot. Statements after a lock therefore see everything committed before the lock was
-granted.
+The functions are defined in statement files (`statements.py`). A function runs several statements in one round trip and
+one transaction. At READ COMMITTED, each of its statements gets its own snapshot, so a statement after a lock sees
+everything that was committed before the lock was granted.
 
-A function's name ends in a digest of its parameters, result type and body. Processes of different releases on one
-schema therefore never call each other's functions, and a function is never replaced.
+A function's name ends in a digest of its parameters, result type and body. A changed function therefore never replaces
+an older version, and processes of different releases can share a schema without calling each other's functions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ again."""
 
 
 async def create_function(connection: Any, function: Statement) -> None:
-    """Create `function` in the connection's schema unless it exists, and drop all but the KEPT latest versions."""
+    """Create `function` in the connection's schema unless it exists.
+
+    Afterwards, the oldest versions of the function are dropped, so that at most KEPT remain.
+    """
     async with connection.transaction():
         await connection.execute(*SQL.lock_functions())
         same_name = await connection.fetch(*SQL.find_functions(name=function.name))

@@ -1,4 +1,4 @@
-"""PostgreSQL connection pool that releases connections inline, and counts each task's connection usage."""
+"""PostgreSQL connection pool that releases connections inline and counts the connections used by each task."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from servicekit.stages import StageTimes, current_times
 
 
 class ConnectionUsage:
-    """Number of connections that a task holds or waits for.
+    """Counter of the database connections that a task holds or waits for.
 
-    A `with` block on it counts one more connection, which another task uses on behalf of this task.
+    Use it as a context manager to also count a connection that another task uses on this task's behalf.
     """
 
     __slots__ = ("count",)
@@ -46,13 +46,14 @@ _lent_at: Final[dict[Any, tuple[StageTimes, float]]] = {}
 
 
 class InlineReleasePool(asyncpg.Pool):
-    """asyncpg pool that releases a connection inline if the connection needs no clean-up.
+    """asyncpg pool that releases connections inline, without starting a task, unless they need cleaning up.
 
-    The pool measures the wait for a connection. The time for which a batch holds a connection is added to the batch's
-    stage `database`.
+    asyncpg starts a task for each release, so that the release completes even if the caller is cancelled. With a small
+    statement, a third of the time is spent on that task. An inline release awaits nothing, so it cannot be cancelled
+    and needs no task.
 
-    asyncpg starts a task for every release, so that the release completes even if the caller is cancelled. That task
-    takes a third of the time of a small statement. An inline release awaits nothing, so it cannot be cancelled.
+    The pool also measures how long callers wait for a connection. The time for which a batch holds a connection counts
+    towards the batch's `database` stage.
     """
 
     __slots__ = ()
@@ -83,7 +84,8 @@ class InlineReleasePool(asyncpg.Pool):
     ) -> None:
         """Return `connection` to the pool.
 
-        The release is inline unless the connection is closed, cancelling, in a transaction, or due for replacement.
+        This happens inline unless the connection is closed, in a transaction, due for replacement, or cancelling a
+        query.
         """
         borrowed: Any = connection  # its type stubs omit these attributes
         lent, holder = borrowed._con, borrowed._holder

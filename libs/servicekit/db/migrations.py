@@ -1,14 +1,16 @@
-"""Migrations: a service's SQL files, applied in order, and the check that a program can use a schema.
+"""SQL migrations of a service, and a check that a program can use a schema.
 
-A schema's version is the number of its newest migration; a program's version is the number of its newest file. Each
-file's first line names the oldest program version that can use the migrated schema: `-- compatible_from: 0001`.
+The version of a schema is the number of its latest applied migration, and the version of a program is the number of its
+latest migration file. The first line of each file names the oldest program version that can use the migrated schema:
+`-- compatible_from: 0001`.
 
-All missing files are applied in one transaction, except files with the second line `-- concurrently`. The statements of
-such a file run one by one, each in its own transaction, while older programs keep writing. Each statement builds an
-index (`create index concurrently if not exists`), changes a key or adds a column, and may be repeated.
+All missing migrations are applied in one transaction, except those whose second line is `-- concurrently`. The
+statements of a migration with this line run one at a time, each in its own transaction, while older programs keep
+writing. They build an index (`create index concurrently if not exists`), change a key or add a column. They must be
+repeatable, because they run again after an interruption.
 
-A migration in a transaction preserves the option `security_invoker` of views (`row_security.py`), because
-`create or replace view` resets it.
+`create or replace view` resets the option `security_invoker` of a view (`row_security.py`). After migrations in a
+transaction, the option is therefore set again.
 """
 
 from __future__ import annotations
@@ -50,7 +52,10 @@ create table if not exists {schema}.migrations (
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """A migration file `NNNN_name.sql`. Without a header, the migration is incompatible with all older programs."""
+    """Migration file `NNNN_name.sql`.
+
+    If the line `compatible_from` is missing, no older program can use the migrated schema.
+    """
 
     name: str
     text: str
@@ -66,17 +71,17 @@ class Migration:
 
     @property
     def concurrently(self) -> bool:
-        """Return True if each statement is applied in its own transaction."""
+        """True if each statement runs in its own transaction."""
         return _CONCURRENTLY.match(self.text) is not None
 
     @property
     def statements(self) -> list[str]:
-        """Return the statements of a file that is applied outside of a transaction."""
+        """Statements of a migration that is not applied in one transaction."""
         return [part for part in re.split(r";\s*$", self.text, flags=re.MULTILINE) if part.strip()]
 
     @property
     def in_transaction(self) -> str:
-        """Return the file's SQL for use in a transaction, where indexes cannot be built concurrently."""
+        """SQL of the migration for use in a transaction, in which indexes cannot be built concurrently."""
         return self.text.replace("create index concurrently", "create index") if self.concurrently else self.text
 
     @property
@@ -85,19 +90,24 @@ class Migration:
 
 
 def number_of(name: str) -> int:
-    """Return the number at the beginning of a migration's name, which is the schema's version after it; 0 if none."""
+    """Return the number at the beginning of a migration's name, or 0 if there is none.
+
+    It is the version of the schema after the migration.
+    """
     return int(re.match(r"\d*", name)[0] or 0)  # type: ignore[index]  # the pattern matches any text
 
 
 def read_migrations(folder: Path) -> tuple[Migration, ...]:
-    """Return the migration files `NNNN_*.sql` in `folder`, in order of application."""
+    """Return the migration files `NNNN_*.sql` in `folder`, in the order in which they are applied."""
     return tuple(Migration(file.name, file.read_text("utf-8")) for file in sorted(folder.glob("[0-9]*.sql")))
 
 
 def incompatibility(schema: str, files: Sequence[Migration], applied: Mapping[str, int]) -> str | None:
-    """Return the reason why a program with `files` cannot use a schema with the migrations `applied`; None if it can.
+    """Return the reason why a program cannot use a schema, in one sentence, or None if it can.
 
-    `applied` maps each migration's name to its `compatible_from`. The reason is one sentence.
+    Args:
+        files: The migration files of the program.
+        applied: The `compatible_from` of each migration applied to the schema, by migration name.
     """
     own = max((file.number for file in files), default=0)
     unknown = applied.keys() - {file.name for file in files}
@@ -116,11 +126,14 @@ def incompatibility(schema: str, files: Sequence[Migration], applied: Mapping[st
 
 
 async def migrate(connection: asyncpg.Connection, schema: str, folder: Path) -> tuple[str, ...]:
-    """Apply the migrations of `folder` that `schema` lacks, and return their names.
+    """Apply the missing migrations to `schema`, creating it if necessary, and return their names.
 
-    A missing schema is created in one transaction. A newer schema that this program can use is left unchanged. Several
-    processes may call this concurrently. Raises StartError if the schema is older than release 0.1.0 or too new for
-    this program, or if a migration file was changed after it was applied.
+    A new schema is created in one transaction. A newer schema that this program can use is left unchanged. Several
+    processes may call this concurrently.
+
+    Raises:
+        StartError: If the schema is older than release 0.1.0 or too new for this program, or if a migration file was
+            changed after it was applied.
     """
     files = read_migrations(folder)
     async with _exclusive(connection, schema):
@@ -145,10 +158,10 @@ async def migrate(connection: asyncpg.Connection, schema: str, folder: Path) -> 
 
 @asynccontextmanager
 async def _exclusive(connection: asyncpg.Connection, schema: str) -> AsyncIterator[None]:
-    """Exclude concurrent migrations of `schema`, and disable the timeouts, which are meant for ordinary statements.
+    """Lock `schema` against concurrent migrations, and disable the timeouts, which are meant for ordinary statements.
 
-    The lock is polled instead of waited for: a waiting statement holds a snapshot, and a concurrent index build waits
-    until all older snapshots are released.
+    The lock is polled, because a statement that waits for it would hold a snapshot. A process that holds the lock while
+    it builds an index concurrently would wait for that snapshot, so both would wait forever.
     """
     lock = f"agent-feedback migrations of {schema}"
     while not await connection.fetchval("select pg_try_advisory_lock(hashtext($1))", lock):
@@ -166,7 +179,7 @@ async def _exclusive(connection: asyncpg.Connection, schema: str) -> AsyncIterat
 
 
 async def _missing(connection: asyncpg.Connection, schema: str, files: Sequence[Migration]) -> list[Migration]:
-    """Return the files that have not been applied to `schema`. The schema is created if it does not exist."""
+    """Return the files that have not been applied to `schema`, which is created if it does not exist."""
     async with connection.transaction():
         await connection.execute(f"create schema if not exists {schema}")
         await connection.execute(_TABLE.format(schema=schema))
@@ -184,7 +197,7 @@ async def _views_with_callers_rights(connection: asyncpg.Connection, schema: str
 
 
 async def _apply_one_by_one(connection: asyncpg.Connection, schema: str, file: Migration) -> None:
-    """Apply the statements of a file one by one. Invalid indexes of an interrupted build are dropped first."""
+    """Apply the statements of a migration one by one, after dropping invalid indexes left by an interrupted build."""
     names = re.findall(r"create index concurrently if not exists (\w+)", file.text)
     for drop in await connection.fetch(_INVALID_INDEXES, schema, names):
         await connection.execute(drop[0])
@@ -203,7 +216,7 @@ async def _note(connection: asyncpg.Connection, schema: str, file: Migration) ->
 
 
 async def check_schema(pool: asyncpg.Pool, schema: str, files: Sequence[Migration]) -> None:
-    """Raise SchemaIncompatible if a later release has migrated `schema` to a version that this program cannot use."""
+    """Raise SchemaIncompatible if a later release has migrated `schema` beyond what this program can use."""
     rows = await pool.fetch(f"select name, compatible_from from {schema}.migrations", timeout=2)
     if why := incompatibility(schema, files, {row["name"]: row["compatible_from"] for row in rows}):
         raise SchemaIncompatible(why)

@@ -1,4 +1,4 @@
-"""Connections and connection pools for the schema of one service, with a wait until the database responds."""
+"""Connections and connection pools for the schema of a service, opened as soon as the database responds."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _PLANS: Final[Mapping[Plan, Mapping[str, str]]] = {
 
 
 async def wait_for_database(url: str, say: Say) -> None:
-    """Wait until the database responds, and report the wait through `say`.
+    """Wait until the database responds, reporting the wait through `say`.
 
-    Raises StartError if waiting cannot help, such as for an invalid URL.
+    Raises StartError if waiting cannot help, for example because the URL is invalid.
     """
     connection = await _connected(url, {"timeout": _CONNECT_SECONDS}, say)
     await connection.close(timeout=_CONNECT_SECONDS)
@@ -60,10 +60,14 @@ async def open_pool(
     tenants_apart: bool = False,
     plan: Plan = "automatic",
 ) -> Database:
-    """Migrate `schema` to the newest version, and return a pool for it; `init` is called once with each connection.
+    """Migrate `schema` to its newest version and return a connection pool for it.
 
-    With `tenants_apart`, the pool is read-only and limited to one tenant at a time (see `row_security.py`). Waits while
-    the database does not respond, and reports the wait every few seconds.
+    While the database does not respond, this waits and reports the wait every few seconds.
+
+    Args:
+        size: The maximum number of connections.
+        init: A function that is called once with each new connection.
+        tenants_apart: True for a read-only pool that is limited to one tenant at a time (see `row_security.py`).
     """
     await migrate_database(url, schema, migrations, say=say, tenants_apart=tenants_apart)
     return await _pool(url, schema, size=size, init=init, tenants_apart=tenants_apart, plan=plan)
@@ -79,7 +83,7 @@ async def _pool(
     init: Callable[..., Coroutine[Any, Any, None]] | None = None,
     least: int = 1,
 ) -> Database:
-    """Return a pool for `schema` without migrating it, with at least `least` connections."""
+    """Return a pool of at least `least` connections for `schema`, without migrating the schema."""
     how = _options(schema, **_PLANS[plan])
     _check_arrays_by_type()
     if tenants_apart:
@@ -96,10 +100,13 @@ async def _pool(
 async def migrate_database(
     url: str, schema: str, migrations: Path, *, say: Say, tenants_apart: bool
 ) -> tuple[str, ...]:
-    """Migrate `schema` to its newest version, and return the names of the applied migrations.
+    """Migrate `schema` to its newest version and return the names of the applied migrations.
 
-    `tenants_apart` also restricts readers to their tenant (see `row_security.py`). Waits while the database does not
-    respond. Raises StartError for the reasons of `migrate`, and if the database user lacks a permission.
+    With `tenants_apart`, readers are also restricted to their tenant (see `row_security.py`). This waits while the
+    database does not respond.
+
+    Raises:
+        StartError: For the same reasons as `migrate`, or if the database user lacks a permission.
     """
     # An index may take an hour to build.
     connection = await _connected(url, _options(schema) | {"command_timeout": None}, say)
@@ -113,16 +120,16 @@ async def migrate_database(
 
 
 async def open_readonly(url: str, schema: str, *, say: Say = lambda _: None) -> asyncpg.Connection:
-    """Return a read-only connection to `schema`, whatever the schema's version."""
+    """Return a read-only connection to `schema`, whatever its version."""
     return await _connected(url, _options(schema, default_transaction_read_only="on"), say)
 
 
 async def open_reads(
     settings: ReadSettings, schema: str, migrations: Path, *, say: Say, plan: Plan = "automatic"
 ) -> Database:
-    """Return a pool for HTTP reads, separate from the consumers' connections; see also `open_pool`.
+    """Return a separate connection pool for HTTP reads, so that they never delay a consumer (see `open_pool`).
 
-    Reads wait only for other reads and never delay a consumer. `read_pool_size` limits the number of concurrent reads.
+    At most `read_pool_size` reads run concurrently; further reads wait.
     """
     return await open_pool(
         settings.database_url,
@@ -146,10 +153,15 @@ async def open_replica(
     most_seconds: float,
     plan: Plan,
 ) -> ReplicaReads:
-    """Return a pool for reads that may use the replica at `url`; `primary` is the pool for all other reads.
+    """Return a read pool that uses the replica at `url` or, if the replica lags or is down, the pool `primary`.
 
-    The replica need not respond yet. It is used while its lag is at most `most_seconds`. Raises StartError for an
-    invalid URL.
+    The replica need not be running yet.
+
+    Args:
+        most_seconds: The maximum lag, in seconds, at which the replica is used.
+
+    Raises:
+        StartError: If the URL is invalid.
     """
     try:
         pool = await _pool(
@@ -162,9 +174,9 @@ async def open_replica(
 
 
 def _options(schema: str, **settings: str) -> dict[str, Any]:
-    """Return asyncpg's connection options for `schema`, with the server settings `settings`.
+    """Return asyncpg's connection options for `schema`, with additional server settings.
 
-    Raises StartError for an invalid schema name.
+    Raises StartError if the schema name is invalid.
     """
     if not _IDENTIFIER.fullmatch(schema):
         raise StartError(f"{schema!r} is not a schema name")
@@ -183,23 +195,24 @@ def _options(schema: str, **settings: str) -> dict[str, Any]:
 
 
 async def _keep_state(connection: asyncpg.Connection) -> None:
-    """Do nothing when a connection is returned, instead of asyncpg's reset, which costs one more round trip.
+    """Skip asyncpg's reset of a returned connection, which would cost another round trip.
 
-    No reset is needed: our statements leave no state except an open transaction, which asyncpg ends.
+    Our statements leave no state to reset, except an open transaction, which asyncpg ends itself.
     """
 
 
 def _check_arrays_by_type() -> None:
-    """Make asyncpg check elements of arrays only for `list` and `tuple`, instead of for any iterable.
+    """Make asyncpg accept only `list` and `tuple` as arrays, which speeds up its check of array elements.
 
-    The check for any iterable takes longer than sending the element, and a batch has some hundred columns. asyncpg has
-    no extension point for this, so its private name is replaced; a test fails if it no longer exists.
+    asyncpg checks if each element is an iterable, which takes longer than sending the element, and a batch has about a
+    hundred columns. asyncpg has no extension point for this, so a private name is patched. A test fails if that name no
+    longer exists.
     """
     vars(asyncpg_protocol)["IterableABC"] = (list, tuple)
 
 
 async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connection:
-    """Wait until the database accepts a connection, and return the connection.
+    """Connect to the database, waiting while it does not respond.
 
     Raises StartError if waiting cannot help.
     """

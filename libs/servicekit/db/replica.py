@@ -1,6 +1,6 @@
 """Reads from a streaming replica while its lag is small, otherwise from the primary.
 
-This is only for reads that need not see the latest writes. Row-level security applies on both servers, because roles
+This is meant for reads that need not see the latest writes. Row-level security applies on both servers, because roles
 and policies are replicated.
 """
 
@@ -45,10 +45,11 @@ log = logger("replica")
 
 
 class ReplicaLag:
-    """Lag of a replica: the age of the oldest observed position in the primary's WAL that it has not replayed.
+    """Lag of a replica, measured by recording the primary's WAL position at intervals.
 
-    The measurement is independent of the servers' clocks. An idle primary causes no lag. The lag is infinite until the
-    replica has replayed an observed position, because the age of its data is unknown until then.
+    The lag is the age of the oldest recorded position that the replica has not replayed yet. It does not depend on the
+    servers' clocks, and an idle primary causes no lag. The lag counts as infinite until the replica has replayed its
+    first recorded position.
     """
 
     def __init__(self) -> None:
@@ -56,7 +57,13 @@ class ReplicaLag:
         self._is_known = False
 
     def observe(self, now: float, written: int, replayed: int) -> float:
-        """Return the lag in seconds. `written` was read from the primary at `now`; `replayed` was read afterwards."""
+        """Record an observation and return the lag in seconds.
+
+        Args:
+            now: The time at which `written` was read.
+            written: The WAL position of the primary.
+            replayed: The WAL position of the replica, read after `written`.
+        """
         if not self._ahead or self._ahead[-1][1] < written:
             # At the limit, the last entry gets the latest position and keeps its time, so the lag may be overstated.
             since = self._ahead.pop()[0] if len(self._ahead) == MOST_POSITIONS else now
@@ -70,10 +77,10 @@ class ReplicaLag:
 
 
 class ReplicaReads:
-    """Read pool that uses the replica while `reason` is None, otherwise the primary.
+    """Read pool that uses the replica if the latest check found it usable, and otherwise the primary.
 
-    It has the methods of asyncpg's pool that reads use. A single query that fails because the replica is unavailable is
-    repeated on the primary. A query on an acquired connection is not repeated.
+    It offers the methods of asyncpg's pool that are needed for reading. If a query through the pool fails because of
+    the replica, it is repeated on the primary. A query on an acquired connection is not repeated.
     """
 
     def __init__(
@@ -91,13 +98,13 @@ class ReplicaReads:
 
     @property
     def warnings(self) -> list[str]:
-        """Return a warning if reads use the primary."""
+        """Warning for operators if reads use the primary."""
         return [] if self.reason is None else [f"{self._name}: the replica {self.reason}, so reads use the primary"]
 
     async def check(self) -> None:
-        """Compare the replica with the primary, and update `reason`.
+        """Check if the replica can be used, and update `reason`.
 
-        If the primary does not respond, its error is raised and nothing changes.
+        If the primary does not respond, its error is raised and `reason` stays unchanged.
         """
         now = self._clock.monotonic()
         primary = await self._primary.fetchrow(*SQL.primary_position())
@@ -136,7 +143,7 @@ class ReplicaReads:
         metrics.REPLICA_USED.labels(self._name).set(reason is None)
 
     async def close(self) -> None:
-        """Close the connections to the replica. The connections to the primary belong to another pool."""
+        """Close the connections to the replica. Those to the primary belong to another pool."""
         await self._replica.close()
 
     async def fetch(self, query: str, *values: Any) -> Any:
@@ -162,11 +169,15 @@ class ReplicaReads:
         return await getattr(self._primary, method)(query, *values)
 
     def acquire(self) -> _Lent:
-        """Return an async context manager that acquires a connection."""
+        """Return an async context manager for a connection."""
         return _Lent(self)
 
     async def lend(self) -> Any:
-        """Acquire a connection; return the pool's context manager, already entered, and the connection."""
+        """Acquire a connection.
+
+        Returns:
+            The pool's context manager, which has been entered, and the connection.
+        """
         if self.reason is None:
             lent: Any = self._replica.acquire()
             try:
@@ -178,16 +189,16 @@ class ReplicaReads:
 
 
 def _is_slow(error: BaseException) -> bool:
-    """Return True if a query exceeded its time limit.
+    """Return True for a query timeout, but not for a network timeout, which has an `errno`.
 
-    A slow query does not prove that the replica is unavailable: any caller may send one, and the periodic checks find a
-    replica that does not respond. A network timeout, which has an `errno`, does not count.
+    A query timeout does not prove that the replica is down, because any caller may send a slow query. A replica that
+    does not respond is found by the periodic check.
     """
     return isinstance(error, TimeoutError) and error.errno is None
 
 
 class _Lent:
-    """Async context manager that acquires a connection from the pool of the replica or of the primary."""
+    """Async context manager for a connection from the replica's or the primary's pool."""
 
     def __init__(self, reads: ReplicaReads) -> None:
         self._reads = reads

@@ -1,4 +1,4 @@
-"""Delete rows past their table's retention period, in batches of limited size."""
+"""Deletion of rows that are older than their table's retention period, in small batches."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ log = logger("retention")
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """Expiry rule of a table. If `days` is 0, rows never expire.
+    """Expiry rule of a table: its rows expire after `days` days, or never if `days` is 0.
 
-    `condition` is an SQL condition on the row `r`, in which `$1` is the oldest kept time in microseconds.
+    `condition` is an SQL condition on a row `r` that is true if the row has expired. Its parameter `$1` is the oldest
+    time to keep, in microseconds.
     """
 
     table: str
@@ -45,12 +46,15 @@ class Expiry:
         return f"select count(*) from {self.table} r where {self.condition}"
 
     def oldest_kept(self, now: int) -> int:
-        """Return the time before which rows expire; `now` and the result are in microseconds."""
+        """Return the time before which rows expire. `now` and the result are in microseconds."""
         return now - int(self.days * _DAY)
 
 
 class Retention:
-    """A service's expiry rules, applied through a pool or a connection on the service's schema."""
+    """Retention job that deletes or counts the expired rows of a service's tables.
+
+    `pool` may also be a single connection.
+    """
 
     def __init__(
         self, service: str, pool: asyncpg.Pool | asyncpg.Connection, clock: Clock, expiries: Sequence[Expiry]
@@ -61,9 +65,10 @@ class Retention:
         self._expiries = [expiry for expiry in expiries if expiry.days > 0]
 
     async def sweep(self) -> dict[str, int]:
-        """Delete expired rows, and return the number of deleted rows by table, if any.
+        """Delete expired rows, and return the number of deleted rows by table, omitting tables without deletions.
 
-        The first error is raised after the last table, so that a locked or slow table does not affect the others.
+        If a table fails, for example because it is locked, the remaining tables are still swept. The first error is
+        raised at the end.
         """
         deleted: dict[str, int] = {}
         failures: list[Exception] = []
@@ -83,7 +88,7 @@ class Retention:
         return deleted
 
     async def due(self) -> dict[str, int]:
-        """Return the number of rows that a sweep would delete, by table, without deleting them."""
+        """Return the number of expired rows in each table, without deleting them."""
         now = self._clock.now()
         counts: dict[str, int] = {}
         for expiry in self._expiries:

@@ -1,4 +1,4 @@
-"""SQL fragments with the column lists that upserts repeat, generated from one row declaration. Pure."""
+"""SQL fragments for the column lists of upserts, generated from a single row declaration. No I/O."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _TYPES: Final[Mapping[Any, str]] = {
 
 
 def column_types(row: Row) -> Mapping[str, str]:
-    """Return the PostgreSQL type by column name, in column order.
+    """Return the PostgreSQL type of each column, in column order.
 
-    Raises ValueError if the type of a named tuple's field has no corresponding column type.
+    Raises ValueError if a field of a named tuple has a type without a corresponding column type.
     """
     if isinstance(row, Mapping):
         return row
@@ -41,19 +41,20 @@ def _column_type(name: str, hint: Any) -> str:
 
 
 def row_fragments(name: str, row: Row) -> Mapping[str, Fragment]:
-    """Return the SQL fragments of a row declaration, by fragment name; each begins with `name`.
+    """Return the SQL fragments generated from a row declaration, by fragment name. Fragment names begin with `name`.
 
-    For the columns `a` and `b` they are:
+    For the columns `a` and `b`, the fragments are:
 
     - `NAME_columns`: `a, b`
     - `NAME_of(held)`: `held.a, held.b`
     - `NAME_arrays`: `:a::text[], :b::bigint[]`, the values of a statement that unnests rows
-    - `NAME_arrays_as(prefix)`: `:prefix_a::text[], :prefix_b::bigint[]`, for a statement that unnests several rows
-    - `NAME_given(new)`: `new.a, new.b`, the columns of the unnested rows `new`. A `text[]` is sent as one text with
-      its elements separated by U+001F, because `unnest` would flatten arrays of arrays. Elements must not contain
-      control characters.
+    - `NAME_arrays_as(prefix)`: `:prefix_a::text[], :prefix_b::bigint[]`, for a statement that unnests rows of several
+      declarations
+    - `NAME_given(new)`: `new.a, new.b`, the columns of the unnested rows `new`. A `text[]` is sent as one string,
+      because `unnest` would flatten nested arrays, and is split here. Its elements are separated by U+001F and must not
+      contain control characters.
     - `NAME_typed`: `a text, b bigint`, the columns of a function's result
-    - `NAME_cast`: `a::text, b::bigint`, the columns with the types of the result
+    - `NAME_cast`: `a::text, b::bigint`, the columns, cast to their types
     - `NAME_nulls`: `null::text, null::bigint`
     - `NAME_set`: `a = excluded.a, b = excluded.b`
     - `NAME_set_if(condition, held)`: `a = case when condition then excluded.a else held.a end, ...`

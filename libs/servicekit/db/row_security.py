@@ -1,8 +1,8 @@
-"""Row-level security as a second barrier between tenants: connections that serve HTTP reads see one tenant's rows.
+"""Row-level security: a second barrier between tenants, by which HTTP reads see only one tenant's rows.
 
-The HTTP server's guard stores the tenant of a request in `tenant_in_sight`. A reading pool sets this tenant on a
-connection when it is acquired. On a connection without a tenant, no rows are visible. Consumers write as the tables'
-owner, whom the policies do not restrict.
+The HTTP server's guard stores the tenant of a request in `tenant_in_sight`. A reading pool sets this tenant on each
+connection that is acquired. A connection without a tenant sees no rows. Consumers write as the owner of the tables, to
+whom the policies do not apply.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ was granted with the option SET."""
 
 
 class ReadingConnection(asyncpg.Connection):
-    """Connection of a reading pool; `seen` is the tenant currently set on the connection, None if unknown."""
+    """Connection of a pool for HTTP reads.
+
+    `seen` is the tenant set on the connection, or None if it is unknown.
+    """
 
     seen: str | None = None
 
     async def keep_to_tenant(self) -> None:
-        """Restrict the following statements to rows of the tenant `tenant_in_sight`.
+        """Restrict the following statements to the rows of the tenant in `tenant_in_sight`.
 
-        This costs a round trip only if the tenant has changed.
+        No statement is sent if the connection is already restricted to this tenant.
         """
         tenant = tenant_in_sight.get()
         if self.seen != tenant:
@@ -48,15 +51,18 @@ class ReadingConnection(asyncpg.Connection):
 
 
 async def keep_to_tenant(connection: Any) -> None:
-    """Set the tenant of a connection when it is acquired from a pool."""
+    """Set the current tenant on a connection that was just acquired from a pool."""
     await connection.keep_to_tenant()
 
 
 async def secure(connection: asyncpg.Connection, schema: str) -> None:
-    """Restrict readers of `schema` to one tenant.
+    """Restrict readers of `schema` to the rows of one tenant.
 
-    Adds policies to all tables with a tenant column, and lets views run with their caller's rights. Changes only what
-    differs. Raises StartError if the database user lacks the permission.
+    All tables with a tenant column get a policy, and views run with the rights of their caller. Tables and views that
+    are already restricted stay unchanged.
+
+    Raises:
+        StartError: If the database user lacks the permission, or if PostgreSQL is older than version 15.
     """
     version = int(await connection.fetchval("show server_version_num"))
     privilege = _privilege_to_switch(version)
@@ -83,9 +89,13 @@ async def secure(connection: asyncpg.Connection, schema: str) -> None:
 
 
 def _privilege_to_switch(version: int) -> str:
-    """Return the privilege on a role that lets a database user switch to the role.
+    """Return the role privilege that a database user needs in order to switch to a role.
 
-    `version` is PostgreSQL's `server_version_num`. Raises StartError if the version has no row-level security of views.
+    Args:
+        version: PostgreSQL's `server_version_num`.
+
+    Raises:
+        StartError: If that version has no row-level security for views.
     """
     if version < _LEAST_VERSION:
         raise StartError("Row level security needs PostgreSQL 15 or later: upgrade, or switch it off.")
@@ -93,7 +103,7 @@ def _privilege_to_switch(version: int) -> str:
 
 
 async def _make_role(connection: asyncpg.Connection, privilege: str) -> None:
-    """Create the role READER if it is missing. Grant it to the database user unless the user has `privilege` on it."""
+    """Create the role READER if it is missing, and grant it to the database user unless the user has `privilege`."""
     if not await connection.fetchval("select true from pg_roles where rolname = $1", READER):
         await connection.execute(f"create role {READER} nologin")
     if not await connection.fetchval("select pg_has_role(current_user, $1, $2)", READER, privilege):

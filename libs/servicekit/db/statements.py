@@ -1,16 +1,18 @@
-"""Loader for SQL files with statements that are used by name.
+"""Loader for SQL files whose statements are used by name.
 
-`-- name: find_messages` begins a statement. Its values have names such as `:tenant`, which become $1, $2, ...
+`-- name: find_messages` begins a statement. Its values have names such as `:tenant`, which are replaced with
+$1, $2, ...
 
-`-- name: list_feedback(view, where)` begins a statement with slots, which code fills with SQL before use.
+`-- name: list_feedback(view, where)` begins a statement with slots. Code fills the slots with SQL before it uses the
+statement.
 
-`-- fragment: same_turn(a, b)` begins a fragment. A statement or another fragment inserts it with `{same_turn(h, s)}`.
-`{day}` inserts a constant of the program, and `{message_columns}` inserts the columns of a declared row
-(`row_fragments.py`).
+`-- fragment: same_turn(a, b)` begins a fragment, which a statement or another fragment inserts with
+`{same_turn(h, s)}`. `{day}` inserts a constant of the program, and `{message_columns}` inserts the columns of a
+declared row (`row_fragments.py`).
 
-`-- function: take_turns returns table (turn_id text)` begins the body of a PL/pgSQL function. Its values are the
-function's parameters; a parameter has the type to which the value is cast (`functions.py`). `{nobody_erased}` guards
-the function (`erasure_guard.py`).
+`-- function: take_turns returns table (turn_id text)` begins the body of a PL/pgSQL function. Its named values become
+the function's parameters, each with the type to which it is cast (`functions.py`). `{nobody_erased}` guards the
+function (`erasure_guard.py`).
 """
 
 from __future__ import annotations
@@ -38,15 +40,17 @@ _TOKEN: Final = re.compile(
 
 
 def columns_of(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
-    """Transpose rows to `width` columns, which are the parameters of a statement that unnests them."""
+    """Transpose rows to `width` columns, one for each array that is passed to the statement."""
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
 
 
 class Statement(NamedTuple):
-    """SQL statement with its slots, and the names of its values in the order of $1, $2, ...
+    """SQL statement that may still have unfilled slots.
 
-    If the statement calls a function, `made` is the SQL that creates the function. While the statement has unfilled
-    slots, `made` is only the function's result type.
+    `values` are the names of the statement's values, in the order of $1, $2, ...
+
+    If the statement calls a function, `made` is the SQL that creates the function. While there are unfilled slots,
+    `made` is only the function's result type.
     """
 
     name: str
@@ -56,9 +60,9 @@ class Statement(NamedTuple):
     made: str = ""
 
     def __call__(self, **values: Any) -> tuple[Any, ...]:
-        """Return the SQL text and its arguments for asyncpg: `pool.fetch(*SQL.find(tenant=tenant))`.
+        """Return the SQL text and its arguments, for a call such as `pool.fetch(*SQL.find(tenant=tenant))`.
 
-        Raises TypeError if a slot is not filled, or if the names in `values` are not exactly those of the statement.
+        Raises TypeError if a slot is unfilled or if `values` does not have exactly the names in the statement.
         """
         if not self.slots and len(values) == len(self.values):
             try:
@@ -68,9 +72,12 @@ class Statement(NamedTuple):
         raise TypeError(f"{self.name} takes {[*self.slots, *self.values]}, not {list(values)}")
 
     def bulk(self, rows: Sequence[Sequence[Any]], **values: Any) -> tuple[Any, ...]:
-        """Return the SQL text and its arguments for a statement that unnests `rows`, one array per column.
+        """Return the SQL text and arguments of a statement that unnests `rows`, with one array per column.
 
-        The columns are the statement's values that are not in `values`, in the order in which the SQL text uses them.
+        The columns of `rows` must be in the order in which their names first occur in the SQL.
+
+        Args:
+            values: The statement's values that are not columns of `rows`.
         """
         if not values and not self.slots:
             return self.text, *columns_of(rows, len(self.values))
@@ -78,10 +85,12 @@ class Statement(NamedTuple):
         return self(**values, **dict(zip(columns, columns_of(rows, len(columns)), strict=True)))
 
     def reader(self, *, other: Collection[str] = (), **attributes: str) -> Callable[[Any], tuple[Any, ...]]:
-        """Return a function that reads a row for `bulk` from an object: all values except those named in `other`.
+        """Return a function that converts an object to a row for `bulk`, by reading the object's attributes.
 
-        A value is read from the attribute with the same name, unless `attributes` maps the value to another attribute,
-        such as `provenance.as_json`. There must be at least two values.
+        Args:
+            other: The names of the values that are not part of the row. The row must have at least two values.
+            attributes: The attribute path of a value, such as `provenance.as_json`, if it differs from the value's
+                name.
         """
         return attrgetter(*(attributes.get(name, name) for name in self.values if name not in other))
 
@@ -91,16 +100,21 @@ class Statement(NamedTuple):
         return self.made.removeprefix("create function ").partition("(")[0]
 
     def filled(self, **parts: str) -> Statement:
-        """Return the statement with its slots filled by `parts`, which must never contain text from a request."""
+        """Return the statement with its slots replaced by `parts`, which must never contain text from a request."""
         return _filled(self, tuple(parts.items()))
 
 
 class Statements:
-    """Statements of the files `*.sql` in a folder, as attributes.
+    """All statements in the `*.sql` files of a folder, as attributes.
 
-    `rows` maps a prefix to a row declaration; the names of the declaration's fragments begin with the prefix. A text
-    constant is inserted as an SQL literal. Raises ValueError for a name that is defined twice, and for an insertion of
-    an unknown fragment or with a wrong number of arguments.
+    Constants are inserted as SQL literals.
+
+    Args:
+        rows: The row declarations by prefix. Fragments are generated from each of them.
+
+    Raises:
+        ValueError: If a name is defined twice, if an inserted fragment does not exist, or if a fragment gets the wrong
+            number of arguments.
     """
 
     def __init__(
@@ -122,7 +136,11 @@ class Statements:
         return iter(self._statements.values())
 
     def part(self, name: str, **arguments: str) -> str:
-        """Return a fragment's SQL, to be inserted into a statement's slot. `arguments` must be constant SQL."""
+        """Return the SQL of the fragment `name`, for use in a statement's slot.
+
+        The arguments are inserted verbatim, so they must be constant SQL and never user input. Raises TypeError if they
+        do not match the fragment's parameters.
+        """
         names, text, _ = self._fragments[name]
         if {*names} != arguments.keys():
             raise TypeError(f"{name} takes {[*names]}, not {list(arguments)}")
@@ -138,7 +156,7 @@ class _Entry(NamedTuple):
 def _read(
     folder: Path, rows: Mapping[str, Row], constants: Mapping[str, float | str]
 ) -> tuple[dict[str, _Entry], dict[str, _Entry]]:
-    """Return the statements and the fragments in the files of `folder`, by name."""
+    """Return the statements and the fragments in the files of `folder`, each by name."""
     fragments = {name: _Entry((), _literal(value)) for name, value in constants.items()}
     fragments["nobody_erased"] = _Entry((), NOBODY_ERASED)
     for name, row in rows.items():
@@ -181,7 +199,10 @@ def _expanded(text: str, fragments: Mapping[str, _Entry], arguments: Mapping[str
 
 
 def _statement(given: Statement) -> Statement:
-    """Return the statement with numbered values ($1, $2, ...); one with unfilled slots is unchanged."""
+    """Return the statement with $1, $2, ... in place of named values.
+
+    A statement with unfilled slots is returned unchanged.
+    """
     if given.slots:
         return given
     numbers: dict[str, int] = {}
@@ -199,7 +220,7 @@ def _statement(given: Statement) -> Statement:
 
 
 def _call(given: Statement, block: str, types: Sequence[str], values: tuple[str, ...]) -> Statement:
-    """Return the statement that calls the function with the body `block`.
+    """Return a statement that calls a function with the body `block`, including the SQL that creates the function.
 
     The function's name ends in a digest of its definition.
     """

@@ -1,1 +1,1 @@
-"""Reading, handling and writing records."""
+"""Kafka consumers that handle records in batches, and producers."""

@@ -1,8 +1,10 @@
-"""Limit on a consumer's decompressed bytes, and placeholder records for unreadable batches.
+"""Limits on the memory that a fetch may use, and placeholders for batches that cannot be read.
 
-aiokafka limits only the fetched bytes, which may be compressed. It decompresses each batch completely, and a poll may
-return any number of bytes. A batch that the broker accepted but aiokafka cannot read, such as a batch with a header
-name that is not UTF-8, would stop the consumer at the batch's offset.
+aiokafka limits the number of fetched bytes, but these may be compressed. It always decompresses a batch completely, so
+a poll may return any amount of data.
+
+The broker also accepts batches that aiokafka cannot read, for example because a header name is not UTF-8. Without a
+placeholder, such a batch would block the consumer at its offset.
 """
 
 from __future__ import annotations
@@ -34,9 +36,10 @@ _DECODERS = {
 
 
 def bound_fetching() -> None:
-    """Apply the limits to every consumer of this process. May be called again.
+    """Apply the limits to every consumer in this process.
 
-    aiokafka has no extension point for this, so its private names are replaced; a test fails if they no longer exist.
+    aiokafka has no extension point for this, so private names are patched. A test fails if they no longer exist.
+    Calling this function again has no effect.
     """
     for module in (default_records, compiled_records):
         for name, decode in _DECODERS.items():
@@ -46,7 +49,10 @@ def bound_fetching() -> None:
 
 
 class _Batches:
-    """Iterator over the batches of a fetched partition. `last` is the last returned batch, None after a damaged one."""
+    """Iterator over the batches of a fetched partition.
+
+    `last` is the most recently returned batch, or None if that batch was damaged.
+    """
 
     def __init__(self, records: Any, check_crcs: bool) -> None:
         self._records = records
@@ -66,10 +72,10 @@ class _Batches:
 
 
 class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafka has no types
-    """Records of a fetched partition.
+    """Records of a fetched partition, with placeholders for those that cannot be read.
 
-    One placeholder record replaces a batch that would decompress to too many bytes, or the unreadable rest of a batch.
-    A damaged batch is fetched again.
+    A placeholder replaces a batch that would decompress to too many bytes, or the rest of a batch from the first record
+    that cannot be read. A damaged batch is fetched again instead.
     """
 
     _records: Any
@@ -79,7 +85,7 @@ class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafk
     _after_peeked: int = 0
 
     def peek(self) -> ConsumerRecord | None:
-        """Return the next record without advancing, or None at the end."""
+        """Return the next record without consuming it, or None at the end."""
         if self._peeked is None:
             before = self.next_fetch_offset
             self._peeked = next(self, None)
@@ -116,9 +122,9 @@ class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafk
                 return
 
     def _stand_in(self, batch: Any, reason: str, packed: int = 0, digest: str = "") -> ConsumerRecord:
-        """Return a placeholder record for the batch.
+        """Return a placeholder record for `batch`.
 
-        It has the batch's last offset, so that committing it covers the whole batch.
+        The placeholder has the batch's last offset, so committing it skips the whole batch.
         """
         last = batch.next_offset - 1
         refused = RefusedBatch(max(batch.base_offset, self.next_fetch_offset), last, packed, digest, reason)
@@ -128,10 +134,11 @@ class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafk
 
 
 class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
-    """Fetched records of a partition, returned in parts of about `POLL_BYTES`.
+    """Fetched records of a partition, returned in chunks of about `POLL_BYTES`.
 
-    An error is raised only at the next poll, by `FailedResult`. If it were raised immediately, records that the same
-    poll has taken from other partitions would be lost, because their positions have already advanced.
+    If the records cannot be read any further, the error is raised by the next poll (see `FailedResult`). If the current
+    poll raised it, the records already taken from other partitions would be lost, because the positions of these
+    partitions have advanced.
     """
 
     _partition_records: Any
@@ -144,11 +151,18 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
         """Time of the fetch by our clock, in milliseconds."""
 
     def calculate_backoff(self) -> float:
-        """Return the seconds to wait before the broker's other partitions are fetched; 0 while records are held."""
+        """Return the delay in seconds before the broker's other partitions are fetched.
+
+        While these records are held, the delay is 0, because the records for which they wait may be in those
+        partitions.
+        """
         return 0.0 if self.is_held else float(super().calculate_backoff())
 
     def head(self) -> int | None:
-        """Return the next record's time in milliseconds, capped at the time of its fetch; None without a record."""
+        """Return the next record's timestamp, or None if there is no record.
+
+        The timestamp is in milliseconds and never later than the time of the fetch.
+        """
         if not self.has_more() or not self.check_assignment(self._topic_partition):
             return None
         try:
@@ -168,9 +182,12 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
     def take(
         self, max_records: int | None, until: float = math.inf, room: int = POLL_BYTES
     ) -> tuple[list[ConsumerRecord], int]:
-        """Return the next records up to the time `until`, and their size. The last record may exceed `room`.
+        """Remove the next records and return them with their total size in bytes.
 
-        `until` is in milliseconds; `room` and the size are in bytes.
+        Args:
+            max_records: The maximum number of records, or None for no limit.
+            until: The latest timestamp to include, in milliseconds.
+            room: The maximum total size in bytes. The last record may exceed it.
         """
         if not self.has_more() or not self.check_assignment(self._topic_partition):
             return [], 0
@@ -196,7 +213,7 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
         return found, size
 
     def time_of(self, record: ConsumerRecord) -> int:
-        """Return the record's time in milliseconds, capped at the time of its fetch."""
+        """Return the record's timestamp in milliseconds, capped at the time of its fetch."""
         return min(int(record.timestamp), self.fetched_at)
 
     def _fail(self, error: Exception) -> None:
@@ -206,10 +223,10 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
 
 
 class FailedResult(BoundedResult):
-    """Result of a fetch that cannot be read further.
+    """Fetched records of a partition that cannot be read any further.
 
-    aiokafka raises the error of any result that is not exactly its `FetchResult`, drops the result, and fetches the
-    partition again from its position.
+    aiokafka treats every result whose class is not exactly its `FetchResult` as a failure: it raises the error, drops
+    the result, and fetches the partition again from its current position.
     """
 
     _error: Exception
@@ -219,7 +236,7 @@ class FailedResult(BoundedResult):
 
 
 def _size(record: ConsumerRecord) -> int:
-    """Return a record's size in bytes, including key and headers, which may be as large as a value."""
+    """Return the size of a record in bytes, including its key and headers, which may be as large as the value."""
     size: int = max(0, record.serialized_key_size) + max(0, record.serialized_value_size)
     for name, content in record.headers:
         size += len(name) + len(content or b"") + HEADER_BYTES

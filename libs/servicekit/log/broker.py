@@ -1,7 +1,7 @@
-"""Build brokers and subscribers. No other module sets options of FastStream and aiokafka.
+"""Factory for FastStream brokers and their subscribers.
 
-FastStream's own parsing, acknowledgement and error handling are bypassed; see
-docs/decisions/0005-how-faststream-is-used.md.
+All options of FastStream and aiokafka are set here. FastStream's own parsing, acknowledgement and error handling are
+not used; see docs/decisions/0005-how-faststream-is-used.md.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from servicekit.log.subscriber import DRAIN_SECONDS, Subscription
 
 
 def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequence[Subscription]) -> KafkaBroker:
-    """Return an unconnected broker with its subscriptions registered."""
+    """Create a broker with the given subscriptions, without connecting it."""
     bound_fetching()
     order_fetching()
     poll_without_pauses()
@@ -54,7 +54,7 @@ def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequenc
 
 
 def _security(options: Mapping[str, Any]) -> BaseSecurity | None:
-    """Convert aiokafka's security options to FastStream's. Return None if there are none."""
+    """Convert aiokafka's security options to FastStream's, or return None if there are none."""
     context = options.get("ssl_context")
     if mechanism := options.get("sasl_mechanism"):
         kind = {"PLAIN": SASLPlaintext, "SCRAM-SHA-256": SASLScram256, "SCRAM-SHA-512": SASLScram512}[mechanism]
@@ -64,7 +64,10 @@ def _security(options: Mapping[str, Any]) -> BaseSecurity | None:
 
 
 async def _raw_parser(message: Any) -> KafkaMessage:
-    """Return the raw batch, wrapped unchanged, because FastStream's own parser raises on headers that are not text."""
+    """Wrap the raw batch without parsing it.
+
+    FastStream's own parser fails if a header is not text.
+    """
     return KafkaMessage(
         body=b"",
         headers={},

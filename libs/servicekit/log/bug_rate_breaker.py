@@ -1,9 +1,9 @@
-"""Circuit breaker that stops a consumer after repeated bugs, so that a bad release cannot dead-letter a whole topic.
+"""Circuit breaker that pauses a consumer after repeated bugs, so that a bad release cannot dead-letter a whole topic.
 
-Two conditions open the breaker. First, every record of a topic fails: several records fail in a row, and no record of
-another conversation succeeds (see `Delivery`). Second, more than a tenth of the records fail.
+The breaker opens if more than a tenth of a topic's records fail. It also opens if several records fail in a row and, in
+a test, no record of another conversation succeeds either (see `Delivery`).
 
-One bad record cannot open the breaker while other records succeed, however often it is sent, because only a few bugs
+A single bad record cannot open the breaker while others succeed, even if it is sent repeatedly, because only a few bugs
 per conversation are counted.
 """
 
@@ -38,16 +38,19 @@ Conversation = tuple[str, ...]
 
 
 class Bug(NamedTuple):
-    """Bug of our own code, found while it handled a record. `signature` is a short text without user data."""
+    """Bug in our own code that occurred while a record was handled.
+
+    `signature` is a short description of the bug without user data.
+    """
 
     signature: str
     conversation: Conversation
 
 
 class _Run(NamedTuple):
-    """Consecutive records without a bug, or one record with a bug.
+    """Series of consecutive records without a bug, or a single record with a bug.
 
-    `conversation` is set if the record has a bug that counts in the bug rate.
+    `conversation` is set only for a bug that counts towards the bug rate.
     """
 
     at: float
@@ -57,7 +60,7 @@ class _Run(NamedTuple):
 
 @dataclass
 class _Topic:
-    """The last records of one topic, and the bugs since its last success."""
+    """Recent records of a topic, with the bugs that have occurred since a record last succeeded."""
 
     runs: deque[_Run] = field(default_factory=deque)
     bugs: Counter[Conversation] = field(default_factory=Counter)
@@ -89,7 +92,7 @@ class _Topic:
 
     @property
     def fails_as_a_whole(self) -> bool:
-        """True if enough consecutive bugs occurred to suspect that every record fails."""
+        """True if the latest bugs suggest that every record of the topic fails."""
         same = self.failing[-SAME_BUGS:]
         one_bug = len(same) == SAME_BUGS and len({bug.signature for bug in same}) == 1
         return one_bug or len(self.failing) >= ANY_BUGS
@@ -100,13 +103,14 @@ class _Topic:
 
 
 class BugRateBreaker:
-    """Circuit breaker of one consumer group.
+    """Circuit breaker of a consumer group.
 
-    It opens when more than 10 % of at least 100 records of a topic fail, or when all of a topic's recent records fail.
+    It considers the last 1,000 records of each topic that are at most ten minutes old. It opens if there are at least
+    100 of them and more than 10 % failed because of bugs. It also opens if every record of a topic seems to fail.
 
-    It counts the last 1,000 records of each topic, unless they are older than ten minutes. While the breaker is open,
-    one record is attempted at a time. After a bug, the next attempt waits for a minute. After a success, twice as many
-    records are attempted, until the breaker closes.
+    While the breaker is open, records are attempted in small batches. The first batch is a single record. After a
+    success, the next batch is twice as large, until the breaker closes. After a bug, the next batch is again a single
+    record, and it is attempted only after a minute.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -117,7 +121,11 @@ class BugRateBreaker:
         """True if the next attempt has to wait for `PROBE_SECONDS`."""
 
     def handled(self, records: Mapping[str, int]) -> None:
-        """Count records that were handled without a bug, by topic."""
+        """Count records that were handled without a bug.
+
+        Args:
+            records: The number of records by topic.
+        """
         was_open = self.open
         now = self._clock.monotonic()
         for name, count in records.items():
@@ -129,7 +137,7 @@ class BugRateBreaker:
         self._probe = self._probe * 2 if was_open and self.open else 1
 
     def failed(self, name: str, bug: Bug) -> None:
-        """Count a record on which our own code failed."""
+        """Count a record of the topic `name` that failed because of a bug."""
         topic = self._topics[name]
         counts = topic.bugs[bug.conversation] < PER_CONVERSATION
         topic.add(_Run(self._clock.monotonic(), 1, bug.conversation if counts else None))
@@ -138,10 +146,13 @@ class BugRateBreaker:
         self.resting = self.open
 
     def suspects(self, name: str) -> frozenset[Conversation]:
-        """Return the conversations of the failed records if all recent records of the topic failed, else an empty set.
+        """Return the conversations whose records failed last, if every record of the topic `name` may be failing.
 
-        The caller then tests whether records of other conversations succeed. It reports the result to `handled` or
-        `condemn`.
+        The caller then tests this with records of other conversations. If one of them succeeds, the caller calls
+        `handled`; if all of them fail, it calls `condemn`.
+
+        Returns:
+            The conversations. The set is empty if the failures do not suggest this, or if the breaker is already open.
         """
         topic = self._topics[name]
         if self.open or not topic.fails_as_a_whole:
@@ -149,10 +160,11 @@ class BugRateBreaker:
         return frozenset(bug.conversation for bug in topic.failing)
 
     def condemn(self, name: str) -> bool:
-        """Try to open the breaker after a topic's records all failed. Return True if it opened.
+        """Open the breaker, because every record of the topic `name` seems to fail.
 
-        The breaker stays closed if all of the latest bugs are in one conversation and a record of the topic succeeded
-        in the last ten minutes.
+        Returns:
+            False if the breaker stays closed, because only one conversation has failed and a record of the topic
+                succeeded within the last ten minutes.
         """
         topic, now = self._topics[name], self._clock.monotonic()
         lately = topic.succeeded_at is not None and now - topic.succeeded_at < WINDOW_SECONDS
@@ -163,7 +175,7 @@ class BugRateBreaker:
         return True
 
     def rested(self) -> None:
-        """Allow the next attempt."""
+        """Allow the next attempt after the delay."""
         self.resting = False
 
     @property
@@ -172,7 +184,7 @@ class BugRateBreaker:
 
     @property
     def why(self) -> str | None:
-        """Reason why the breaker is open, in words without user text; None if it is closed."""
+        """Reason why the breaker is open, without user text, or None if it is closed."""
         expired = self._clock.monotonic() - WINDOW_SECONDS
         for name, topic in self._topics.items():
             topic.expire(expired)
@@ -183,5 +195,5 @@ class BugRateBreaker:
         return None
 
     def allowed(self, records: int) -> int:
-        """Return the number of `records` that may be attempted at once."""
+        """Return how many of the next `records` records may be attempted: all, or a few while the breaker is open."""
         return min(records, self._probe) if self.open else records

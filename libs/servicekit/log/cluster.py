@@ -1,4 +1,4 @@
-"""Connection to a Kafka cluster, used by all our clients."""
+"""Connection settings of a Kafka cluster, shared by all our clients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from servicekit.settings import read_settings
 
 @dataclass(frozen=True)
 class Cluster:
-    """Kafka cluster at `servers` (HOST:PORT,...). `str` returns only the addresses."""
+    """Kafka cluster with its addresses and security settings.
+
+    `servers` is a comma-separated list of HOST:PORT. `str()` returns only this list, without any secrets.
+    """
 
     servers: str
     security: KafkaSettings = field(default_factory=KafkaSettings.model_construct, repr=False)
@@ -24,7 +27,10 @@ class Cluster:
         return self.servers
 
     def options(self) -> dict[str, Any]:
-        """Return the options of aiokafka's clients. Raises StartError if a certificate is unusable."""
+        """Return the connection options for an aiokafka client.
+
+        Raises StartError if a certificate cannot be used.
+        """
         how, options = self.security, dict[str, Any](bootstrap_servers=self.servers)
         if how.security_protocol == "PLAINTEXT":
             return options
@@ -45,12 +51,12 @@ Bootstrap = str | Cluster
 
 
 def client_options(bootstrap: Bootstrap) -> dict[str, Any]:
-    """Return the options of aiokafka's clients for `bootstrap`."""
+    """Return the connection options for an aiokafka client of the cluster `bootstrap`."""
     return bootstrap.options() if isinstance(bootstrap, Cluster) else {"bootstrap_servers": bootstrap}
 
 
 def cluster_at(servers: str) -> Cluster:
-    """Return the Kafka cluster at `servers`, with the security settings from the environment.
+    """Return the Kafka cluster at `servers`, with security settings from the environment.
 
     Raises StartError if the settings are invalid.
     """

@@ -1,4 +1,4 @@
-"""Dead-letter reasons of the platform, each with its meaning and remedy for operators."""
+"""Reasons for which the platform dead-letters a record, with a meaning and a remedy for operators."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def meaning_of(reason: str, reasons: Mapping[str, tuple[str, str]]) -> str:
-    """Return the reason's meaning and remedy in one sentence; empty for a reason that is not in `reasons`."""
+    """Return the meaning and remedy of a dead-letter reason as one sentence, or "" if the reason is unknown."""
     return "{}: {}".format(*reasons[reason]) if reason in reasons else ""

@@ -1,4 +1,4 @@
-"""Dead letters: the original bytes, with their origin and the reason."""
+"""Dead letters: records that could not be processed, with their original bytes, position and failure reason."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ _OFFSETS_LIMIT = 32_768
 
 
 def joined_records(refused: Sequence[Unreadable]) -> list[tuple[Unreadable, list[int]]]:
-    """Join refused records of a partition that have the same reason and the same content.
+    """Group refused records so that each group needs only one dead letter.
 
-    Records that are too short to be an event count as equal. Returns the first record of each group, with the group's
-    offsets. A few hundred kilobytes may contain a million short records, and one dead letter per record would block the
-    partition for minutes. No replay could turn a short record into an event.
+    Records belong to the same group if they have the same partition, reason and content. The content is ignored for
+    records that are too short to be an event, because it is useless for a replay. A few hundred kilobytes may contain a
+    million such records, and a dead letter for each would block the partition for minutes.
+
+    Returns:
+        The first record of each group, with the offsets of all records in the group.
     """
     found: dict[object, tuple[Unreadable, list[int]]] = {}
     for one in refused:
@@ -37,7 +40,7 @@ def joined_records(refused: Sequence[Unreadable]) -> list[tuple[Unreadable, list
 
 
 def _content_of(raw: RawRecord) -> object:
-    """Return the content by which equal records of a partition are joined; None for a record too short for an event."""
+    """Return the content by which records are grouped, or None for a record that is too short to be an event."""
     if raw.refused is None and len(raw.value or b"") < SHORTEST_EVENT:
         return None
     return raw.key, raw.value, tuple(raw.headers), raw.refused
@@ -46,14 +49,16 @@ def _content_of(raw: RawRecord) -> object:
 def dead_letter(
     raw: RawRecord, *, service: str, reason: str, error_class: str, detail: str = "", offsets: Sequence[int] = ()
 ) -> Message:
-    """Build the dead letter for `raw`.
+    """Build the dead letter for `raw` and the records equal to it.
 
-    If the record is too large to write, the letter has only the record's coordinates and the SHA-256 of its value. A
-    key of more than 1,024 bytes is omitted. The letter for a batch that is too large to decompress has the SHA-256 of
-    the compressed bytes. The letter for any batch that was not read has the batch's first offset.
+    If the record is too large to write, the dead letter contains the SHA-256 of its value instead of the value. A key
+    of more than 1,024 bytes is omitted. The dead letter for an unread batch contains the batch's first offset and, if
+    the batch was too large to decompress, the SHA-256 of its compressed bytes.
 
-    `detail` describes the error in words without user text. `offsets` are the ascending offsets of all joined records
-    that the letter represents. If there are several, headers contain their count and their offsets, as ranges.
+    Args:
+        detail: A description of the error without user text.
+        offsets: The offsets of all equal records, ascending. If there are several, their count and their ranges are
+            added as headers.
     """
     at = raw.coordinates
     headers: list[tuple[str, bytes]] = [
@@ -88,7 +93,10 @@ def dead_letter(
 
 
 def _ranges(offsets: Sequence[int]) -> str:
-    """Return ascending offsets as text, with consecutive offsets as a range: `3-7,9`. Excess offsets are omitted."""
+    """Format ascending offsets as text such as `3-7,9`, with ranges for consecutive offsets.
+
+    If the text is too long for a header, the last offsets are omitted.
+    """
     found: list[list[int]] = []
     for offset in offsets:
         if found and found[-1][1] == offset - 1:

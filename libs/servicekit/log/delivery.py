@@ -1,7 +1,7 @@
-"""Batch delivery: read, handle, write dead letters, commit. It implements all delivery guarantees.
+"""Batch delivery: parse records, handle them, write dead letters, and commit.
 
-A batch's effects are written and acknowledged before its offsets are committed. After a crash the batch is delivered
-again, and handlers are idempotent.
+All delivery guarantees are implemented here. The effects of a batch are written and acknowledged before its offsets are
+committed, so after a crash the batch is delivered again. Handlers must therefore be idempotent.
 """
 
 from __future__ import annotations
@@ -53,20 +53,30 @@ log = logger("delivery")
 
 
 class Interrupted(Exception):
-    """The partitions were revoked or the service stops: the batch will be delivered again."""
+    """Raised when the partitions are revoked or the service stops. The batch will be delivered again."""
 
 
 @dataclass
 class Backoff:
-    """Backoff between attempts. A wait is interrupted when the partitions are revoked or the service stops."""
+    """Growing delays between attempts.
+
+    Setting `give_up` interrupts a delay, for example because the partitions are revoked or the service stops.
+    """
 
     give_up: asyncio.Event = field(default_factory=asyncio.Event)
     pick: Callable[[float, float], float] = random.uniform
 
     async def wait(self, attempt: int) -> None:
-        """Wait after the failed attempt number `attempt`, counted from 1. Raises Interrupted.
+        """Wait before the next attempt.
 
-        The wait is about 0.2 s after the first attempt and doubles with each further attempt, up to 30 s.
+        The delay is random. Its maximum is 0.2 s after the first attempt and doubles with each further attempt, up to
+        30 s.
+
+        Args:
+            attempt: The number of attempts so far.
+
+        Raises:
+            Interrupted: If the wait is interrupted.
         """
         await self.wait_seconds(min(LONGEST_WAIT, 0.2 * 2 ** min(attempt - 1, 10)) * self.pick(0.5, 1.0))
 
@@ -84,14 +94,16 @@ can have processed the records."""
 
 
 async def _no_outage() -> None:
-    """Probe of a handler without dependencies: returns at once."""
+    """Default probe for handlers without dependencies: always succeeds."""
 
 
 class Delivery:
-    """Delivery of raw record batches to one consumer group's handler.
+    """Delivery of a consumer group's batches to its handler.
 
-    `letters` writes the dead letters. `probe` raises if a dependency of the handler does not respond. `redactor` masks
-    the parts of people's texts that must not be stored.
+    Args:
+        letters: The producer for dead letters.
+        probe: A function that raises an error if one of the handler's dependencies is down.
+        redactor: The redactor that masks the parts of people's texts that must not be stored.
     """
 
     def __init__(
@@ -131,9 +143,9 @@ class Delivery:
         """Start of the current batch, in seconds of the monotonic clock."""
 
     async def deliver(self, records: Sequence[RawRecord], commit: Commit) -> None:
-        """Process and commit `records` at once, or in parts while the breaker is open.
+        """Process and commit `records`, in smaller batches while the circuit breaker is open.
 
-        Raises Interrupted if the uncommitted records must be delivered again.
+        Raises Interrupted if the records that are not committed yet must be delivered again.
         """
         rest = records
         try:
@@ -149,7 +161,10 @@ class Delivery:
             self.stall.mark_idle()
 
     async def _deliver(self, records: Sequence[RawRecord], commit: Commit) -> int:
-        """Process and commit `records`, or only the first ones if the breaker opens; return the number committed."""
+        """Process and commit `records`, and return the number of committed records.
+
+        Processing stops early if the circuit breaker opens.
+        """
         self.began = self._clock.monotonic()
         times = StageTimes()
         token = current_times.set(times)
@@ -168,7 +183,7 @@ class Delivery:
         return len(outcomes)
 
     def _measure(self, records: Sequence[RawRecord], times: StageTimes, trace: BatchTrace | None) -> None:
-        """Observe the metrics of a committed batch."""
+        """Update the metrics for a committed batch."""
         metrics.BATCH_SECONDS.labels(self.group).observe(self._clock.monotonic() - self.began)
         metrics.BATCH_RECORDS.labels(self.group).observe(len(records))
         metrics.BREAKER.labels(self.group).set(self.breaker.open)
@@ -184,7 +199,7 @@ class Delivery:
     async def _deliver_timed(
         self, records: Sequence[RawRecord], commit: Commit, trace: BatchTrace | None
     ) -> Sequence[Outcome]:
-        """Process and commit `records` as described in `_deliver`, and return the outcomes of the committed ones."""
+        """Process and commit `records`, and return the outcomes of the committed records."""
         self.stall.mark_progress()
         with stage("read"):
             records = redacted_records(records, self._redactor, self._keeps)
@@ -215,7 +230,10 @@ class Delivery:
         return outcomes
 
     def _count_dropped(self, good: Sequence[Received[Any] | Tombstone]) -> None:
-        """Count dropped invalid optional fields; only one of the groups that read a topic counts them."""
+        """Count optional fields that were dropped because they are invalid.
+
+        Only one consumer group counts them for each topic.
+        """
         for one in good:
             if isinstance(one, Received) and one.dropped and one.topic in self._keeps:
                 for name in one.dropped:
@@ -224,9 +242,9 @@ class Delivery:
     def _outcomes(
         self, read_ones: Sequence[Received[Any] | Tombstone | Unreadable], handled: Sequence[Outcome]
     ) -> list[Outcome]:
-        """Return the outcomes of the records, in order.
+        """Return the outcomes of all records in order, including those that could not be parsed.
 
-        If the breaker opened, the list ends before the first record that was not handled.
+        If the circuit breaker opened, the list ends before the first record that was not handled.
         """
         outcomes: list[Outcome] = []
         left = iter(handled)
@@ -244,9 +262,9 @@ class Delivery:
         return Outcome.dead_lettered(refused.reason, refused.detail) if kept else Outcome.ignored("set_aside_elsewhere")
 
     async def _persist(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        """Handle the batch and return the outcomes.
+        """Handle a batch, retrying it during an outage.
 
-        During an outage, the batch is retried. If the batch itself causes the failures, it is bisected.
+        If the batch itself causes the failures, it is bisected to find the failing records.
         """
         attempt = blamed = 0
         while True:
@@ -273,10 +291,11 @@ class Delivery:
         return outcomes
 
     async def _outage_behind(self, error: Exception) -> Exception | None:
-        """Return the outage that caused a failure: `error` itself or the probe's error; None if there is no outage.
+        """Return the outage that caused `error`, or None if there is none.
 
-        For a permanent error, the dependencies are not probed. For a bug they are, because any statement may fail if
-        the schema is too new for this program.
+        If `error` is not an outage itself, the handler's dependencies are probed, and the error of a failed probe is
+        returned. A permanent error needs no probe, because the record has caused it. An apparent bug does, because its
+        cause may be a schema that is too new for this program.
         """
         if is_outage(error):
             return error
@@ -291,7 +310,10 @@ class Delivery:
         return None
 
     async def _take_apart(self, batch: Sequence[Received[Any]], error: Exception) -> Sequence[Outcome]:
-        """Bisect `batch` and return the outcomes of its records, or only of the first ones if the breaker opens."""
+        """Bisect a failed batch, and return the outcomes of its records in order.
+
+        A batch of one record is dead-lettered. If the circuit breaker opens, only the outcomes so far are returned.
+        """
         if len(batch) > 1:
             middle = len(batch) // 2
             first = await self._persist_part(batch[:middle])
@@ -312,11 +334,13 @@ class Delivery:
         return [Outcome.dead_lettered(reason)]
 
     async def _hold_if_all_fail(self, topic: str) -> None:
-        """Hold the group if consecutive bugs suggest that every record of `topic` fails, and no witness succeeds.
+        """Hold the consumer group if every record of `topic` seems to fail.
 
-        Witnesses are records of other conversations. They are handled here as a test, and again in their normal order,
-        so that one hostile record that is sent repeatedly cannot hold the group. A held group attempts one record per
-        minute until a record succeeds, so a bad release causes only a few dead letters.
+        After several bugs in a row, a few records of other conversations in the batch are handled as a test. If one of
+        them succeeds, the group is not held. One hostile record that is sent repeatedly can therefore not hold the
+        group. The test records are handled again when it is their turn.
+
+        A held group attempts one record per minute until one succeeds, so a bad release causes only a few dead letters.
         """
         failed = self.breaker.suspects(topic)
         if not failed:
@@ -332,14 +356,17 @@ class Delivery:
             log.error("group_held", group=self.group, why=self.breaker.why)
 
     def _others(self, topic: str, failed: Collection[Conversation]) -> list[Any]:
-        """Return the batch's last record of each conversation not in `failed`, tenants without a failure first."""
+        """Return a record of `topic`, the last one, from each conversation in the batch that is not in `failed`.
+
+        Records of tenants without a conversation in `failed` come first.
+        """
         last = {_conversation_of(one): one for one in self._at_work if one.topic == topic}
         tenants = {conversation[0] for conversation in failed}
         others = [conversation for conversation in reversed(last) if conversation not in failed]
         return [last[one] for one in sorted(others, key=lambda conversation: conversation[0] in tenants)]
 
     async def _persist_part(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        """Handle part of a batch and return the outcomes. Bisect it at its first failure, unless there is an outage.
+        """Handle a part of a batch, and bisect it further if it fails without an outage.
 
         A single record is retried like a whole batch.
         """
@@ -353,9 +380,9 @@ class Delivery:
             return await self._take_apart(batch, error)
 
     async def _set_aside(self, refused: Sequence[Unreadable]) -> None:
-        """Write the dead letters of `refused`, one letter per group of joined records.
+        """Write dead letters for `refused`, one for each group of equal records.
 
-        They are written a few megabytes at a time; each part is acknowledged before the next one is written.
+        They are written in chunks of a few megabytes, and each chunk is acknowledged before the next one is written.
         """
         offsets = {id(one): found for one, found in joined_records(refused)}
         for piece in _pieces([one for one in refused if id(one) in offsets]):
@@ -376,7 +403,7 @@ class Delivery:
             await self._handler.note_set_aside(piece)
 
     def _letters_wait(self, error: Exception, attempt: int) -> None:
-        """Report that dead letters cannot be written. No later record is processed until they are written."""
+        """Report that dead letters cannot be written. No further record is processed until they are."""
         why = type(error.__cause__ or error).__name__
         self.stall.mark_waiting(f"dead letters cannot be written ({why})")
         metrics.DEAD_LETTER_FAILURES.labels(self.group).inc()
@@ -392,9 +419,10 @@ class Delivery:
     async def _until_up(
         self, work: Callable[[], Awaitable[object]], backoff: Backoff, say: Callable[[Exception, int], None]
     ) -> None:
-        """Repeat `work` until it succeeds. Raises errors that are not transient.
+        """Repeat `work` until it succeeds, with increasing delays. Errors that are not transient are raised.
 
-        `say` is called with each transient error and the number of failed attempts.
+        Args:
+            say: A callback for each transient error, with the error and the number of failed attempts.
         """
         attempt = 0
         while True:
@@ -412,7 +440,7 @@ class Delivery:
 
 
 def _conversation_of(one: Received[Any] | Tombstone) -> Conversation:
-    """Return a record's conversation: tenant, project and conversation id, or the key of a tombstone."""
+    """Return the record's tenant, project and conversation id, or only the key of a tombstone."""
     if isinstance(one, Tombstone):
         return (one.key,)
     event = one.event
@@ -420,7 +448,10 @@ def _conversation_of(one: Received[Any] | Tombstone) -> Conversation:
 
 
 def _pieces(refused: Sequence[Unreadable]) -> Iterator[Sequence[Unreadable]]:
-    """Split `refused` into pieces with at most `LETTERS_BYTES` of values; a larger record is a piece of its own."""
+    """Split `refused` into chunks whose values total at most `LETTERS_BYTES`.
+
+    A larger record forms a chunk of its own.
+    """
     start = size = 0
     for index, one in enumerate(refused):
         more = len(one.raw.value or b"")

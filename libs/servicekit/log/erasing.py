@@ -1,11 +1,12 @@
-"""Handler wrapper that carries out erasures: first in the ledger, then in the store, and again after each write.
+"""Handler wrapper that erases people's data and keeps concurrent batches from storing it again.
 
-An erasure writes to the ledger before it searches for rows. A batch reads the ledger before and after it is handled. If
-an erasure and a batch are processed concurrently, at least one of them therefore sees the other.
+An erasure is written to the ledger first, and only then are the rows to delete looked up. The ledger is read before and
+after a batch is handled, and rows of people who were erased in between are deleted. So if an erasure and a batch run
+concurrently, either the erasure finds the batch's rows, or the batch finds the erasure in the ledger.
 
-If the handler's store guards its writes, the ledger is not read first. A guarded write fails if a person in the batch
-is in the ledger, and an erasure waits for guarded writes in progress. After such a failure, the batch is handled like
-an unguarded batch.
+If the handler's store guards its writes, the ledger is not read beforehand. Instead, a write fails if someone in the
+batch is in the ledger, and the batch is then handled without the guard as described above. An erasure waits for guarded
+writes in progress.
 """
 
 from __future__ import annotations
@@ -25,32 +26,37 @@ from servicekit.log.records import Received, Tombstone, Unreadable
 
 
 class Erasures(Protocol):
-    """Port for a service's erasures: its ledger, and the deletion in its own store."""
+    """Interface to the ledger of erased people and to the deletion of their data from the service's own store."""
 
     async def note(self, erasures: Collection[Erasure]) -> set[Person]:
-        """Write erasures, at most one per person, to the ledger. Commit, and return the people with a changed entry.
+        """Write erasures to the ledger and commit. The ledger keeps each person's latest erasure.
 
-        The ledger keeps each person's latest erasure.
+        Args:
+            erasures: The erasures, at most one per person.
+
+        Returns:
+            The people whose entries changed.
         """
         ...
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        """Return the erasure times of those of `people` who are in the ledger, in microseconds."""
+        """Return the erasure time of each person in microseconds, omitting people who are not in the ledger."""
         ...
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Remove everything that these people said before their erasure, and commit.
+        """Delete everything that these people said before their erasure, and commit.
 
-        Return the number of changed rows.
+        Returns the number of changed rows.
         """
         ...
 
 
 class ErasingHandler(Handler):
-    """Handler that removes erased content from the batches of the handler `inner` and from its store.
+    """Handler wrapper that keeps the data of erased people out of the store.
 
-    `is_guarded` is True if `inner` itself checks for erasures (`erasure_guard.py`) in each write of people's text, and
-    in a write before it publishes.
+    Args:
+        is_guarded: True if `inner` itself checks for erasures (`erasure_guard.py`). It must then do so in every write
+            of people's text, and publish nothing before such a write.
     """
 
     def __init__(
@@ -100,9 +106,9 @@ class ErasingHandler(Handler):
         await self._inner.note_set_aside(refused)
 
     async def _carry_out(self, batch: Sequence[Received[Any]]) -> dict[int, Outcome]:
-        """Write the batch's erasures to the ledger, carry them out, confirm them, and return their outcomes by index.
+        """Carry out and confirm the erasures in the batch, and return their outcomes by index in the batch.
 
-        A repeated request is carried out again.
+        Each erasure is written to the ledger first. A repeated request is carried out again.
         """
         outcomes: dict[int, Outcome] = {}
         found: dict[int, Erasure] = {}
@@ -127,7 +133,7 @@ class ErasingHandler(Handler):
         }
 
     async def _repeat(self, people: Collection[Person], before: ErasedAt) -> None:
-        """Erase the rows that the batch wrote about people who were erased concurrently."""
+        """Delete the rows of people who were erased while the batch was being handled."""
         if not people:
             return
         after = await self._erasures.erased_at(people)

@@ -1,4 +1,4 @@
-"""Convert aiokafka's fetched records to raw records."""
+"""Conversion of records fetched by aiokafka to our own record type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ LOG_APPEND_TIME = 1
 
 
 def raw_record(record: ConsumerRecord, now: int) -> RawRecord:
-    """Return a fetched record as a raw record. If the log sets no time, `now` (microseconds) is the record's time."""
+    """Convert a fetched record.
+
+    Args:
+        now: The record's time in microseconds if the log itself does not set timestamps.
+    """
     log_timed = record.timestamp_type == LOG_APPEND_TIME
     log_time = record.timestamp * 1_000 if log_timed else now
     at = Coordinates(record.topic, record.partition, record.offset)

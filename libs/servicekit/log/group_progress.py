@@ -1,4 +1,4 @@
-"""Wait until a consumer group has read all records that were in the log when the wait began."""
+"""Waiting for a consumer group to catch up with the log."""
 
 from __future__ import annotations
 
@@ -28,12 +28,16 @@ async def _nothing() -> None:
 
 
 class GroupProgress:
-    """Comparison of the log's end offsets with the offsets that a group has committed, on all partitions of its topics.
+    """Progress of a consumer group: its committed offsets compared with the log's end offsets.
 
-    All partitions are compared, because a foreign producer may write a conversation to any partition. The committed
-    offsets of partitions that another process reads are requested from the log. End offsets are requested over a
-    separate connection, because on the subscription's connection the request would wait for fetches. A request to the
-    log times out after `seconds`.
+    All partitions of the group's topics are compared, because a foreign producer may write a conversation to any
+    partition. The log is asked for the committed offsets of partitions that another process reads.
+
+    End offsets are requested over a separate connection. On the subscription's own connection, the request would have
+    to wait for fetches.
+
+    Args:
+        seconds: The timeout of a request to the log.
     """
 
     def __init__(self, subscription: Subscription, bootstrap: Bootstrap, clock: Clock, *, seconds: float) -> None:
@@ -45,18 +49,25 @@ class GroupProgress:
         self._opening = asyncio.Lock()
 
     async def close(self) -> None:
-        """Close the connection."""
+        """Close the connection used to request end offsets."""
         if self._asker is not None:
             await self._asker.stop()
 
     async def look_until_read(
         self, seconds: float, look: Callable[[], Awaitable[T | None]] = _nothing
     ) -> tuple[T | None, bool]:
-        """Return the last result of `look`, and True if the group had read the log before the last call of `look`.
+        """Call `look` repeatedly until it returns a result, the group has caught up, or `seconds` have passed.
 
-        The log counts as read when the group has handled all records that the log contained at the start. `look` is
-        called repeatedly until it returns a result, the log is read, or `seconds` have passed. Raises Unavailable if
-        the log does not respond.
+        The group has caught up once it has handled all records that were in the log when the wait began.
+
+        Args:
+            seconds: The maximum duration of the wait.
+
+        Returns:
+            The last result of `look`, and True if the group had caught up before that call.
+
+        Raises:
+            Unavailable: If the log does not respond.
         """
         ends = await self.ends()
         deadline = self._clock.monotonic() + seconds
@@ -67,10 +78,14 @@ class GroupProgress:
         return await look(), passed
 
     async def read_up(self, limit: float, seconds: float | None = None) -> bool:
-        """Return True once the group has read everything that the log contained at the time of the call.
+        """Wait until the group has read everything that is in the log now.
 
-        Return False if that takes longer than `seconds` (at most `limit`, which is also the default), or if the log
-        does not respond.
+        Args:
+            limit: The default and the maximum of `seconds`.
+            seconds: The maximum duration of the wait.
+
+        Returns:
+            False if the group did not catch up in time, or if the log did not respond.
         """
         seconds = limit if seconds is None else min(seconds, limit)
         try:
@@ -80,7 +95,10 @@ class GroupProgress:
         return passed
 
     async def ends(self) -> Ends:
-        """Return the log's current end offsets. Raises Unavailable if it does not answer in time."""
+        """Return the current end offsets of the group's partitions.
+
+        Raises Unavailable if the log does not respond in time.
+        """
         consumer = self._consumer
         wanted = [
             TopicPartition(topic.name, partition)
@@ -90,7 +108,10 @@ class GroupProgress:
         return await self._ask(self._ends(wanted))
 
     async def passed(self, ends: Ends) -> bool:
-        """Return True if all records before `ends` have been handled. Raises Unavailable if the log does not answer."""
+        """Return True if the group has handled all records before the offsets `ends`.
+
+        Raises Unavailable if the log does not respond.
+        """
         written = {partition: end for partition, end in ends.items() if end}
         committed = await self._ask(self._subscription.committed(written))
         if not (behind := {one for one, end in written.items() if committed[one] < end}):
@@ -101,9 +122,10 @@ class GroupProgress:
         return not behind or await self._only_markers_left({one: ends[one] for one in behind}, committed)
 
     async def _only_markers_left(self, ends: Ends, committed: Ends) -> bool:
-        """Return True if only transaction markers are left before `ends`: their offsets are never committed.
+        """Return True if only transaction markers are left before the offsets `ends`.
 
-        Checks twice, because at the first check, a batch that was just read may not have reached the handler yet.
+        The offset of a marker is never committed. The check runs twice, because a batch that was just fetched may not
+        have reached the handler at the first check.
         """
         for _ in range(2):
             if self._subscription.at_work or not await self._read_to(ends):

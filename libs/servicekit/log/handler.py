@@ -1,4 +1,4 @@
-"""Port between the log and a service: the batch handler. Pure."""
+"""Handler interface: the boundary between the log and a service. No I/O."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from servicekit.log.records import Unreadable
 
 
 class Handler(ABC):
-    """Base class of the handler of one consumer group.
+    """Base class for the handler of a consumer group.
 
-    Its batches hold `Received` records. A subclass declared with `tombstones=True` gets `Tombstone` records as well:
+    A batch contains `Received` records. With `tombstones=True`, a subclass also gets `Tombstone` records:
 
         class RatingHandler(Handler, tombstones=True): ...
     """
@@ -27,16 +27,20 @@ class Handler(ABC):
 
     @abstractmethod
     async def handle(self, batch: Sequence[Any]) -> Sequence[Outcome]:
-        """Process the whole batch and return the outcome of each record, in the same order.
+        """Process a batch and return the outcome of each record, in the same order.
 
-        Must be idempotent: after any failure all or some of the same records may be delivered again.
+        Implementations must be idempotent: after a failure, some or all of the records are delivered again.
         """
 
     async def commit_lost(self, batch: Sequence[Any]) -> None:  # noqa: B027 # most handlers have nothing to repair
-        """Repair a batch after a rejected or late commit, because another consumer may have processed its records.
+        """Repair the effects of a batch whose commit was rejected or came too late.
 
-        By default, this does nothing, which suffices if handling the records again changes nothing.
+        Another consumer may have processed the same records in the meantime. The default implementation does nothing,
+        which is correct if handling the records again has no effect.
         """
 
     async def note_set_aside(self, refused: Sequence[Unreadable]) -> None:  # noqa: B027 # most handlers do nothing here
-        """Process records after their dead letters have been written. Must not raise. Does nothing by default."""
+        """Take note of records whose dead letters have been written. Must not raise.
+
+        The default implementation does nothing.
+        """

@@ -1,6 +1,6 @@
-"""Journal of outcomes: a table with the event id, message id, coordinates and outcome of each record, without content.
+"""Journal of outcomes: a table with the ids, log position and outcome of each record, but not its content.
 
-Each service with a journal creates the table `journal` in its own migrations.
+A service with a journal creates the table `journal` in its own migrations.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ log = logger("journal")
 
 
 class Journal:
-    """Journal in the table `journal` of the pool's schema. A failed write is logged, not raised."""
+    """Writer for the table `journal`. Errors are logged, not raised."""
 
     def __init__(self, pool: asyncpg.Pool, feedback_of: FeedbackOf = lambda _: None) -> None:
         self._pool = pool
         self._feedback_of = feedback_of
 
     async def note(self, batch: Sequence[Any], outcomes: Sequence[Outcome]) -> None:
-        """Append a batch's records with their outcomes."""
+        """Add the outcomes of a batch to the journal."""
         rows = [
             self._row(received, outcome)
             for received, outcome in zip(batch, outcomes, strict=True)
@@ -54,11 +54,15 @@ class Journal:
         await self._append(rows)
 
     async def note_refused(self, refused: Sequence[Unreadable]) -> None:
-        """Append records that became dead letters, if they name their tenant."""
+        """Add dead-lettered records to the journal, provided that `ids_of` finds their ids."""
         await self._append([row for row in map(_refused_row, refused) if row is not None])
 
     async def settle(self, settled: Collection[tuple[Event, str, Outcome]]) -> None:
-        """Replace the outcomes of parked records. `settled` has each record's event, coordinates and final outcome."""
+        """Replace the outcomes of parked records with their final outcomes.
+
+        Args:
+            settled: The event, log position and final outcome of each record.
+        """
         rows = sorted(
             (event.event_id, at, event.tenant, event.project, outcome.kind, outcome.reason)
             for event, at, outcome in settled
@@ -86,7 +90,7 @@ class Journal:
 
 @cache
 def _about(kind: type[Any]) -> Callable[[Any], tuple[str | None, str | None]]:
-    """Return a function that extracts the conversation id and message id from an event of type `kind`."""
+    """Return a function that reads the conversation id and the message id from an event of the type `kind`."""
     # For posts, the message id is a property.
     message = next((name for name in _MESSAGE_NAMES if name in kind.model_fields or hasattr(kind, name)), None)
     if message is None:
@@ -96,7 +100,11 @@ def _about(kind: type[Any]) -> Callable[[Any], tuple[str | None, str | None]]:
 
 @contextmanager
 def _logged(records: int) -> Iterator[None]:
-    """Log a failed write of `records` records instead of raising the error."""
+    """Log errors raised in this block instead of propagating them.
+
+    Args:
+        records: The number of records that the block writes, for the log line.
+    """
     try:
         yield
     except Exception as error:
@@ -104,7 +112,7 @@ def _logged(records: int) -> Iterator[None]:
 
 
 class JournalReader:
-    """Reader of a journal."""
+    """Search in a journal of outcomes."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
@@ -112,16 +120,17 @@ class JournalReader:
     async def find(
         self, tenant: str, project: str, events: Collection[str], messages: Collection[str], causes: Collection[str]
     ) -> Sequence[Mapping[str, Any]]:
-        """Return a project's journal records with one of these event ids, message ids or causes, latest first."""
+        """Return a project's journal entries that match any of the event ids, message ids or causes, latest first."""
         given = {"events": list(events), "messages": list(messages), "causes": list(causes)}
         statement = SQL.find_outcomes(tenant=tenant, project=project, limit=FOUND_LIMIT, **given)
         return [dict(row) for row in await self._pool.fetch(*statement)]
 
 
 class JournalingHandler(Handler):
-    """Handler that stores the outcomes of `inner` in a journal before the batch is committed.
+    """Handler wrapper that writes outcomes to a journal before the batch is committed.
 
-    `is_noted` selects the outcomes; dead letters are always stored.
+    Args:
+        is_noted: The filter for the outcomes to write. Dead letters are always written.
     """
 
     def __init__(self, inner: Handler, journal: Journal, is_noted: Callable[[Outcome], bool] = lambda _: True) -> None:
@@ -145,7 +154,10 @@ class JournalingHandler(Handler):
 
 
 def _refused_row(refused: Unreadable) -> tuple[Any, ...] | None:
-    """Return the journal row for a dead letter; None if the record has no tenant. Invalid ids count as missing."""
+    """Return the journal row for a dead letter, or None if `ids_of` finds no ids.
+
+    Invalid ids are treated as missing.
+    """
     ids = ids_of(refused.raw)
     if ids is None:
         return None

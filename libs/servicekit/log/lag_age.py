@@ -1,8 +1,8 @@
-"""Age of a group's lag: seconds since its first uncommitted record was written to the log. Pure.
+"""Age of a consumer group's lag: how long its first uncommitted record has been in the log. No I/O.
 
-The log reports end offsets, but not when a record was written, so the age is estimated. If the first uncommitted record
-was written while end offsets were observed, its age is counted from the first observation that includes it. If it was
-written earlier, its age is counted from the log time of the last committed record.
+The log reports end offsets, but not when a record was written, so the age is estimated. It begins when a partition's
+observed end offset first includes the record. If the first observation already includes the record, the age begins at
+the log time of the last committed record.
 """
 
 from __future__ import annotations
@@ -26,22 +26,26 @@ class _Partition:
 
 
 class LagAge(Generic[P]):
-    """Age of a group's lag in seconds, over all partitions that the group reads in this process."""
+    """Lag age of a consumer group over all partitions that this process reads."""
 
     def __init__(self) -> None:
         self._partitions: dict[P, _Partition] = {}
 
     def committed(self, log_times: Mapping[P, int]) -> None:
-        """Record the log time (microseconds) of the last committed record by partition."""
+        """Record the log time of each partition's last committed record, in microseconds."""
         for partition, log_time in log_times.items():
             self._of(partition).read_until = log_time
 
     def forget(self) -> None:
-        """Drop all observations, because the partitions were reassigned."""
+        """Discard all observations after a reassignment of the partitions."""
         self._partitions.clear()
 
     def seconds(self, ends: Mapping[P, int], committed: Mapping[P, int], now: int) -> float:
-        """Record the end offsets at `now` (microseconds); return the oldest uncommitted record's age in seconds."""
+        """Record an observation of the end offsets, and return the age of the oldest uncommitted record in seconds.
+
+        Args:
+            now: The time of the observation in microseconds.
+        """
         return max((self._age(one, end, committed.get(one, 0), now) for one, end in ends.items()), default=0.0)
 
     def _age(self, partition: P, end: int, committed: int, now: int) -> float:

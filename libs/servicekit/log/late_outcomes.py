@@ -1,4 +1,4 @@
-"""Outcomes of records that become known only after the record's batch, such as those of parked events."""
+"""Late outcomes, which become known only after a record's batch, for example because an event waits for another one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ Late = tuple[Received[Any], Outcome]
 
 
 class LateOutcomes:
-    """Writer of a group's late outcomes: writes dead letters and the journal, counts outcomes, calls observers."""
+    """Recorder for those outcomes of a consumer group that become known only after a record's batch.
+
+    It writes dead letters and journal entries, counts the outcomes, and calls the observers.
+    """
 
     def __init__(
         self,
@@ -40,7 +43,7 @@ class LateOutcomes:
         self._note_set_aside = note_set_aside
 
     async def set_aside(self, late: Sequence[Late]) -> None:
-        """Write dead letters for the records with a dead-lettered outcome, and wait for the acknowledgements."""
+        """Write dead letters for the records that cannot be processed, and wait until the log acknowledges them."""
         refused = [
             Unreadable(received.raw, outcome.reason, outcome.detail)
             for received, outcome in late
@@ -53,7 +56,7 @@ class LateOutcomes:
             await self._note_set_aside(refused)
 
     async def note(self, late: Sequence[Late]) -> None:
-        """Write the outcomes to the journal, count them, and pass them to the observers."""
+        """Record the outcomes in the journal and the metrics, and pass them to the observers."""
         if self._journal is not None:
             await self._journal.settle([(received.event, received.cause, outcome) for received, outcome in late])
         for received, outcome in late:

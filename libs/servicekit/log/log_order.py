@@ -1,7 +1,7 @@
-"""Order in which a group reads partitions of related topics: by log time. Pure.
+"""Order in which a consumer group reads related topics: by log time. No I/O.
 
-A message and an event about it are on different topics, on partitions with the same number. A consumer that reads one
-partition after the other would often handle the event first, especially after an outage.
+A message and an event about it are on different topics, but in partitions with the same number. A consumer that read
+one partition after the other would often handle the event first, especially after an outage.
 """
 
 from __future__ import annotations
@@ -24,12 +24,17 @@ HOLD_SECONDS = 5.0
 
 
 class PartitionHead(NamedTuple):
-    """State of one of the equally numbered partitions of related topics. Times are in milliseconds.
+    """State of a partition that is read together with the same-numbered partitions of related topics.
 
-    `rank` orders the topics. `head` is the time of the partition's next fetched record, None if nothing is fetched.
-    `has_unread` is True if the log has records that are not fetched. `known_at` is the time of the partition's last
-    fetch, and `fetched_at` is the time at which its fetched records were fetched. `position` is the next offset, None
-    if unknown. `read_to` is the time of the last record read; the records after it have no earlier time.
+    Times are in milliseconds.
+
+    - `rank`: rank of the topic; among records with the same time, the lowest rank is read first
+    - `head`: time of the next fetched record, or None if none is fetched
+    - `fetched_at`: time at which the fetched records were fetched
+    - `has_unread`: True if the log has records that are not fetched yet
+    - `known_at`: time of the last fetch
+    - `position`: next offset, or None if unknown
+    - `read_to`: time of the last record read; all later records have the same time or a later one
     """
 
     rank: int
@@ -48,7 +53,11 @@ class PartitionHead(NamedTuple):
 
 
 class MergeStep(NamedTuple):
-    """Next partition to read: its index, the time of its next record, and the maximum time of records to take."""
+    """Next step of the merge.
+
+    `number` is the index of the partition to read, `time` the time of its next record, and `until` the time up to which
+    to read.
+    """
 
     number: int
     time: int
@@ -56,11 +65,13 @@ class MergeStep(NamedTuple):
 
 
 def next_step(partitions: Sequence[PartitionHead]) -> MergeStep | None:
-    """Return the step that reads the partition with the earliest record; None if nothing is fetched.
+    """Return the next step of the merge, or None if no records are fetched.
 
-    The step ends before the first record of the next partition; at equal times, the topic with the lower rank is first.
-    It also ends at `read_to` of each partition without fetched records, because the next record of that partition may
-    be the earliest one after `read_to`. The caller then computes the next step.
+    The step reads from the partition whose next record is the earliest. If several records have the same time, the
+    partition with the lowest rank comes first. The step ends where another partition has the next record.
+
+    A partition without fetched records may also have the next record, but only from its `read_to` on. The step
+    therefore reads no further than that time.
     """
     order = sorted(
         (partition.head, partition.rank, index)
@@ -78,7 +89,11 @@ def next_step(partitions: Sequence[PartitionHead]) -> MergeStep | None:
 
 
 class BatchEnd:
-    """Rule for the end of a batch: after `limit` records, or before, at a gap among the last `spare` records."""
+    """Rule for where a batch ends.
+
+    A batch has at most `limit` records. Simultaneous events should be in the same batch. A batch with room for at most
+    `spare` further records therefore ends at the next gap in time.
+    """
 
     def __init__(self, limit: int | None, spare: int) -> None:
         self._limit = limit
@@ -87,7 +102,10 @@ class BatchEnd:
         self.taken = 0
 
     def room(self, step: MergeStep) -> int | None:
-        """Return the maximum number of records to take for `step`: 0 at the batch's end, None without a limit."""
+        """Return the maximum number of records to read in `step`.
+
+        The result is 0 if the batch has ended, and None if it has no limit.
+        """
         if self._limit is None:
             return None
         before_gap = self._limit - self._spare - self.taken
@@ -98,22 +116,27 @@ class BatchEnd:
         return 0
 
     def took(self, records: int, last: int) -> None:
-        """Record that `records` records were taken, and the time of the last one."""
+        """Record that `records` records were read, the last of them with the time `last`."""
         self.taken += records
         self._last = last
 
 
 class HoldDeadlines:
-    """Deadlines of held records: how long fetched records wait for partitions that may have earlier, unfetched records.
+    """Deadlines of held records.
 
-    The wait for each position of such a partition ends after `HOLD_SECONDS`.
+    Records are held while another partition may have earlier ones that are not fetched yet. A wait ends after
+    `HOLD_SECONDS`, and starts afresh whenever the other partition's position advances.
     """
 
     def __init__(self) -> None:
         self._since: dict[Hashable, tuple[int | None, float]] = {}
 
     def missing(self, partitions: Mapping[Hashable, PartitionHead], first: PartitionHead, now: float) -> float | None:
-        """Return the seconds that the next record of `first` still has to wait for others; None if it need not wait."""
+        """Return how long the next record of `first` must still wait for other partitions.
+
+        Returns:
+            The remaining time in seconds, or None if the record need not wait.
+        """
         waits = []
         for key, partition in partitions.items():
             if partition.head is not None or not partition.may_precede(first):

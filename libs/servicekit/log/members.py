@@ -1,4 +1,4 @@
-"""Members of a consumer group. A foreign member consumes records, which our own members then never see."""
+"""Detection of foreign members in our consumer groups, which take records away from our own members."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MARK = "agent-feedback"
 
 
 class Progress:
-    """Detection of commits that foreign consumers make in a group.
+    """Detector of offsets that foreign consumers have committed in one of our groups.
 
-    A foreign consumer is detected even if it uses our client id, or if it has left the group.
+    It works even if a foreign consumer uses our client id or has already left the group.
     """
 
     def __init__(self) -> None:
@@ -28,14 +28,17 @@ class Progress:
         self._ours: dict[TopicPartition, int] = {}
 
     def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Record our own commits."""
+        """Record offsets that our own consumers committed."""
         self._ours.update(offsets)
 
     def look(self, positions: Mapping[TopicPartition, tuple[int, str]]) -> Counter[str]:
-        """Return, by topic, the number of records that foreign consumers have committed since our last commit.
+        """Return the number of records by topic that foreign consumers have committed since our last commit.
 
-        `positions` are committed offsets with their metadata. Only partitions on which we have committed before are
-        counted. An offset that was reset to an earlier one is not counted, because its records are read again.
+        Only partitions on which we have committed before are counted. Offsets that were reset to earlier ones are not
+        counted, because their records are read again.
+
+        Args:
+            positions: The group's committed offsets with their metadata.
         """
         taken: Counter[str] = Counter()
         for partition, (at, mark) in positions.items():
@@ -49,16 +52,16 @@ class Progress:
 
 
 class Member(NamedTuple):
-    """Member of a consumer group: the client id that it reports, and the host that the broker reports."""
+    """Member of a consumer group: the client id that it has chosen, and its host according to the broker."""
 
     client_id: str
     host: str
 
 
 async def foreign_members(admin: AIOKafkaAdminClient, group: str) -> list[Member]:
-    """Return the foreign members of `group`: those that are not our processes.
+    """Return the members of `group` that are not processes of this platform.
 
-    Raises KafkaError if the log does not answer.
+    Raises KafkaError if the log does not respond.
     """
     return [
         member for member in members_in(await admin.describe_consumer_groups([group])) if not _is_ours(member.client_id)
@@ -66,7 +69,7 @@ async def foreign_members(admin: AIOKafkaAdminClient, group: str) -> list[Member
 
 
 def members_in(responses: Sequence[object]) -> list[Member]:
-    """Return the members in the brokers' responses."""
+    """Return the group members listed in the brokers' responses."""
     return [
         Member(client_id, host)
         for response in responses

@@ -1,4 +1,4 @@
-"""Records to write, the port that writes them, and the positions of written records. Pure."""
+"""Records to write to the log, the producer interface, and the positions of written records. No I/O."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from contracts.topics import Topic
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A record to write. If `partition` is None, the key's murmur2 hash selects it. The `value` None is a tombstone."""
+    """Record to write to the log; a tombstone if `value` is None.
+
+    If `partition` is None, the partition is chosen by the murmur2 hash of the key.
+    """
 
     topic: str
     key: str | None
@@ -23,17 +26,17 @@ class Message:
 
     @classmethod
     def of(cls, topic: Topic, event: Envelope, headers: Headers = ()) -> Self:
-        """Return the record of `event` on its `topic`."""
+        """Return the record that writes `event` to `topic`."""
         return cls(topic.name, topic.key(event), event.model_dump_json(by_alias=True).encode(), headers)
 
     @classmethod
     def tombstone(cls, topic: str, key: str, revision: int, headers: Headers, partition: int) -> Self:
-        """Return the record that deletes all revisions of the object `key` up to `revision`."""
+        """Return the tombstone that deletes all revisions of the object `key` up to `revision`."""
         return cls(topic, key, None, [*headers, (REVISION, str(revision).encode())], partition)
 
     @property
     def size(self) -> int:
-        """Maximum size that the record can have in the log, in bytes."""
+        """Upper bound of the record's size in the log, in bytes."""
         size = len(self.key or "") * 4 + len(self.value or b"") + 256
         for name, value in self.headers:
             size += len(name) + len(value or b"")  # values of foreign headers may be null
@@ -42,7 +45,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Position of a written message. `log_time` is the log's time in microseconds, None if the log has none."""
+    """Position of a written record in the log.
+
+    `log_time` is in microseconds, or None if the log does not set timestamps.
+    """
 
     topic: str
     partition: int
@@ -52,14 +58,18 @@ class Written:
 
 class Producer(Protocol):
     async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
-        """Write all messages and wait until the log has acknowledged them, in order within each partition.
+        """Write all records, in order within each partition, and wait until the log acknowledges them.
 
-        Return the position of each message. Raises MessageSizeTooLargeError if one is too large; then nothing is
-        written. Raises LogUnavailable if the log did not acknowledge; then any part may have been written.
+        Returns:
+            The position of each record.
+
+        Raises:
+            MessageSizeTooLargeError: If a record is too large. No record is written.
+            LogUnavailable: If the log does not acknowledge the write. Some or all records may have been written.
         """
         ...
 
 
 def bytes_of(messages: Iterable[Message]) -> int:
-    """Return the approximate size of the messages in the log, in bytes."""
+    """Return the approximate total size of the records in the log, in bytes."""
     return sum(message.size for message in messages)

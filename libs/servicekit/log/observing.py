@@ -1,4 +1,4 @@
-"""Functions that count outcomes and pass them to observers."""
+"""Counting of record outcomes, and their delivery to observers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from servicekit.log.records import RawRecord, cause_of
 
 
 def observe(observers: Sequence[Observer], observation: Observation) -> None:
-    """Count an outcome and pass it to every observer."""
+    """Count an outcome and pass it to all observers."""
     outcome = observation.outcome
     metrics.RECORDS.labels(observation.group, observation.topic, outcome.kind, outcome.reason).inc()
     for observer in observers:
@@ -23,7 +23,10 @@ def observe(observers: Sequence[Observer], observation: Observation) -> None:
 def observe_all(
     observers: Sequence[Observer], group: Consumer, records: Sequence[RawRecord], outcomes: Sequence[Outcome]
 ) -> None:
-    """Count a batch's outcomes and pass them to every observer. Each topic and outcome takes one counter update."""
+    """Count the outcomes of a batch and pass them to all observers.
+
+    The counters are updated once for each topic and outcome.
+    """
     topics = [raw.coordinates.topic for raw in records]
     for (topic, outcome), count in Counter(zip(topics, outcomes, strict=True)).items():
         metrics.RECORDS.labels(group, topic, outcome.kind, outcome.reason).inc(count)

@@ -1,6 +1,7 @@
-"""Fetcher that returns the records of related topics in the order of their log times (`log_order.py`).
+"""aiokafka fetcher that returns the records of related topics in order of log time (`log_order.py`).
 
-It does not fetch from an in-process broker until that broker signals a write (`write_signal.py`).
+With an in-process broker, the fetcher fetches when the broker signals a write (`write_signal.py`), and at least every
+`IDLE_SECONDS`.
 """
 
 from __future__ import annotations
@@ -32,15 +33,16 @@ _WITH_SIGNAL: Mapping[str, Any] = {"fetch_max_wait_ms": 0, "fetcher_timeout": ID
 
 
 def order_fetching() -> None:
-    """Apply the order to every consumer of this process. May be called again.
+    """Make every consumer in this process fetch in order of log time.
 
-    aiokafka has no extension point for this, so its private name is replaced; a test fails if it no longer exists.
+    aiokafka has no extension point for this, so a private name is patched. A test fails if it no longer exists. Calling
+    this function again has no effect.
     """
     consumer.Fetcher = OrderedFetcher
 
 
 class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no types
-    """aiokafka's fetcher, extended to read equally numbered partitions of related topics in log time order."""
+    """aiokafka's fetcher, extended to read same-numbered partitions of related topics in order of log time."""
 
     _records: dict[TopicPartition, Any]
     _monotonic: Callable[[], float] = staticmethod(time.monotonic)
@@ -53,7 +55,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
         super().__init__(client, subscriptions, **{**options, **(_WITH_SIGNAL if self._signal else {})})
 
     def prepare_order(self) -> None:
-        """Initialise the order with no records held. Called before aiokafka starts to fetch."""
+        """Initialise the ordering state. Must be called before aiokafka starts to fetch."""
         self._deadlines = HoldDeadlines()
         self._wait: float | None = None
         """Maximum time that fetched records still wait for unread ones, in seconds; None if none wait."""
@@ -64,7 +66,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
 
     @property
     def is_holding(self) -> bool:
-        """Return True if fetched records wait for unread ones of another partition."""
+        """True if fetched records are held until another partition has been fetched."""
         return self._wait is not None
 
     async def fetched_records(
@@ -73,7 +75,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
         timeout: float = 0,  # noqa: ASYNC109 # aiokafka's signature
         max_records: int | None = None,
     ) -> Records:
-        """Return fetched records, or wait at most `timeout` seconds for some. Raises KafkaError."""
+        """Return fetched records, waiting up to `timeout` seconds if there are none. Raises KafkaError."""
         deadline = time.monotonic() + timeout
         while True:
             if self._subscriptions.reassignment_in_progress:
@@ -92,10 +94,10 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
                 waiter.cancel()
 
     async def _proc_fetch_request(self, assignment: Any, node_id: int, request: Any) -> bool:
-        """Fetch once. Return True to wake the consumer: records arrived, or held records may have become readable.
+        """Fetch once, and return True if the consumer should read.
 
-        Records are held until another partition is known to have no earlier ones, and a fetch without records may show
-        that.
+        That is the case if records have arrived, or if records are held. Even an empty fetch may release held records,
+        because it may show that no other partition has earlier ones.
         """
         if (signal := self._signal) is None:
             return bool(await super()._proc_fetch_request(assignment, node_id, request)) or self.is_holding
@@ -114,7 +116,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
         return has_records or self.is_holding
 
     def _take(self, partitions: Collection[TopicPartition], max_records: int | None) -> Records:
-        """Return at most `max_records` records from the buffers, least recently served partitions first."""
+        """Return up to `max_records` fetched records, from the least recently served partitions first."""
         found: Records = {}
         self._wait = None
         left, spare = max_records, (max_records or 0) // GAP_SHARE
@@ -132,9 +134,10 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
         return found
 
     def _groups(self, partitions: Collection[TopicPartition]) -> Mapping[tuple[str, int], list[TopicPartition]]:
-        """Return the partitions with fetched records, in groups.
+        """Return the partitions with fetched records, in groups that are read together.
 
-        A group has one partition, or the equally numbered partitions of related topics, fetched or not.
+        A group consists of the same-numbered partitions of related topics, including those without fetched records.
+        Every other partition forms a group of its own.
         """
         groups: dict[tuple[str, int], list[TopicPartition]] = {}
         for one in list(self._records):
@@ -149,7 +152,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
         return groups
 
     def _related(self, one: TopicPartition, among: Collection[TopicPartition]) -> Iterator[TopicPartition]:
-        """Yield the partitions with the same number in each related topic, if assigned and not paused."""
+        """Yield the partitions of related topics that have the same number as `one`, if assigned and not paused."""
         for topic in IN_LOG_ORDER:
             other = TopicPartition(topic, one.partition)
             state = self._state(other)
@@ -157,7 +160,10 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
                 yield other
 
     def _take_from(self, group: list[TopicPartition], left: int | None, spare: int, found: Records) -> int:
-        """Take records of one group in order, and return their number. If records are held, set how long they wait."""
+        """Read the records of a group of partitions in order, and return the number of records read.
+
+        If records are held, this also sets how long they wait.
+        """
         if len(group) == 1:
             return len(self._run(group[0], left, found)[0])
         end = BatchEnd(left, spare)
@@ -185,7 +191,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
     def _run(
         self, one: TopicPartition, limit: int | None, found: Records, until: float = math.inf, room: int = POLL_BYTES
     ) -> tuple[list[ConsumerRecord], int]:
-        """Take records of one partition up to the time `until`; return the records and their size in bytes."""
+        """Read records of one partition up to the time `until`, and return them with their total size in bytes."""
         result = self._records.get(one)
         if type(result) is not BoundedResult:
             return [], 0
@@ -215,14 +221,14 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
         self._notify(self._wait_consume_future)
 
     def _drop_read(self) -> None:
-        """Remove buffers that are fully read, so that their partitions are fetched again."""
+        """Remove empty buffers, so that their partitions are fetched again."""
         for one, result in list(self._records.items()):
             if isinstance(result, BoundedResult) and not result.has_more():
                 del self._records[one]
                 self._notify(self._wait_consume_future)
 
     def _raise_errors(self) -> None:
-        """Raise the first error of a fetch. Its partition is fetched again."""
+        """Raise the first fetch error. The affected partition is fetched again."""
         for one, result in list(self._records.items()):
             if type(result) is not BoundedResult:
                 del self._records[one]

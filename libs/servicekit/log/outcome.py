@@ -1,4 +1,4 @@
-"""Outcomes of records, for metrics, logs, journals and the outcomes file. Pure."""
+"""Outcomes of records, for metrics, logs, journals and the file of `agent-feedback up --outcomes`. No I/O."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from servicekit.log.record_ids import RecordIds
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Result of handling one record.
+    """Result of handling a record.
 
     | kind | meaning |
     |---|---|
     | stored | a visible or forwarded value has changed: `Outcome.STORED` |
     | unchanged | the record repeats one that was processed before: `Outcome.UNCHANGED` |
-    | ignored | the record is valid and has no effect |
-    | parked | the record waits for another one that has not arrived |
+    | ignored | the record is valid but has no effect |
+    | parked | the record waits for another one that has not arrived yet |
     | dead_lettered | the record cannot be processed and was written to the dead letters |
 
-    `reason` is a short name, empty for the first two kinds. `detail` names the invalid field and the rule, for people
-    to read; comparisons ignore it. Neither contains user text.
+    `reason` is a short name; the first two kinds have none. `detail` describes the invalid field and the violated rule
+    for people, and is ignored in comparisons. Neither contains user text.
     """
 
     kind: Literal["stored", "unchanged", "ignored", "parked", "dead_lettered"]
@@ -55,10 +55,11 @@ TOMBSTONE = Outcome.ignored("tombstone")
 
 
 class Observation(NamedTuple):
-    """The outcome of one record. `cause` has the coordinates of the chat record from which it derives (`cause_of`).
+    """Outcome of a record, as passed to observers.
 
-    `record` has the record's own coordinates, if it was dead-lettered or its outcome was late. `ids` are the ids in a
-    dead-lettered record, if it names any.
+    `cause` is the log position of the chat record that the record derives from (see `cause_of`). `record` is the
+    record's own position; it is set only if the record was dead-lettered, or if its outcome became known after its
+    batch. `ids` are the ids of a dead-lettered record, as far as they could be read.
     """
 
     group: Consumer

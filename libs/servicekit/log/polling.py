@@ -1,4 +1,4 @@
-"""Polling without pauses: a subscriber requests the next records as soon as it has processed the last ones."""
+"""Polling without pauses: a subscriber requests new records as soon as it has processed the previous ones."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ FULL = 500
 
 
 def poll_without_pauses() -> None:
-    """Make every subscriber of this process use `poll`. May be called again.
+    """Make every subscriber in this process use `poll`.
 
-    FastStream's own poll sleeps after an empty poll, even if records have arrived. It has no extension point for this,
-    so its private name is replaced; a test fails if it no longer exists.
+    FastStream's own poll sleeps after an empty result, even if records have arrived since. FastStream has no extension
+    point for this, so a private name is patched. A test fails if it no longer exists. Calling this function again has
+    no effect.
     """
     setattr(BatchSubscriber, "get_msg", poll)  # noqa: B010 # mypy refuses an assignment to a method
 
 
 async def poll(subscriber: BatchSubscriber, consumer: AIOKafkaConsumer) -> tuple[ConsumerRecord, ...]:
-    """Return the available records; if there are none, wait for the subscriber's timeout. May return no records.
+    """Return the available records. If there are none, wait for some, up to the subscriber's timeout.
 
-    After a full batch, or if fetched records are held, the next batch is fetched while these records are processed.
-    Otherwise the next fetch begins after they are processed. An earlier fetch would return with the first record that
-    arrives meanwhile, and all later records would wait for one more fetch.
+    After a full batch, or while fetched records are held, the next batch is fetched in parallel with the processing of
+    this one. Otherwise the next fetch begins only when this batch has been processed, and returns all records that have
+    arrived meanwhile. An earlier fetch would return only the first of them.
     """
     consumer.resume(*consumer.paused())
     found = await consumer.getmany(timeout_ms=subscriber.batch_timeout_ms, max_records=subscriber.max_records)

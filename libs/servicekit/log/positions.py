@@ -1,4 +1,4 @@
-"""Track each partition's next expected offset, and records that were deleted before a group read them."""
+"""Next expected offset of each partition, to detect records that were deleted before a group read them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from servicekit.log.records import RawRecord
 
 
 class Span(NamedTuple):
-    """Offsets of a partition's records in a batch: the first offset, and the offset after the last record."""
+    """Range of a partition's offsets in a batch: the first offset, and the offset after the last record."""
 
     first: int
     next: int
 
 
 def spans_of(records: Iterable[RawRecord]) -> dict[TopicPartition, Span]:
-    """Return the span of each partition in `records`, which are in order within a partition."""
+    """Return the range of offsets of each partition in `records`.
+
+    The records of a partition must be in order.
+    """
     firsts: dict[tuple[str, int], int] = {}
     lasts: dict[tuple[str, int], int] = {}
     for raw in records:
@@ -34,7 +37,7 @@ def spans_of(records: Iterable[RawRecord]) -> dict[TopicPartition, Span]:
 class Positions:
     """Next expected offset of each partition.
 
-    `lost` is the number of records, by topic, that were deleted before they were read.
+    `lost` is the number of records by topic that were deleted before they were read.
     """
 
     def __init__(self) -> None:
@@ -42,7 +45,7 @@ class Positions:
         self.lost: Counter[str] = Counter()
 
     def forget(self) -> None:
-        """Drop all expected offsets, because the partitions were reassigned."""
+        """Discard all expected offsets after a reassignment of the partitions."""
         self._next.clear()
 
     def unknown(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
@@ -50,26 +53,27 @@ class Positions:
         return [partition for partition in partitions if partition not in self._next]
 
     def expect(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Set the next expected offset of some partitions."""
+        """Set the next expected offset of each partition in `offsets`."""
         self._next.update(offsets)
 
     def again(self, partition: TopicPartition, offset: int) -> None:
-        """Expect `offset` again.
+        """Move the partition's next expected offset back to `offset`, from which records will be read again.
 
-        A gap before this offset is checked again, because the earlier check may have failed.
+        If records are missing before `offset`, they are then looked for again, because the earlier check may have
+        failed.
         """
         if offset < self._next.get(partition, offset):
             self._next[partition] = offset
 
     def skipped(self, spans: Mapping[TopicPartition, Span]) -> list[TopicPartition]:
-        """Return the partitions with a first offset that is later than expected.
+        """Return the partitions whose first offset is later than expected.
 
-        That alone does not prove a loss: compaction and transaction markers also leave offsets without a record.
+        This alone does not prove a loss, because compaction and transaction markers also leave gaps in the offsets.
         """
         return [partition for partition, span in spans.items() if span.first > self._next.get(partition, span.first)]
 
     def begins(self, partition: TopicPartition, offset: int) -> int:
-        """Record that the log begins at `offset`, and return the number of records that were deleted unread."""
+        """Note the first offset that the partition still has, and return how many records were deleted unread."""
         lost = max(0, offset - self._next.get(partition, offset))
         if lost:
             self._next[partition] = offset

@@ -1,4 +1,4 @@
-"""Producer that awaits one future per batch instead of one per record."""
+"""Producer that awaits one future per batch of records instead of one per record."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _EARLIEST_MS = 10**12
 
 
 class BatchProducer:
-    """Idempotent producer with acknowledgements from all replicas; `produced` counts records by topic.
+    """Idempotent producer that waits for the acknowledgement of all replicas.
 
-    `compression` is a codec's name (gzip, snappy, lz4, zstd), or None.
+    `compression` is the name of a codec (gzip, snappy, lz4 or zstd), or None. `produced` is the number of written
+    records by topic.
     """
 
     def __init__(self, bootstrap: Bootstrap, *, client_id: str, compression: str | None = None) -> None:
@@ -66,7 +67,7 @@ class BatchProducer:
             return await self._acknowledged(messages)
 
     async def _acknowledged(self, messages: Sequence[Message]) -> list[Written]:
-        """Write the messages and return their positions; see `Producer.send`."""
+        """Write the records and return their positions (see `Producer.send`)."""
         try:
             await self.start()
             producer = self._producer
@@ -91,7 +92,7 @@ class BatchProducer:
     async def _lanes(
         self, producer: AIOKafkaProducer, messages: Sequence[Message]
     ) -> Mapping[tuple[str, int], Sequence[int]]:
-        """Return the indexes of the messages of each topic and partition."""
+        """Group the messages by topic and partition, and return the indexes of the messages in each group."""
         lanes: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
         for index, message in enumerate(messages):
             lanes[message.topic, await self._partition(producer, message)].append(index)
@@ -145,7 +146,10 @@ class BatchProducer:
 
 
 def _log_time(metadata: object) -> int | None:
-    """Return the log's time of a batch; None for librdkafka's in-memory cluster, which always answers 1234."""
+    """Return the timestamp that the log has given a batch, in microseconds, or None if the log sets no timestamps.
+
+    librdkafka's in-memory cluster always returns the timestamp 1234, which counts as missing.
+    """
     at = getattr(metadata, "timestamp", None)
     by_log = getattr(metadata, "timestamp_type", None) == LOG_APPEND_TIME
     return at * 1_000 if by_log and at is not None and at > _EARLIEST_MS else None

@@ -1,4 +1,4 @@
-"""Reader of all records of some topics up to the current end, without a consumer group or commits."""
+"""Reader for all records of some topics, without a consumer group and without commits."""
 
 from __future__ import annotations
 
@@ -21,10 +21,16 @@ async def records_of(
     after: Mapping[TopicPartition, int] | None = None,
     say: Say = lambda _: None,
 ) -> AsyncIterator[Sequence[ConsumerRecord]]:
-    """Yield the records of `topics` from the beginning (or the offsets in `after`) to the current end.
+    """Yield the records of `topics` up to the current end of the log.
 
-    Topics that do not exist have no records. The value of a batch too large to decompress is a RefusedBatch. Raises
-    StartError if the log stops responding.
+    Topics that do not exist are skipped. A batch that is too large to decompress becomes a single record with a
+    RefusedBatch as its value.
+
+    Args:
+        after: The offset to begin at, by partition. Other partitions are read from the beginning.
+
+    Raises:
+        StartError: If the log stops responding.
     """
     lanes = await _lanes_of(bootstrap, topics, say)
     if not lanes:

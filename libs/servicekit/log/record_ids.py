@@ -1,4 +1,4 @@
-"""Ids in a record that could not be processed, for journals and lists of dead letters."""
+"""Ids of records that could not be processed, for journals and lists of dead letters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ID: Final = re.compile(ID_PATTERN)
 
 
 class RecordIds(NamedTuple):
-    """Tenant, project and ids of an event; an id is None if it is missing or invalid."""
+    """Tenant, project and ids of an event. An id is None if it is missing or invalid."""
 
     tenant: str
     project: str
@@ -25,7 +25,11 @@ class RecordIds(NamedTuple):
 
 
 def ids_of(raw: RawRecord) -> RecordIds | None:
-    """Return the ids in a record's value; None if it names no tenant and project, or neither event nor message."""
+    """Return the ids in a record's value.
+
+    The result is None if the tenant or project is missing or invalid, or if there is neither a valid event id nor a
+    valid message id.
+    """
     try:
         event = from_json(raw.value or b"")
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Raw records of the log, and a parser that never raises. Pure."""
+"""Raw records of the log, and a parser that never raises. No I/O."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LATEST = 2**63 - 1
 
 
 class Coordinates(NamedTuple):
-    """A record's position in the log. Its text form is `topic:partition:offset`."""
+    """Position of a record in the log, written as `topic:partition:offset`."""
 
     topic: str
     partition: int
@@ -35,9 +35,10 @@ class Coordinates(NamedTuple):
 
 
 class RefusedBatch(NamedTuple):
-    """Batch that was not read: its offsets and the reason.
+    """Batch that was not read, with its first and last offset and the reason.
 
-    `packed` (compressed size in bytes) and `sha256` are set if the batch decompresses to too many bytes.
+    If the batch would decompress to too many bytes, `packed` is its compressed size in bytes and `sha256` the digest of
+    the compressed bytes.
     """
 
     first: int
@@ -48,13 +49,16 @@ class RefusedBatch(NamedTuple):
 
 
 class RawRecord(NamedTuple):
-    """Record as bytes. `log_time` (microseconds) is the log's time if `log_timed`, otherwise the reader's time.
+    """Record as it is in the log, with an unparsed value.
 
-    `first_log_time` is the log time of the record that first contained the text. A replayed dead letter has that time
-    in a header. Any producer can set the header, so it is used only if it is earlier than the log time. A forged header
-    can therefore only cause an erasure to cover the event.
+    `log_time` is in microseconds. It is set by the log if `log_timed` is True; otherwise it is the time at which the
+    record was read.
 
-    If `refused` is set, the record stands for a whole batch that was not read; its offset is the batch's last.
+    `first_log_time` is the time at which the record's text first appeared in the log. For a replayed dead letter, that
+    time is in a header. Any producer can forge the header, so it is ignored unless it is earlier than the log time. The
+    worst effect of a forged header is that an erasure also covers this event.
+
+    If `refused` is set, the record stands for a whole batch that was not read, and its offset is the batch's last one.
     """
 
     coordinates: Coordinates
@@ -83,9 +87,9 @@ _TOO_SHORT = f"fewer than {SHORTEST_EVENT} bytes: required fields are missing"
 
 
 class Received(NamedTuple, Generic[E]):
-    """Record that was parsed: its event and its raw record.
+    """Parsed record.
 
-    `dropped` has the wire names of invalid optional fields, which are ignored.
+    `dropped` contains the wire names of optional fields that were ignored because they are invalid.
     """
 
     event: E
@@ -94,14 +98,19 @@ class Received(NamedTuple, Generic[E]):
 
     @classmethod
     def of_value(cls, topic: str, value: bytes, models: Mapping[str, type[E]]) -> Received[E] | Unreadable:
-        """Parse an event that is not in the log yet. Never raises. Unlike `read`, it accepts any event time."""
+        """Parse an event that is not in the log yet. Never raises.
+
+        Unlike `read`, this accepts an event with any time.
+        """
         return read(RawRecord(Coordinates(topic, 0, 0), None, value, (), _LATEST), models)
 
     @classmethod
     def kept(cls, event: E, at: str, key: bytes | None, value: bytes, headers: Headers, log_time: int) -> Received[E]:
-        """Return a record that the service has stored. `at` is the text form of the record's coordinates.
+        """Rebuild a record from the columns in which the service has stored it.
 
-        `log_time` is the record's first log time in microseconds.
+        Args:
+            at: The record's log position as `topic:partition:offset`.
+            log_time: The time at which the record's text first appeared in the log, in microseconds.
         """
         topic, partition, offset = at.rsplit(":", 2)
         return cls(event, RawRecord(Coordinates(topic, int(partition), int(offset)), key, value, headers, log_time))
@@ -120,23 +129,26 @@ class Received(NamedTuple, Generic[E]):
 
     @property
     def cause(self) -> str:
-        """Coordinates of the chat record from which the record derives (see `cause_of`)."""
+        """Log position of the chat record that this record derives from (see `cause_of`)."""
         return cause_of(self.raw)
 
     @property
     def traceparent(self) -> str | None:
-        """Return the trace context, None if it is missing or malformed."""
+        """Trace context of the record, or None if it is missing or malformed."""
         return trace_of(self.raw.headers)
 
     @property
     def derived_headers(self) -> list[tuple[str, bytes]]:
-        """Headers that a derived record inherits: the cause, the trace, and the first log time if this is a replay."""
+        """Headers for a record that a service derives from this one.
+
+        They contain the cause, the trace context and, if this record is a replay, its first log time.
+        """
         return derived_headers(self.cause, self.raw.replay_of, self.traceparent)
 
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """Record without a value on a compacted topic: the object that `key` names is deleted."""
+    """Record without a value on a compacted topic, which deletes the object with the key `key`."""
 
     key: str
     raw: RawRecord
@@ -147,13 +159,13 @@ class Tombstone:
 
     @property
     def revision(self) -> int | None:
-        """Revision up to which the object is deleted; None if the header is missing or invalid."""
+        """Revision up to which the object is deleted, or None if the header is missing or invalid."""
         return revision_named(self.raw.headers)
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Record that cannot be read, with the reason as a short name, and a description without user text."""
+    """Record that cannot be read, with the reason as a short name and a description without user text."""
 
     raw: RawRecord
     reason: str
@@ -161,13 +173,16 @@ class Unreadable:
 
 
 def cause_of(raw: RawRecord) -> str:
-    """Return the coordinates of the chat record from which `raw` derives; for a chat record, its own coordinates."""
+    """Return the log position of the chat record that `raw` derives from.
+
+    A chat record is its own cause.
+    """
     own = str(raw.coordinates)
     return own if raw.coordinates.topic in FOREIGN else header(raw.headers, CAUSE) or own
 
 
 def as_tombstone(raw: RawRecord) -> Tombstone | None:
-    """Return `raw` as a tombstone if it has no value and its topic is compacted, otherwise None."""
+    """Return `raw` as a tombstone if it is on a compacted topic and has a key but no value, otherwise None."""
     if raw.value is not None or raw.key is None:
         return None
     topic = BY_NAME.get(raw.coordinates.topic)
@@ -177,11 +192,14 @@ def as_tombstone(raw: RawRecord) -> Tombstone | None:
 
 
 def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = None) -> Received[E] | Unreadable:
-    """Parse the record's event, or return the reason why it cannot be read. Never raises.
+    """Parse a record's event, or return the reason why it cannot be read. Never raises.
 
-    `models` maps each topic to its event model. `judged_at` (microseconds) replaces the log's time in the check for
-    events from the future. If the log's time becomes the time of a judgement or an impression, `judged_at` is also its
-    upper limit.
+    An event is rejected if its time is too far ahead of the log time.
+
+    Args:
+        models: The event model of each topic.
+        judged_at: A time in microseconds that replaces the log time in this check. Judgements and impressions get their
+            time from the log, but no later than this time.
     """
     value = raw.value
     if raw.refused is not None:
@@ -218,7 +236,10 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
 
 
 def _droppable(raw: RawRecord, model: type[Envelope], error: ValidationError) -> Sequence[str]:
-    """Return the invalid fields of an inbound event, sorted; an empty list if one of them may not be dropped."""
+    """Return the names of an event's invalid fields, sorted, if the event is valid without them.
+
+    The result is empty if one of these fields is required, or if the event does not come from outside the platform.
+    """
     if raw.coordinates.topic not in FOREIGN:
         return ()
     found = error.errors(include_url=False, include_context=False, include_input=False)
@@ -238,10 +259,10 @@ def _in_words(refused: RefusedBatch) -> str:
 
 
 def _why(error: ValidationError) -> tuple[str, str]:
-    """Return the dead-letter reason, and a description of the first error.
+    """Return the dead-letter reason for a validation error, with a description of the first invalid field.
 
-    The described path contains no names chosen by the sender. Such names occur only below `attributes`, which is the
-    last field and may be dropped.
+    A sender can choose field names only within `attributes`. The description never contains such a name: `attributes`
+    is the last field, and if it alone is invalid, it is dropped instead.
     """
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":

@@ -1,4 +1,4 @@
-"""Redact people's texts in events: in records read from the log, and in events that HTTP routes write."""
+"""Redaction of people's texts in records read from the log and in events written by HTTP routes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ INTAKE: Final = FOREIGN | {EXPLICIT_RECEIVED.name}
 def redacted_records(
     records: Sequence[RawRecord], redactor: Redactor | None, counted: Container[str]
 ) -> Sequence[RawRecord]:
-    """Return the records with texts of INTAKE redacted; `records` itself if there is nothing to redact.
+    """Return the records with people's texts redacted, or `records` itself if there is nothing to redact.
 
-    Masks are counted for the topics in `counted`.
+    Only records on the topics in INTAKE contain such texts.
+
+    Args:
+        counted: The topics whose redactions are counted in the metric.
     """
     if redactor is None or redactor.is_off:
         return records
@@ -38,7 +41,7 @@ def redacted_records(
 
 
 class RedactingProducer:
-    """Producer that redacts events from outside before it writes them to the log."""
+    """Producer wrapper that redacts events from outside the platform before they are written to the log."""
 
     def __init__(self, producer: Producer, redactor: Redactor) -> None:
         self._producer = producer

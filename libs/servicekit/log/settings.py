@@ -18,10 +18,10 @@ Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 
 
 class KafkaSettings(Settings):
-    """Settings from the environment with the prefix KAFKA_, for all clients.
+    """Settings for all Kafka clients, read from environment variables with the prefix KAFKA_.
 
-    `ssl_ca` has the trusted certificates, by default the system's. `ssl_cert` and `ssl_key` are the client's
-    certificate and key.
+    `ssl_ca` is the file with the trusted certificates; the default is the system's certificates. `ssl_cert` and
+    `ssl_key` are the files with the client's certificate and key.
     """
 
     model_config = SettingsConfigDict(env_prefix="KAFKA_")

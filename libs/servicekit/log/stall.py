@@ -1,4 +1,4 @@
-"""Detect a stalled batch, with its duration and reason for an operator."""
+"""Detection of batches that make no progress, with the duration and the reason for operators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Stall:
         self._why = ""
 
     def mark_progress(self) -> None:
-        """Record that a batch has begun, or that a part of it is done."""
+        """Record that a batch has begun or that part of it is done."""
         self._since = self._clock.monotonic()
         self._why = ""
 
@@ -26,12 +26,12 @@ class Stall:
         self._why = why
 
     def mark_idle(self) -> None:
-        """Record that there is no current batch."""
+        """Record that no batch is being processed."""
         self._since = None
 
     @property
     def reason(self) -> str | None:
-        """Return the reason why no part of the current batch has been handled for half a minute, or None."""
+        """Reason if the current batch has made no progress for half a minute, otherwise None."""
         if self._since is None:
             return None
         seconds = self._clock.monotonic() - self._since

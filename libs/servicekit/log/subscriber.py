@@ -1,4 +1,4 @@
-"""One group's subscription: fetches batches, commits their offsets, rewinds, and reports its state."""
+"""Subscription of a consumer group, which fetches batches, commits offsets, rewinds, and reports its state."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ Committed = Callable[[Consumer, Mapping[TopicPartition, int]], None]
 
 
 class Failing(NamedTuple):
-    """Unexpected failure of batches: its start (monotonic seconds), and the first error's class."""
+    """Unexpected failures of consecutive batches: the monotonic time of the first one, and the class of its error."""
 
     since: float
     error: str
 
 
 class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
-    """One group's subscription: passes batches to its Delivery and commits the processed records."""
+    """Subscription of a consumer group that passes batches to a `Delivery` and commits the processed records."""
 
     def __init__(self, delivery: Delivery, clock: Clock, on_commit: Committed = lambda _group, _offsets: None) -> None:
         self.delivery = delivery
@@ -64,7 +64,10 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self.polled_at = clock.monotonic()
 
     def attach(self, subscriber: Any) -> None:
-        """Connect to FastStream's subscriber, which delivers batches once its broker starts."""
+        """Connect this subscription to FastStream's subscriber.
+
+        Batches arrive once FastStream's broker has been started.
+        """
         self._subscriber = subscriber
         subscriber(self._on_batch)
 
@@ -119,9 +122,9 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
                 self.polled_at = self._clock.monotonic()
 
     async def _look_for_gaps(self, consumer: AIOKafkaConsumer, spans: Mapping[TopicPartition, Span]) -> None:
-        """Compare the first offset of each partition in this batch with the next expected one.
+        """Check for each partition if the batch begins at the expected offset, or if records before it are missing.
 
-        Queries the log only at a partition's first batch and after skipped offsets.
+        The log is queried only for a partition's first batch and if records are missing.
         """
         if unknown := self._positions.unknown(spans):
             committed = await asyncio.gather(*(consumer.committed(partition) for partition in unknown))
@@ -133,7 +136,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self._positions.expect({partition: span.next for partition, span in spans.items()})
 
     def _note_begin(self, partition: TopicPartition, begin: int) -> None:
-        """Count and log the records that the log deleted before they were read."""
+        """Count and log the records that were deleted from the log before they were read."""
         if lost := self._positions.begins(partition, begin):
             metrics.GAPS.labels(self.group).inc(lost)
             where = {"topic": partition.topic, "partition": partition.partition, "up_to": begin}
@@ -142,11 +145,16 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
     async def _commit(
         self, consumer: AIOKafkaConsumer, spans: Mapping[TopicPartition, Span], epoch: int, arrived: float
     ) -> bool:
-        """Commit the exact next offsets, waiting through outages of the broker.
+        """Commit the offset after the last record of each partition, retrying while the broker is unavailable.
 
-        Returns True only if the log accepted them and no other consumer can have processed these records in between. A
-        batch of an earlier assignment commits nothing, because it could move the offset back. Raises Interrupted if the
-        wait is interrupted.
+        If the partitions were reassigned since the batch was fetched, nothing is committed, because a commit could move
+        the offset back.
+
+        Returns:
+            True if the log accepted the commit and no other consumer can have processed the records in the meantime.
+
+        Raises:
+            Interrupted: If the wait for the broker is interrupted.
         """
         offsets = {partition: span.next for partition, span in spans.items()}
         attempt = 0
@@ -171,9 +179,10 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         return False
 
     def _rewind(self, consumer: AIOKafkaConsumer, spans: Mapping[TopicPartition, Span], epoch: int) -> None:
-        """Seek back to the uncommitted records of partitions that are still ours.
+        """Seek back to the first uncommitted record of each partition in the batch, so that the records are read again.
 
-        A later assignment begins at the committed offsets anyway.
+        Partitions that this process no longer reads are skipped. Their next reader starts at the committed offset
+        anyway.
         """
         if epoch != self._epoch:
             return
@@ -187,7 +196,10 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             self._positions.again(partition, span.first)
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """Wait for the current batch to finish, because it can still commit. A batch waiting for a retry gives up."""
+        """Wait for the current batch, because its offsets can still be committed.
+
+        A batch that is waiting for a retry gives up.
+        """
         self.assigned = False
         self.delivery.backoff.give_up.set()
         try:
@@ -209,7 +221,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             self.delivery.backoff.give_up.clear()
 
     async def stop(self) -> None:
-        """Accept no further batch, and wait until the current batch is done or has given up."""
+        """Refuse further batches, and wait until the current one is done or gives up."""
         self._stopping = True
         self.delivery.backoff.give_up.set()
         self.delivery.repair_backoff.give_up.set()
@@ -221,7 +233,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             self._busy.release()
 
     async def lag(self) -> int:
-        """Return the number of uncommitted records in this member's partitions."""
+        """Return the number of uncommitted records in the partitions that this process reads."""
         consumer = self.consumer
         if consumer is None:
             return 0
@@ -249,9 +261,10 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         return lag
 
     async def committed(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the group's committed next offsets on these partitions; 0 for a partition without a commit.
+        """Return the next offset that the group has committed on each partition, or 0 if it has committed none.
 
-        Queries the log only for partitions that other members read, or that this process has not committed on.
+        The log is asked only about partitions that another process reads or on which this process has not committed
+        yet.
         """
         consumer = self.consumer
         if consumer is None:
@@ -265,9 +278,10 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         return found
 
     async def _learn_committed(self, consumer: AIOKafkaConsumer, partitions: Collection[TopicPartition]) -> None:
-        """Query the log for the committed offsets of those `partitions` whose offset is unknown.
+        """Fetch the committed offsets of `partitions` that are not known yet.
 
-        Only the owner of a partition commits, so a response stays valid until the next assignment. 0 stands for none.
+        Only the process that reads a partition commits on it, so an offset stays valid until the next reassignment. 0
+        means that there is no commit.
         """
         while unknown := [partition for partition in partitions if partition not in self._committed]:
             epoch = self._epoch
@@ -281,7 +295,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
 
     @property
     def warnings(self) -> list[str]:
-        """Return warnings about a running group, one sentence each."""
+        """Warnings for operators about the running group, one sentence each."""
         return (
             [
                 f"{self.group}: {lost:,} records of {topic} were deleted from the log before they were read"
@@ -299,10 +313,9 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         )
 
     async def look_for_foreign_members(self, admin: AIOKafkaAdminClient) -> None:
-        """Check the group for foreign members and for offsets that foreign consumers have committed.
+        """Check the group for members and commits that are not from our own processes.
 
-        Foreign members are members of the group that are not our processes. Both findings are logged and counted.
-        Raises KafkaError.
+        Both are logged and counted. Raises KafkaError.
         """
         found = set(await foreign_members(admin, self.group))
         metrics.FOREIGN_MEMBERS.labels(self.group).set(len(found))
@@ -317,14 +330,14 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
 
     @property
     def at_work(self) -> bool:
-        """Return True if a batch is being handled or waits for a retry."""
+        """True if a batch is being handled or waits for a retry."""
         return self._busy.locked()
 
     def not_ready(self) -> str | None:
-        """Return the reason why this group does not read the log, or None.
+        """Return the reason why this group is not reading the log, or None if it is.
 
-        A group counts as reading if it has partitions and a batch is being processed. It also counts as reading if,
-        within the last minute, a batch was completed or there was nothing to read.
+        A group without partitions is not reading. A group that neither processes a batch nor has looked for records
+        within the last minute is not reading either.
         """
         if not self.assigned:
             return "it has no partitions"

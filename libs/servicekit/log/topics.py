@@ -1,4 +1,4 @@
-"""Creation and validation of a cluster's topics, according to the topics declared in `contracts/topics.py`."""
+"""Creation and checks of the topics declared in `contracts/topics.py`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Say = Callable[[str], None]
 
 
 def partitions_by_topic() -> dict[str, int]:
-    """Return every topic and dead-letter topic with its number of partitions."""
+    """Return the number of partitions of every topic and dead-letter topic."""
     counts = {topic.name: topic.partitions for topic in TOPICS}
     return counts | {topic.dead_letters: DEAD_LETTER_PARTITIONS for topic in TOPICS}
 
 
 def topic_config(topic: Topic, replication: int) -> dict[str, str]:
-    """Return the broker's settings for `topic`: timestamps set by the log, retention, and compaction if declared."""
+    """Return the Kafka configuration of `topic`: log-append timestamps, retention, and compaction if declared."""
     config = {
         "message.timestamp.type": "LogAppendTime",
         "retention.ms": str(topic.retention_ms),
@@ -46,7 +46,7 @@ def topic_config(topic: Topic, replication: int) -> dict[str, str]:
 
 
 def declared_topics(replication: int) -> list[NewTopic]:
-    """Return aiokafka's definition of every topic and dead-letter topic, with `replication` replicas."""
+    """Return aiokafka's definitions of all topics and dead-letter topics, with `replication` replicas per partition."""
     letters = {"retention.ms": str(DEAD_LETTER_DAYS * DAY_MS), **_durability(replication)}
     return [
         NewTopic(topic.name, topic.partitions, replication, topic_configs=topic_config(topic, replication))
@@ -55,13 +55,19 @@ def declared_topics(replication: int) -> list[NewTopic]:
 
 
 def _durability(replication: int) -> dict[str, str]:
-    """Return the settings for size and durability. With three replicas or more, two must acknowledge a record."""
+    """Return the topic settings for record size and durability.
+
+    With at least three replicas, two of them must acknowledge a record.
+    """
     kept = {"min.insync.replicas": "2"} if replication >= 3 else {}
     return {"max.message.bytes": str(MESSAGE_LIMIT + 100_000), **kept}
 
 
 async def wait_for_broker(bootstrap: Bootstrap, say: Say) -> AIOKafkaAdminClient:
-    """Return a connected admin client. Wait while the broker does not respond, and report the wait repeatedly."""
+    """Connect to the broker and return an admin client.
+
+    While the broker does not respond, this waits and reports the wait through `say`.
+    """
     tries = 0
     while True:
         admin = AIOKafkaAdminClient(**client_options(bootstrap), request_timeout_ms=10_000)
@@ -81,9 +87,16 @@ async def ensure_topics(
 ) -> None:
     """Create missing topics, and check the partition counts of compacted topics.
 
-    If `replication` is None, each partition has three replicas, or as many as there are brokers. Raises StartError if a
-    topic is missing, or if a compacted topic has another number of partitions than declared. The announcements of a
-    feedback record could then be on two partitions.
+    A wrong partition count could spread the announcements of one feedback record over two partitions.
+
+    Args:
+        replication: The number of replicas per partition. By default there are three, or one per broker if there are
+            fewer brokers.
+        create: False to only check the topics.
+
+    Raises:
+        StartError: If a topic is missing or cannot be created, or if a compacted topic does not have the declared
+            number of partitions.
     """
     admin = await wait_for_broker(bootstrap, say)
     try:
@@ -118,7 +131,7 @@ async def _partitions(admin: AIOKafkaAdminClient) -> dict[str, int]:
 
 
 async def _create(admin: AIOKafkaAdminClient, copies: int | None, say: Say) -> set[str]:
-    """Create missing topics; return their names."""
+    """Create the missing topics and return their names."""
     replication = copies or min(COPIES, await _brokers(admin))
     existing = set(await admin.list_topics())
     missing = [topic for topic in declared_topics(replication) if topic.name not in existing]

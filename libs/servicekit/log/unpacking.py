@@ -1,4 +1,4 @@
-"""Decompress record batches up to a limit, because a few kilobytes may contain gigabytes."""
+"""Decompression of record batches up to a size limit, because a few kilobytes may expand to gigabytes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FULL = "failed to write whole buffer"
 
 
 class UnpacksTooLarge(Exception):
-    """A batch decompresses to more than `UNPACKED_LIMIT`, or has too many headers.
+    """Raised if a batch decompresses to more than `UNPACKED_LIMIT`, or if a record has too many headers.
 
     `packed` contains the compressed bytes.
     """
@@ -37,9 +37,10 @@ class UnpacksTooLarge(Exception):
 
 
 class _Room(threading.local):
-    """Reusable decompression buffer, because allocating one per batch would cost more than the decompression.
+    """Reusable decompression buffer for each thread.
 
-    The buffer is a separate memory mapping, so the operating system allocates only the pages that are used.
+    Allocating a buffer for each batch would take longer than decompressing the batch. The buffer is a memory mapping of
+    its own, so the operating system allocates only the pages that are used.
     """
 
     def __init__(self) -> None:
@@ -50,7 +51,7 @@ _room = _Room()
 
 
 def unpack_gzip(packed: bytes) -> bytes:
-    """Decompress a gzip file. Raises UnpacksTooLarge."""
+    """Decompress gzip data. Raises UnpacksTooLarge."""
     with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
         found = file.read(UNPACKED_LIMIT + 1)
     if len(found) > UNPACKED_LIMIT:
@@ -69,7 +70,7 @@ def unpack_zstd(packed: bytes) -> bytes:
 
 
 def unpack_snappy(packed: bytes) -> bytes:
-    """Decompress a Snappy block, or the blocks that Java clients write. Raises UnpacksTooLarge."""
+    """Decompress a Snappy block, or the block sequence written by Java clients. Raises UnpacksTooLarge."""
     packed = bytes(packed)
     blocks = _blocks(packed) if packed.startswith(_XERIAL) else [packed]
     if sum(map(cramjam.snappy.decompress_raw_len, blocks)) > UNPACKED_LIMIT:
@@ -78,7 +79,10 @@ def unpack_snappy(packed: bytes) -> bytes:
 
 
 def _blocks(packed: bytes) -> list[bytes]:
-    """Return the length-prefixed blocks after a Java client's header."""
+    """Split the data of a Java client into Snappy blocks.
+
+    The data begins with a common header, and each block is preceded by its length.
+    """
     found, at = [], _XERIAL_HEADER
     while at < len(packed):
         (size,) = struct.unpack_from("!i", packed, at)
@@ -101,7 +105,10 @@ def _unpacked(codec: Any, packed: bytes) -> bytes:
 
 
 def with_few_headers(unpack: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
-    """Return a function like `unpack` that raises UnpacksTooLarge for a record with more than HEADERS_LIMIT headers."""
+    """Wrap a decompression function to limit the number of headers.
+
+    The wrapper raises UnpacksTooLarge if a record has more than HEADERS_LIMIT headers.
+    """
 
     def unpack_records(packed: bytes) -> bytes:
         records = unpack(packed)
@@ -113,9 +120,10 @@ def with_few_headers(unpack: Callable[[bytes], bytes]) -> Callable[[bytes], byte
 
 
 def _has_many_headers(records: bytes) -> bool:
-    """Return True if a record has more than HEADERS_LIMIT headers; False for malformed records.
+    """Return True if a record has more than HEADERS_LIMIT headers.
 
-    Only the headers of large records are counted.
+    The result is False if the records are malformed. Only records that are large enough to exceed the limit are
+    checked.
     """
     at = 0
     try:
@@ -132,7 +140,7 @@ def _has_many_headers(records: bytes) -> bool:
 
 
 def _headers_at(records: bytes, at: int) -> int:
-    """Return the number of headers of a record. `at` is the position of the record's attributes."""
+    """Return the number of headers of the record whose first byte, the attributes, is at the position `at`."""
     _, at = _varint(records, at + 1)  # the record's time
     _, at = _varint(records, at)  # and its offset
     for _ in ("key", "value"):
@@ -142,7 +150,15 @@ def _headers_at(records: bytes, at: int) -> int:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the varint at the position `at`, and the position after it. Raises IndexError and ValueError."""
+    """Read the variable-length integer (varint) at the position `at`.
+
+    Returns:
+        The value, and the position after it.
+
+    Raises:
+        IndexError: If the data ends too early.
+        ValueError: If the number has more than 64 bits.
+    """
     value = 0
     for shift in range(0, 64, 7):
         byte = data[at]

@@ -1,7 +1,7 @@
-"""Signal that an in-process broker received records, for its consumers.
+"""Signal with which an in-process broker tells its consumers about new records.
 
-Such a broker does not answer a waiting fetch when records arrive. Consumers of a broker with a signal therefore fetch
-without waiting, and then wait for the signal before their next fetch.
+If a fetch waits at such a broker, it is not answered when records arrive. Consumers of a broker with a signal therefore
+fetch without waiting, and fetch again after the next signal.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from contextlib import contextmanager, suppress
 
 
 class WriteSignal:
-    """Number of the observed writes, and a way to wait for the next one."""
+    """Counter of a broker's writes on which consumers can wait."""
 
     def __init__(self) -> None:
         self.count = 0
         self._next = asyncio.Event()
 
     def notify(self) -> None:
-        """Count a write, and wake all waiting consumers."""
+        """Count a write and wake all waiting consumers."""
         self.count += 1
         self._next.set()
         self._next = asyncio.Event()
 
     async def after(self, count: int, seconds: float) -> None:
-        """Wait at most `seconds` until the number of writes differs from `count`."""
+        """Wait until the number of writes differs from `count`, but no longer than `seconds`."""
         if self.count == count:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._next.wait(), seconds)
@@ -36,7 +36,10 @@ _SIGNALS: dict[str, WriteSignal] = {}
 
 @contextmanager
 def write_signal(server: str) -> Iterator[WriteSignal]:
-    """Provide a signal to the consumers of the broker at `server` ("host:port") that start in this block."""
+    """Register a signal for the broker at `server` ("host:port").
+
+    Only consumers that start within this block use it.
+    """
     signal = _SIGNALS[server] = WriteSignal()
     try:
         yield signal
@@ -45,5 +48,5 @@ def write_signal(server: str) -> Iterator[WriteSignal]:
 
 
 def signal_of(server: str) -> WriteSignal | None:
-    """Return the signal of the broker at `server` ("host:port"), or None if it has none."""
+    """Return the signal of the broker at `server` ("host:port"), or None if there is none."""
     return _SIGNALS.get(server)

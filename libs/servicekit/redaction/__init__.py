@@ -1,1 +1,1 @@
-"""Redaction at intake: recognisers of numbers, keys and patterns, applied to JSON before it is stored."""
+"""Redaction of numbers, keys and other patterns in JSON texts before they are stored."""

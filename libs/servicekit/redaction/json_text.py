@@ -1,7 +1,7 @@
-"""Redact JSON in place: only strings with something to redact change, every other byte stays as sent. Pure.
+"""In-place redaction of JSON: only strings with something to redact change, all other bytes stay as sent. No I/O.
 
-The result keeps what parsing would lose, such as repeated names and the digits of large numbers, so that an event that
-is rejected as sent is rejected after redaction too.
+Parsing the JSON and writing it again would lose repeated names and digits of large numbers. Editing the bytes in place
+also keeps an invalid event invalid, so that it is still rejected.
 """
 
 from __future__ import annotations
@@ -19,21 +19,25 @@ _TOKEN: Final = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"\s*(:\s*)?|-?(\d{13,19})
 
 
 def kept_values(kept: Iterable[str]) -> re.Pattern[bytes]:
-    """Return a pattern that matches the names in `kept` with their string values in valid JSON.
+    """Return a pattern for the parts of a JSON text that `redact_json` leaves unchanged.
 
-    `redact_json` does not change these values. The pattern matches nothing else in valid JSON: a quote without a
-    backslash before it begins or ends a string, and no letter follows the end of a string. Values that contain a
-    backslash do not match. Matching takes linear time.
+    It matches each name in `kept` together with its string value.
+
+    Values with a backslash do not match. In valid JSON, the pattern matches nothing else, because an unescaped quote
+    begins or ends a string, and no letter can follow the end of a string. Matching takes linear time.
     """
     names = "|".join(re.escape(name) for name in sorted(kept))
     return re.compile(rf'(?<!\\)"(?:{names})"\s*:\s*"[^"\\]*"'.encode())
 
 
 def redact_json(value: bytes, redact: Redact, kept: Container[str]) -> tuple[bytes, Counter[str]]:
-    """Return JSON with its strings redacted, except the values of the names in `kept`, and the number of masks by kind.
+    """Return the JSON `value` with its strings redacted, and the number of masks by kind.
 
-    Strings in lists, names that contain anything except letters, and long integers are redacted too. A `value` that is
-    not JSON is redacted as one text.
+    Long integers are redacted like strings. So are the names in objects, except those that consist only of letters. If
+    `value` is not JSON, it is redacted as a single text.
+
+    Args:
+        kept: The names whose values stay unchanged.
     """
     if not is_json(value):
         clean, found = redact(value.decode("utf-8", "surrogateescape"))
@@ -80,7 +84,7 @@ def _literal(text: str) -> bytes:
 
 
 def _stands_alone(value: bytes, at: int) -> bool:
-    """Return True if no digit, point or exponent precedes the number at `at`."""
+    """Return True if a number begins at the position `at`, with no digit, point or exponent directly before it."""
     return value[at - 1 : at] not in _NUMERIC
 
 
@@ -88,7 +92,7 @@ _NUMERIC: Final = frozenset(bytes([one]) for one in b"0123456789.eE+-")
 
 
 def is_json(value: bytes) -> bool:
-    """Return True if `value` is JSON. Strings may contain lone surrogates."""
+    """Return True if `value` is JSON. Lone surrogates in strings are allowed."""
     # `json.loads` also accepts lone surrogates, which may occur next to escaped characters.
     for parse in (from_json, json.loads):
         try:

@@ -1,7 +1,7 @@
-"""Recognisers for numbers with a checksum: payment cards (Luhn) and IBANs (modulo 97). Pure.
+"""Recognisers for numbers with a checksum: payment cards (Luhn) and IBANs (modulo 97). No I/O.
 
-Both take linear time: a card number must begin and end at a digit group's boundary, and an IBAN's length is fixed by
-its country.
+Both take linear time. A card number must begin and end at the boundary of a digit group, and the length of an IBAN is
+determined by its country.
 """
 
 from __future__ import annotations
@@ -56,14 +56,17 @@ _NEXT: Final = re.compile(rf"{SEPARATOR}([A-Za-z0-9])")
 
 
 def is_iban(text: str) -> bool:
-    """Return True if `text`, without separators, has its country's IBAN length and a valid checksum (1 modulo 97)."""
+    """Return True if `text` is an IBAN without separators, with its country's length and a valid checksum."""
     if IBAN_LENGTHS.get(text[:2].upper()) != len(text):
         return False
     return int("".join(str(int(one, 36)) for one in text[4:] + text[:4])) % 97 == 1
 
 
 def cards(text: str) -> Iterator[MaskedSpan]:
-    """Yield payment card numbers, also with separators. If several begin at the same digit, the longest counts."""
+    """Yield the payment card numbers in a text, with or without separators.
+
+    If several card numbers begin at the same position, only the longest is yielded.
+    """
     for run in _RUN.finditer(text):
         places = [at for at in range(run.start(), run.end()) if text[at].isdecimal()]
         values = [int(text[at]) for at in places]
@@ -85,7 +88,7 @@ def cards(text: str) -> Iterator[MaskedSpan]:
 
 
 def _luhn_sums(values: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return prefix sums for the Luhn check: for numbers that end at even positions, and at odd positions."""
+    """Return two lists of Luhn prefix sums: for card numbers that end at an even position, and at an odd position."""
     doubled = [_DOUBLED[value] for value in values]
     even = [double if n % 2 == 0 else value for n, (value, double) in enumerate(zip(values, doubled, strict=True))]
     odd = [double if n % 2 == 1 else value for n, (value, double) in enumerate(zip(values, doubled, strict=True))]
@@ -93,7 +96,7 @@ def _luhn_sums(values: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 def ibans(text: str) -> Iterator[MaskedSpan]:
-    """Yield IBANs in upper or lower case, also with separators."""
+    """Yield the IBANs in a text, in upper or lower case, with or without separators."""
     for head in _COUNTRY.finditer(text):
         said, end, length = head[0], head.end(), IBAN_LENGTHS.get(head[1].upper(), 0)
         while len(said) < length and (following := _NEXT.match(text, end)):

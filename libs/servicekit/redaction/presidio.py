@@ -1,4 +1,4 @@
-"""Microsoft Presidio as a further recogniser, if its package `presidio-analyzer` and a language model are installed."""
+"""Adapter for Microsoft Presidio, an optional recogniser that needs `presidio-analyzer` and a language model."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ THRESHOLD = 0.5
 
 
 def open_presidio(language: str, entities: Sequence[str]) -> Recogniser:
-    """Return the recogniser of Presidio's `entities`, such as PERSON, in texts of `language`.
+    """Return a recogniser for Presidio's `entities`, such as PERSON, in texts of `language`.
 
-    Each mask has the entity's name in lower case. Raises StartError if Presidio cannot be loaded.
+    The kind of a mask is the entity's name in lower case. Raises StartError if Presidio cannot be loaded.
     """
     try:
         engine = import_module("presidio_analyzer").AnalyzerEngine(supported_languages=[language])

@@ -1,4 +1,4 @@
-"""The redactor of a process: one set of recognisers for the log, HTTP and message sources."""
+"""Redactor of a process, which treats texts from the log, from HTTP and from message sources alike."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _KEPT: Final = kept_values(IDENTIFIERS)
 
 
 class Redactor:
-    """Redaction of events according to the settings. It is deterministic and idempotent.
+    """Redactor of events, configured by the settings. It is deterministic and idempotent.
 
     Raises StartError if Presidio is configured but not installed.
     """
@@ -75,7 +75,8 @@ class Redactor:
     def redact(self, value: bytes, place: str | None = None) -> tuple[bytes, Counter[str]]:
         """Return the JSON `value` with its texts redacted, and the number of masks by kind.
 
-        `place` is the project as `tenant/project`; by default, it is read from the event.
+        Args:
+            place: The project as `tenant/project`. By default, it is read from the event.
         """
         if not self._reads_all and not self._has_hint(value):
             return value, Counter()
@@ -89,9 +90,9 @@ class Redactor:
         return redact_json(value, redact_text, IDENTIFIERS)
 
     def _has_hint(self, value: bytes) -> bool:
-        """Return False if the built-in recognisers find nothing in `value`.
+        """Return True if the built-in recognisers may find something in `value`.
 
-        The values of identifiers are removed first, because the digits and letters of most UUIDs are a hint.
+        Identifiers are removed before the check, because most UUIDs look like something to redact.
         """
         if self._hints is None:
             return False
@@ -101,15 +102,17 @@ class Redactor:
         return self._hints.search(value) is not None and not is_json(value)
 
     def clean(self, value: bytes, place: str | None = None) -> bytes:
-        """Redact `value`, add the masks to the metric, and return the result."""
+        """Redact `value` and add the number of masks to the metric."""
         result, found = self.redact(value, place)
         count_masks(found)
         return result
 
     def _recognisers_of(self, place: str) -> tuple[Any, Sequence[Recogniser]]:
-        """Return a pattern, and the recognisers of a project; with an empty `place`, the recognisers of all projects.
+        """Return the recognisers of the project `place`, or those of all projects if `place` is empty.
 
-        A text that the pattern does not match has nothing to redact. The pattern is None if every text must be checked.
+        Returns:
+            A pattern and the recognisers. Only texts that match the pattern need to be passed to the recognisers. The
+                pattern is None if all texts must be passed to them.
         """
         own = {(name, source) for name, source in self._settings.patterns_in(place).items()}
         if not place:
@@ -125,9 +128,9 @@ class Redactor:
             return None, recognisers
 
     def _place_of(self, value: bytes) -> str:
-        """Return the event's project as `tenant/project` if the project has its own patterns, otherwise "/".
+        """Return the event's project as `tenant/project`, or "/" if the project has no patterns of its own.
 
-        Return the empty string if the project is uncertain.
+        The result is empty if the project is uncertain.
         """
         if not self._settings.patterns_of:
             return "/"

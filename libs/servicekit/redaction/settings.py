@@ -1,4 +1,4 @@
-"""Settings of redaction, the same for all services."""
+"""Settings of redaction, shared by all services."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ _STARS: Final = "**"
 
 
 class RedactionSettings(Settings):
-    """Settings from the environment with the prefix REDACTION_, the same for all services.
+    """Settings of redaction for all services, from environment variables with the prefix REDACTION_.
 
-    `kinds` are the built-in recognisers that are used. `patterns` are additional RE2 patterns by name, for all
-    projects. `patterns_of` changes them for single projects, named as `tenant/project`; null removes a pattern.
-    `presidio_language` switches Microsoft Presidio on, for texts in that language and for `presidio_entities`.
+    `kinds` are the built-in recognisers to use. `patterns` are additional RE2 patterns by name, for all projects.
+    `patterns_of` changes these patterns for single projects, named as `tenant/project`; null removes a pattern.
+    `presidio_language` enables Microsoft Presidio for texts in that language, and `presidio_entities` are the entities
+    that it redacts.
     """
 
     model_config = SettingsConfigDict(env_prefix="REDACTION_")
@@ -55,13 +56,17 @@ class RedactionSettings(Settings):
         return tables
 
     def patterns_in(self, place: str) -> Mapping[str, str]:
-        """Return the additional patterns of a project, `tenant/project`, by name."""
+        """Return the additional patterns of a project by name. `place` is the project as `tenant/project`."""
         changed = {**self.patterns, **self.patterns_of.get(place, {})}
         return {name: source for name, source in changed.items() if source is not None}
 
 
 def _check(patterns: Mapping[str, str]) -> None:
-    """Raise ValueError for an unusable pattern. A pattern that matches a mask would redact it again and again."""
+    """Raise ValueError if there are too many patterns, or if one of them is unusable.
+
+    A pattern is unusable if it is invalid, has the name of a built-in kind, or matches an empty text or a mask. A
+    matching mask would be redacted again and again.
+    """
     if len(patterns) > PATTERNS_LIMIT:
         raise ValueError(f"at most {PATTERNS_LIMIT} patterns")
     masks = [_STARS, *(f"[{name}]" for name in (*BUILT_IN, WHOLE, *patterns))]

@@ -1,4 +1,4 @@
-"""Spans of a text that are redacted, and their replacement by masks. Pure."""
+"""Masking of parts of a text, called spans. No I/O."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WHOLE: Final = "text"
 
 
 class MaskedSpan(NamedTuple):
-    """Part of a text from `start` up to `end`, with the kind of its content, such as `card`."""
+    """Part of a text to redact, from `start` up to `end`, with the kind of its content, such as `card`."""
 
     start: int
     end: int
@@ -24,13 +24,16 @@ Recogniser = Callable[[str], Iterable[MaskedSpan]]
 
 
 def mask(kind: str, length: int) -> str:
-    """Return the mask for `length` characters of `kind`. It is never longer, so that no length limit is exceeded."""
+    """Return the mask for a text of `length` characters.
+
+    It is never longer than the text, so masking cannot exceed a length limit.
+    """
     name = f"[{kind}]"
     return name if len(name) <= length else "*" * length
 
 
 def joined(found: Iterable[MaskedSpan]) -> list[MaskedSpan]:
-    """Return the spans in order, with overlapping spans merged. Merged spans have the first span's kind."""
+    """Sort spans by position and merge overlapping ones. A merged span has the kind of the first."""
     result: list[MaskedSpan] = []
     for span in sorted(found, key=lambda one: (one.start, -one.end, one.kind)):
         if span.end <= span.start:
@@ -45,8 +48,11 @@ def joined(found: Iterable[MaskedSpan]) -> list[MaskedSpan]:
 def redacted(text: str, recognisers: Sequence[Recogniser], once: Sequence[Recogniser] = ()) -> tuple[str, Counter[str]]:
     """Return `text` with the recognisers' matches replaced by masks, and the number of masks by kind.
 
-    A mask may cause another match next to it, so this repeats until there is none. A text that still has matches after
-    ROUNDS_LIMIT rounds is masked as a whole. The recognisers in `once` run in the first round only.
+    A mask may create another match next to it, so the search is repeated until nothing is found. If there are still
+    matches after ROUNDS_LIMIT rounds, the whole text is masked.
+
+    Args:
+        once: Recognisers that run only in the first round.
     """
     counts: Counter[str] = Counter()
     looking = [*recognisers, *once]

@@ -1,1 +1,1 @@
-"""HTTP: server, authentication, permissions and error responses."""
+"""HTTP server, authentication, permissions and error responses."""

@@ -1,4 +1,4 @@
-"""Sign-in with a password, sign-out, and the page on which a person sets a password with a link."""
+"""Pages for signing in with a password, signing out, and setting a password through a link."""
 
 from __future__ import annotations
 
@@ -54,49 +54,55 @@ minlength="{shortest}" maxlength="{longest}" autocomplete="new-password"><button
 
 
 class SignIn(Delay, Protocol):
-    """Outcome of a sign-in: the session's secret, or None, and the delay after too many attempts."""
+    """Result of an attempt to sign in, with the delay that applies after too many attempts.
+
+    `session` is the secret of the new session, or None if the attempt failed.
+    """
 
     @property
     def session(self) -> str | None: ...
 
 
 class AccountPort(ProviderSignInPort, Protocol):
-    """Port for the accounts that a service keeps."""
+    """Interface to the accounts that a service stores."""
 
     @property
     def password_length(self) -> tuple[int, int]:
-        """The minimum and maximum length of a password."""
+        """Minimum and maximum length of a password."""
         ...
 
     async def sign_in(self, name: str, password: str, address: str) -> SignIn:
-        """Check a name and a password sent from `address`, and return the outcome of the sign-in."""
+        """Check the name and password of a sign-in from the network address `address`."""
         ...
 
     async def end(self, session: str) -> bool:
-        """End a session that is still open. Return True if the session was opened through the identity provider."""
+        """End a session. Return True if it was still open and was opened through the identity provider."""
         ...
 
     async def account_of_link(self, link: str) -> str | None:
-        """Return the name of the account that may set a password with this link; None if the link does not work."""
+        """Return the name of the account whose password the link may set, or None if the link is invalid."""
         ...
 
     async def use_link(self, link: str, password: str) -> str:
-        """Set a password with a link and return the secret of a new session. Raises RequestRefused."""
+        """Set the password of the account for which the link was issued, and return the secret of a new session.
+
+        Raises RequestRefused.
+        """
         ...
 
     @property
     def provider(self) -> ProviderSettings | None:
-        """Identity provider for sign-in; None if there is none."""
+        """Identity provider with which people sign in, or None if there is none."""
         ...
 
 
 def callers_router() -> Routes:
-    """Return the route that describes the token of a request: its owner and its permissions."""
+    """Return the route that describes the holder and the permissions of the request's token."""
     router = Routes("access", _REFUSES)
 
     @router.at("GET", OWN_CALLER, summary="Holder of the token")
     async def own_caller(caller: Caller) -> CallerFacts:
-        """Return the subject, tenant, projects and scopes of the request's token."""
+        """Return the subject, tenant, projects and scopes of the token with which the request is sent."""
         return CallerFacts(
             subject=caller.subject,
             tenant=caller.tenant,
@@ -109,7 +115,10 @@ def callers_router() -> Routes:
 
 
 def account_pages_router(accounts: AccountPort) -> Routes:
-    """Return the routes for sign-in with a password or an identity provider, for password links, and for sign-out."""
+    """Return the routes for sign-in, password links and sign-out.
+
+    People sign in with a password or through an identity provider.
+    """
     router = Routes("access", token=False, hidden=True)
     settings = accounts.provider
     router.provider = label = "" if settings is None else settings.label

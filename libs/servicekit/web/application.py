@@ -1,4 +1,4 @@
-"""The HTTP application of a process: routes with permissions, health and metrics."""
+"""HTTP application of a process, which serves routes with permissions, health checks and metrics."""
 
 from __future__ import annotations
 
@@ -50,11 +50,10 @@ OWN_ROUTES: Permissions = {
 
 @dataclass(frozen=True)
 class Surface:
-    """Properties of a service's routes that the HTTP application needs.
+    """Properties of a service's routes that the HTTP application needs: permissions, body limits and error pages.
 
-    `permissions` has one row for every route (see `permissions.py`). `refused_pages` maps the path of a page to the
-    function that renders its errors. `body_limits` are bytes by path prefix, for prefixes with a limit other than the
-    default.
+    `permissions` has one row per route (see `permissions.py`). `body_limits` has the limits in bytes, by path prefix,
+    that differ from the default. `refused_pages` maps the path of a page to the function that renders its errors.
     """
 
     permissions: Permissions = field(default_factory=dict)
@@ -70,7 +69,10 @@ class Surface:
 
 
 def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
-    """Return the application without the services' routes; `add_routes` adds them when the services are built."""
+    """Create the HTTP application without the routes of services.
+
+    They are added by `add_routes` once the services are built.
+    """
     # FastAPI's own pages for /openapi.json load scripts from other servers; our pages must work without a network.
     app = FastAPI(
         title="agent-feedback",
@@ -96,12 +98,15 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
 
     @app.get("/health/live", tags=["health"])
     async def live() -> dict[str, str]:
-        """Respond as long as the process runs."""
+        """Respond with 200 as long as the process runs."""
         return {"status": "live"}
 
     @app.get("/health/ready", tags=["health"])
     async def ready(response: Response) -> dict[str, Any]:
-        """Respond with 200 once every part is up, otherwise with 503 and the reason. `warnings` are for operators."""
+        """Respond with 200 if all services of the process are ready, otherwise with 503 and the reason.
+
+        `warnings` contains messages for operators.
+        """
         why = await why_not_ready(None)
         noted = {"warnings": list(warnings())} if warnings() else {}
         if why is not None:
@@ -111,7 +116,7 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
 
     @app.get("/metrics", tags=["health"], response_class=Response)
     async def metrics(request: Request) -> Response:
-        """Counters and gauges in the format of Prometheus, or as OpenMetrics if the client accepts that."""
+        """Return the metrics in the text format of Prometheus, or as OpenMetrics if the client accepts that."""
         encode, media_type = choose_encoder(request.headers.get("accept", ""))
         return Response(encode(REGISTRY), media_type=media_type)
 
@@ -131,7 +136,7 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
 
 
 def add_routes(app: FastAPI, routers: Iterable[APIRouter]) -> None:
-    """Add the services' routes, and discard the cached description of the application."""
+    """Add the routes of services to the application, and discard cached documents that describe the routes."""
     for router in routers:
         # `include_router` would build every route a second time and look each request up twice.
         app.router.routes.extend(router.routes)
@@ -145,7 +150,7 @@ def add_routes(app: FastAPI, routers: Iterable[APIRouter]) -> None:
 
 
 async def _for_all(not_ready: NotReady, askers: Sequence[None]) -> Sequence[str | None]:
-    """Call `not_ready` once for all concurrent callers, and return its result for each of them."""
+    """Call `not_ready` once and return its result for each concurrent caller."""
     return [await not_ready()] * len(askers)
 
 
@@ -170,10 +175,13 @@ def guarded(
     seconds: float = REQUEST_SECONDS,
     starting: Callable[[], bool] = lambda: False,
 ) -> ASGIApp:
-    """Return `app`, wrapped in the guard, the deadline of `seconds` and the limits on request bodies.
+    """Wrap `app` in middleware for permissions, deadlines and request body limits.
 
-    Scripts on pages of `origins` may call it with tokens of their own. While `starting` returns True, the services'
-    routes respond with 503; only the process's own routes work.
+    Args:
+        origins: The origins of web pages whose scripts may call the application with their own tokens.
+        seconds: The time within which a response must start.
+        starting: A function that returns True during the start. Routes of services then respond with 503, while the
+            routes of the process itself work.
     """
     own = {template_of(path) for _, path in OWN_ROUTES}
     table = PermissionTable(merged(OWN_ROUTES, surface.permissions))

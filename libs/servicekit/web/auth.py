@@ -1,4 +1,4 @@
-"""The caller of a request, the caller's rights, and authenticators, which identify callers by token."""
+"""Caller of a request with their permissions, and authenticators that identify a caller by token."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ _BEARER = HTTPBearer(auto_error=False, description="An access token, or a JSON W
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated caller. `tenant` None means all tenants, `project` None means all projects.
+    """Authenticated caller of a request.
 
-    `more_projects` are additional projects of the tenant. A caller that is not a person, such as an operator's account
-    or a key, gives and reads feedback only on behalf of the people that its requests name.
+    `tenant` is None for all tenants, and `project` is None for all projects. `more_projects` are additional projects of
+    the tenant.
+
+    `is_person` is False for an operator's account or a key. Such a caller has no feedback of its own, so its requests
+    to give or read feedback must name the person on whose behalf it acts.
     """
 
     subject: str
@@ -34,21 +37,22 @@ class Caller:
     is_person: bool = True
 
     def may_touch(self, tenant: str, project: str | None) -> bool:
-        """Return True if the token covers `project` in `tenant`; `project` None means all projects of the tenant."""
+        """Return True if the caller may access `project` of `tenant`, or all its projects if `project` is None."""
         if self.tenant not in (None, tenant):
             return False
         return self.project in (None, project) or project in self.more_projects
 
     @property
     def projects(self) -> list[str] | None:
-        """Names of the caller's projects; None means all."""
+        """Names of the caller's projects, or None for all projects."""
         return None if self.project is None else sorted({self.project, *self.more_projects})
 
     def person(self, user_id: str | None) -> str:
         """Return the person whom a request concerns: `user_id` if given, otherwise the caller.
 
-        Raises RequestRefused (403) if `user_id` is another person and the caller lacks the scope `on_behalf`, or if the
-        caller is not a person and `user_id` is None.
+        Raises:
+            RequestRefused: With status 403, if a caller without the scope `on_behalf` names another person. Also if the
+                caller is not a person and names nobody.
         """
         if not self.is_person and user_id is None:
             raise RequestRefused(403, "Accounts and keys have no feedback of their own: name the person with user_id.")
@@ -58,13 +62,13 @@ class Caller:
 
     @property
     def own_only(self) -> str | None:
-        """Return the caller's id if queries of several projects show only its own feedback, otherwise None."""
+        """Id of the caller, or None if queries over several projects may also return other people's feedback."""
         return None if READ in self.scopes and self.project is None else self.subject
 
 
 class Authenticator(Protocol):
     async def authenticate(self, token: str) -> Caller | None:
-        """Return the caller that a token identifies, or None if it is invalid.
+        """Return the caller identified by the token, or None if the token is invalid.
 
         Raises Unavailable if the token cannot be checked.
         """
@@ -72,7 +76,10 @@ class Authenticator(Protocol):
 
 
 class AccessToken:
-    """Authenticator for a single access token, which grants all permissions. Raises StartError for an empty token."""
+    """Authenticator for a single access token, which grants all permissions.
+
+    Raises StartError if the token is empty.
+    """
 
     def __init__(self, token: str) -> None:
         if not token.strip():
@@ -86,10 +93,11 @@ class AccessToken:
 
 
 class AnyOfLater:
-    """Authenticator that accepts the tokens of the authenticators that `known` returns.
+    """Authenticator that delegates to other authenticators, which exist only once the services have started.
 
-    `known` returns None until the services have started. Until then, `authenticate` raises Unavailable for a token with
-    the prefix `prefix`.
+    Args:
+        known: A function that returns these authenticators, or None before the start.
+        prefix: Before the start, a token with this prefix raises Unavailable, and any other token is rejected.
     """
 
     def __init__(self, known: Callable[[], Sequence[Authenticator] | None], prefix: str = "af") -> None:
@@ -104,10 +112,7 @@ class AnyOfLater:
 
 
 class AnyOf:
-    """Authenticator that accepts a token if one of `authenticators` does.
-
-    The first authenticator that accepts the token determines the caller.
-    """
+    """Authenticator that tries several authenticators in order until one accepts the token."""
 
     def __init__(self, *authenticators: Authenticator) -> None:
         self._authenticators = authenticators
@@ -120,7 +125,10 @@ class AnyOf:
 
 
 async def caller_of(request: Request, _: Annotated[object, Depends(_BEARER)] = None) -> Caller:
-    """Return the caller that the guard has identified. Raises 401 on a public route, where no caller is known."""
+    """Return the caller of a request, as identified by the guard.
+
+    Raises HTTPException (401) on a public route, where the guard does not identify callers.
+    """
     caller: Caller | None = getattr(request.state, "caller", None)
     if caller is None:
         raise HTTPException(401, "A valid access token is needed.", {"WWW-Authenticate": "Bearer"})

@@ -1,4 +1,4 @@
-"""Settings of authentication (`AUTH_*`), and the authenticators made from them."""
+"""Settings of authentication (`AUTH_*`), and factories for the authenticators they configure."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ def _split(names: object) -> object:
 
 
 class AuthSettings(Settings):
-    """Settings from the environment with the prefix AUTH_.
+    """Settings of authentication, from environment variables with the prefix AUTH_.
 
-    Issuer, audience and jwks_url are set together or not at all.
+    `issuer`, `audience` and `jwks_url` must be set together or not at all.
 
-    A token is valid for all tenants if its tenant is `all_tenants` and its project is `*`. Without this setting, no
-    token of the issuer is valid for all tenants.
+    A token of the issuer is valid for all tenants if its tenant is `all_tenants` and its project is `*`. If
+    `all_tenants` is not set, no token of the issuer is valid for all tenants.
 
-    `accounts_url` is the URL of the reporting service; the other services then accept its sessions and keys.
+    `accounts_url` is the URL of the reporting service. If it is set, the other services accept the sessions and keys
+    that the reporting service has issued.
 
-    `algorithms` and `cors_origins` are comma-separated lists. `cors_origins` are the web origins that may call the HTTP
-    API with their own tokens from a browser; by default, there are none.
+    `algorithms` and `cors_origins` are comma-separated lists. `cors_origins` contains the web origins that may call the
+    HTTP API from a browser with their own tokens; by default, it is empty.
     """
 
     model_config = SettingsConfigDict(env_prefix="AUTH_")
@@ -73,7 +74,7 @@ class AuthSettings(Settings):
 
 
 def issuer_of(settings: AuthSettings) -> Authenticator | None:
-    """Return the authenticator for tokens of the configured issuer; None if no issuer is configured."""
+    """Return the authenticator for tokens of the configured issuer, or None if no issuer is configured."""
     if settings.issuer is None or settings.audience is None or settings.jwks_url is None:
         return None
     # Signature verification takes nine megabytes of memory, so only a service with an issuer imports it.
@@ -97,7 +98,10 @@ def issuer_of(settings: AuthSettings) -> Authenticator | None:
 
 
 def remote_accounts(settings: AuthSettings) -> list[Authenticator]:
-    """Return the authenticator of sessions and keys that reporting issues, or an empty list without `accounts_url`."""
+    """Return the authenticator for the reporting service's sessions and keys, in a list.
+
+    The list is empty if `accounts_url` is not set.
+    """
     if settings.accounts_url is None:
         return []
     from servicekit.web.remote_accounts import RemoteAccounts
@@ -106,7 +110,7 @@ def remote_accounts(settings: AuthSettings) -> list[Authenticator]:
 
 
 def access_token(token: str) -> AccessToken:
-    """Return the authenticator for the access token `token`. Raises StartError if the token is too short."""
+    """Return an authenticator for the access token `token`. Raises StartError if the token is too short."""
     if len(token) < TOKEN_LENGTH:
         raise StartError(
             f"The access token (AGENT_FEEDBACK_TOKEN or --token) is shorter than {TOKEN_LENGTH} characters: "
@@ -116,10 +120,11 @@ def access_token(token: str) -> AccessToken:
 
 
 def authenticator_for(settings: AuthSettings, token: str | None) -> Authenticator:
-    """Return the authenticator of the configured issuer or, without an issuer, of the access token.
+    """Return the authenticator for the configured issuer's tokens or, without an issuer, for the access token.
 
-    Raises StartError if both are configured, because a forgotten token would bypass the issuer. Raises it also if the
-    settings have no issuer, token or accounts URL.
+    Raises:
+        StartError: If both are configured, because a forgotten access token would bypass the issuer. Also if there is
+            no issuer, no access token and no `accounts_url`.
     """
     issuer = issuer_of(settings)
     if issuer is None:

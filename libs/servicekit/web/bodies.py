@@ -1,4 +1,4 @@
-"""Read request bodies by their media type."""
+"""Parsing of request bodies according to their media type."""
 
 from __future__ import annotations
 
@@ -16,11 +16,15 @@ T = TypeVar("T")
 
 
 async def read_body(request: Request, readers: Mapping[str, Callable[[bytes], T]]) -> T:
-    """Return the body, parsed by the reader of its media type, such as a model's `model_validate_json`.
+    """Return the request's body, parsed by the reader for its media type, such as a model's `model_validate_json`.
 
-    A media type without a reader is refused, because another site's page can send forms and plain text with a person's
-    cookie. Raises RequestRefused: 415 for a media type without a reader or a compressed body, 403 for a form from
-    another site's page, 422 if the reader raises ValueError.
+    Raises RequestRefused with one of these statuses:
+
+    - 415 for a media type without a reader, because a page of another site can send forms and plain text with a
+      person's cookie
+    - 415 for a compressed body
+    - 403 for a form from a page of another site
+    - 422 if the reader raises ValueError
     """
     media_type = media_type_of(request)
     if media_type == FORM:

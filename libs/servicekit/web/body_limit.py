@@ -1,4 +1,4 @@
-"""Size limit of request bodies."""
+"""Limit on the size of request bodies."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ BODY_LIMIT = 64 * 1024
 
 
 class BodyLimit:
-    """Middleware that responds with 413 to a body over its path's limit before it is read into memory.
+    """Middleware that responds with 413 to request bodies over the limit, without reading them into memory.
 
-    `limits` are in bytes by path prefix.
+    `limits` are in bytes, by path prefix. Other paths have the limit `BODY_LIMIT`.
     """
 
     def __init__(self, app: ASGIApp, limits: Mapping[str, int] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Registry of the HTTP server's connections. It limits their number, and the time for which clients may block them."""
+"""Registry of the HTTP server's connections, which limits their number and how long a client may keep one busy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = logger("http")
 
 
 class State(Enum):
-    """State of a connection, named after the event that it waits for."""
+    """State of a connection, named after what the connection is waiting for."""
 
     HEAD = auto()
     """The head of a request, which is incomplete or has not begun."""
@@ -37,13 +37,13 @@ class State(Enum):
 
 
 class Connection(Protocol):
-    """Interface of a connection that the registry uses."""
+    """Interface through which the registry tracks and aborts a connection."""
 
     state: State | None
 
     @property
     def taken(self) -> int:
-        """Bytes of responses that the operating system has accepted for sending so far."""
+        """Number of response bytes that the operating system has accepted for sending."""
         ...
 
     def abort(self) -> None: ...
@@ -58,11 +58,13 @@ _REASONS: Final[Mapping[State, str]] = {
 
 
 class Connections:
-    """The open connections of one server: at most `limit`, and a small reserve that serves only health checks.
+    """Open connections of a server: at most `limit`, plus a small reserve that serves only health checks.
 
-    At the limit, the connection that has waited longest for its client is closed. If all connections are in the state
-    WORK, an additional connection belongs to the reserve. Each state except WORK has a deadline: `response_seconds`
-    without progress in the state READER, `header_seconds` in the others.
+    At the limit, a new connection replaces an open one whose client has yet to close it or to send a request. If all
+    open connections are in use, the new connection joins the reserve.
+
+    Every state except WORK has a deadline: `response_seconds` without progress in the state READER, and
+    `header_seconds` in the other states.
     """
 
     def __init__(self, settings: HttpSettings) -> None:
@@ -81,7 +83,7 @@ class Connections:
         self._unlogged = 0
 
     def opened(self, connection: Connection) -> bool:
-        """Add a connection in state HEAD. Return False if it belongs to the reserve."""
+        """Add a connection in the state HEAD. Return False if it belongs to the reserve."""
         if len(self._open) >= self.limit:
             self._note_full()
             if not self._make_room(self._open):
@@ -95,7 +97,7 @@ class Connections:
         return True
 
     def enters(self, connection: Connection, state: State) -> None:
-        """Set the connection's state and start its deadline, unless the connection is in that state already."""
+        """Set the connection's state and, if the state has changed, start its deadline."""
         before, connection.state = connection.state, state
         if before is state:
             return
@@ -118,10 +120,10 @@ class Connections:
         self._close(connection, "too large")
 
     def _make_room(self, among: Iterable[Connection]) -> bool:
-        """Close the connection in `among` that has waited longest for the client to close it (`State.END`).
+        """Close one connection of `among` to make room for a new one. Return False if none may be closed.
 
-        Without such a connection, close the one that has waited longest for a request (`State.HEAD`). Return False if
-        no connection in `among` is in either state.
+        The closed connection is the one that has waited longest for its client to close it (`State.END`). If there is
+        none, it is the one that has waited longest for a request (`State.HEAD`).
         """
         for state in (State.END, State.HEAD):
             if oldest := next((one for one in self._due[state] if one in among), None):

@@ -1,4 +1,4 @@
-"""Summaries and descriptions of routes and responses in the OpenAPI document, derived from docstrings."""
+"""Route summaries and descriptions in the OpenAPI document, derived from docstrings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def described(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the OpenAPI document with the first sentence of each description as its summary."""
+    """Return the OpenAPI document with the first line of each route's description as the route's summary."""
     for operations in document["paths"].values():
         for operation in operations.values():
             first, _, rest = operation.get("description", "").partition("\n")

@@ -1,6 +1,7 @@
-"""Routes for frequent requests, documented by FastAPI and dispatched without it.
+"""Routes that bypass FastAPI, for frequent requests. FastAPI only documents them.
 
-FastAPI's search for the route, its dependencies and its response model takes twice as long as accepting a judgement.
+FastAPI's own processing (the search for the route, dependencies and response models) would take twice as long as the
+work of accepting a judgement.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from servicekit.web.refusals import answer_of, invalid
 
 
 class DirectRoute(APIRoute):
-    """Route whose function takes only `request`, `caller` and the path's parameters.
+    """Lightweight route for frequent requests.
 
-    The function returns a response, or a model for the response's body. It reads the request's body itself.
+    The handler takes only `request`, `caller` and the path parameters. It reads the request body itself, and returns a
+    response or a model for the response body.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -37,7 +39,11 @@ class DirectRoute(APIRoute):
         return handler
 
     async def answer(self, request: Request, place: Mapping[str, str]) -> Response:
-        """Handle a request. `place` has its decoded path parameters. Raises RequestRefused and HTTPException."""
+        """Handle a request. Raises RequestRefused and HTTPException.
+
+        Args:
+            place: The decoded path parameters.
+        """
         try:
             values = self._place.model_validate(place).__dict__
         except ValidationError as error:
@@ -49,9 +55,12 @@ class DirectRoute(APIRoute):
 
 
 class DirectCalls:
-    """ASGI application that calls the matching route of `routes`, by method and template, or `app` if none matches.
+    """ASGI application that calls the direct route for a request, or `app` if there is none.
 
-    `routes` are DirectRoutes and Documents. The guard has already authorised the request.
+    The guard has already authorised the request.
+
+    Args:
+        routes: The direct routes and documents, by method and path template.
     """
 
     def __init__(self, app: ASGIApp, routes: Mapping[tuple[str, str], DirectRoute | Document]) -> None:

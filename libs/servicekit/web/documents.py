@@ -1,4 +1,7 @@
-"""Documents that are the same for every caller: rendered once, sent with an ETag, gzipped if the client accepts it."""
+"""Documents that are the same for every caller.
+
+Each is rendered once and sent with an ETag, compressed with gzip if the client accepts that.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ class _Made(NamedTuple):
 
 
 class Document:
-    """A document of `media_type`, rendered by `make` on the first request. `headers` are added to every response."""
+    """Document of the type `media_type`, which `make` renders on the first request.
+
+    `headers` are added to every response.
+    """
 
     def __init__(self, make: Callable[[], bytes], media_type: str, headers: Mapping[str, str] | None = None) -> None:
         self._make = make
@@ -32,11 +38,11 @@ class Document:
         self._made: _Made | None = None
 
     def forget(self) -> None:
-        """Discard the cached document; the next request renders it again."""
+        """Discard the cached document, so that the next request renders it again."""
         self._made = None
 
     async def answer(self, request: Request, _: Mapping[str, str] | None = None) -> Response:
-        """Return the document, or 304 if the client has the current one."""
+        """Return the document, or status 304 if the client has the current version."""
         if self._made is None:
             content = self._make()
             etag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'

@@ -1,4 +1,4 @@
-"""Responses to failed requests: timeouts, unavailable dependencies, and internal errors."""
+"""Responses to failed requests: timeouts, unavailable dependencies and internal errors."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ log = logger("http")
 
 
 class DeadlineMiddleware:
-    """Middleware that returns 503 if `app` has not started its response after `seconds`, or raised a transient error.
+    """Middleware that sends an error response if a request fails or takes too long.
 
-    It returns 429 if the log is full, and 500 for any other error. The body is one sentence, as JSON or, if the route
-    is a page, as a page. The sentence names the database if the request waits for it. The cause of a 500 is logged with
-    the id that the sentence contains. A response that has started has no deadline.
+    The status is 503 if `app` has not started its response within `seconds` or raises a transient error, 429 if the log
+    is full, and 500 for any other error. Once a response has started, there is no deadline.
+
+    The response is one sentence, as a page if the route is a page, otherwise as JSON. If the request was waiting for
+    the database, the sentence says so. With status 500, the sentence contains an id under which the cause is logged.
     """
 
     def __init__(self, app: ASGIApp, seconds: float = REQUEST_SECONDS) -> None:
@@ -71,7 +73,7 @@ class DeadlineMiddleware:
         await answer(scope, receive, send)
 
     def _leave(self, work: asyncio.Future[None]) -> None:
-        """Cancel unfinished work without waiting for it: a frozen database does not answer a cancellation either."""
+        """Cancel unfinished work without waiting for its end, because a frozen database ignores even a cancellation."""
         if isinstance(work, asyncio.Task) and not work.done():
             work.cancel()
             self._abandoned.add(work)
@@ -84,7 +86,10 @@ class DeadlineMiddleware:
 
 
 async def _within(seconds: float, work: asyncio.Future[None]) -> None:
-    """Return once `work` is done or has failed, or after `seconds`. Costs less than `asyncio.wait` with one future."""
+    """Wait until `work` is done or has failed, but no longer than `seconds`.
+
+    This is faster than `asyncio.wait` with a single future.
+    """
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
 
@@ -101,7 +106,10 @@ async def _within(seconds: float, work: asyncio.Future[None]) -> None:
 
 
 async def answer_to(error: Exception, request: Request) -> Response:
-    """Return the response for an `error` of a route: 429 for a full log, 503 for a transient error, otherwise 500."""
+    """Return the response to a request whose route raised `error`.
+
+    The status is 429 if the log is full, 503 for a transient error, and 500 for any other error.
+    """
     if isinstance(error, LogFull):
         return JSONResponse({"detail": str(error)}, 429, {"Retry-After": str(error.retry_after)})
     route = _route(request.scope)
@@ -127,7 +135,7 @@ def _as_unavailable(error: Exception) -> Unavailable:
 
 
 def _route(scope: Scope) -> str:
-    """Return the template of the request's route, which the guard has set; never the path, which contains ids."""
+    """Return the path template of the request's route. The path itself contains ids, so it must not be logged."""
     return str(scope["state"].get("template", "unknown"))
 
 

@@ -1,4 +1,4 @@
-"""Forms of our own pages."""
+"""Parsing of the forms on the program's own pages."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ _MOST_FIELDS: Final = 80
 
 
 class Form(dict[str, list[str]]):
-    """Fields of a form, each with its values in order."""
+    """Fields of a form, each with a list of its values in order."""
 
     @classmethod
     async def read(cls, request: Request) -> Self:
-        """Return a request's form. Raises RequestRefused: 403 for another site's form, 422 for an unreadable one."""
+        """Return the form in a request.
+
+        Raises RequestRefused with status 403 for a form of another site, and with status 422 for a form that cannot be
+        read.
+        """
         refuse_foreign_form(request)
         body = await request.body()
         if media_type_of(request) != FORM or len(body) > _MOST_BYTES:
@@ -35,14 +39,15 @@ class Form(dict[str, list[str]]):
 
 
 def refuse_foreign_form(request: Request) -> None:
-    """Raise RequestRefused (403) if a browser sent the request from another site's page.
+    """Raise RequestRefused (403) if the request was sent by a page of another site.
 
-    Browsers send no cookie with such a request (SameSite=Strict), but they treat sibling domains as the same site.
+    The cookie attribute SameSite=Strict alone does not suffice, because browsers count sibling domains as the same
+    site.
     """
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise RequestRefused(403, "This form was not sent from its own page.")
 
 
 def media_type_of(request: Request) -> str:
-    """Return the media type of the body without its parameters, in lower case."""
+    """Return the media type of the request's body in lower case and without parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -1,4 +1,4 @@
-"""Authenticate every request, and authorise it by the permission table."""
+"""Guard that authenticates every request and authorises it by the permission table."""
 
 from __future__ import annotations
 
@@ -25,17 +25,28 @@ _CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
 
 class Guard:
-    """ASGI middleware that passes a request to `app` if the request's row in `table` allows it.
+    """ASGI middleware that passes a request to `app` if the permission table allows it.
 
-    Sets `request.state`: `caller`, `template`, `place` (the path's parameters), `authenticator` for pages that sign
-    people in, `provider` (the name of the identity provider), and `page` (the function that renders refusals of a page,
-    or None). During the request, database reads see only the request's tenant (`row_security.py`), and log writes carry
-    the request's trace.
+    It sets these attributes of `request.state`:
 
-    Returns 401 without a valid token, 404 if no row has the path, 405 if the path has rows only for other methods, and
-    403 if the token lacks the scope, tenant or project. Returns 503 if a token cannot be checked, or if the route is
-    not available yet (`to_come`). `pages` maps a path to the function that renders refusals of that page. Routes see
-    the path as it was sent, so that a slash inside an id does not end the path segment.
+    - `caller`: the authenticated caller
+    - `template` and `place`: the path's template and parameters
+    - `authenticator`: for pages that sign people in
+    - `provider`: the name of the identity provider
+    - `page`: the function that renders refusals of a page, or None
+
+    During the request, database reads see only the request's tenant (`row_security.py`), and log writes carry the
+    request's trace. Routes get the path as it was sent, so that a slash in an id does not end the path segment.
+
+    A refused request gets one of these statuses:
+
+    - 401 without a valid token
+    - 403 if the token lacks the scope, tenant or project
+    - 404 for an unknown path, 405 for a known path with another method
+    - 422 if the path is not UTF-8
+    - 503 if a token cannot be checked, or if the route is not available yet (`to_come`)
+
+    `pages` maps the path of a page to the function that renders its refusals.
     """
 
     def __init__(
@@ -66,7 +77,7 @@ class Guard:
         await (self._app if answer is None else answer)(scope, receive, send)
 
     async def _refusal(self, request: Request, path: str) -> Response | None:
-        """Return the response that refuses a request; None if the request may pass."""
+        """Return the response that refuses a request, or None if the request is allowed."""
         request.state.page = front = self._pages.get(_FRONT) if _of_a_browser(request) else None
         try:
             rows = self._table.rows_at(segments_of(path))
@@ -102,7 +113,10 @@ class Guard:
         return None
 
     async def _caller(self, request: Request) -> Caller | None:
-        """Return the caller, identified by a bearer token or a person's cookie; None if unknown. Raises Unavailable."""
+        """Return the caller identified by the bearer token or the sign-in cookie, or None if there is no valid token.
+
+        Raises Unavailable.
+        """
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             token = request.cookies.get(COOKIE, "")

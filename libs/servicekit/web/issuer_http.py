@@ -1,4 +1,4 @@
-"""HTTP requests to a token issuer, with limits on time and bytes, and without redirects or proxies."""
+"""HTTP client for token issuers, with limits on time and size, and without redirects or proxies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAILURES: Final = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError, 
 
 @dataclass(frozen=True, slots=True)
 class JsonAnswer:
-    """Response of an issuer. `value` is the parsed JSON body."""
+    """Response of a token issuer. `value` is the parsed JSON body."""
 
     status: int
     value: Any
@@ -29,7 +29,10 @@ class JsonAnswer:
 async def fetch_json(
     url: str, seconds: float, *, body: str | None = None, headers: Mapping[str, str] | None = None
 ) -> JsonAnswer:
-    """Return the response to a GET, or to a POST of `body`, within `seconds`. Raises one of FAILURES."""
+    """Send a GET request, or a POST request if there is a `body`, and return the response within `seconds`.
+
+    Raises one of FAILURES.
+    """
     answer = bytearray()
     asked = {"Accept": "application/json", **(headers or {})}
     async with (
@@ -46,5 +49,5 @@ async def fetch_json(
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Return the TLS context, cached: parsing the authorities' certificates blocks for tens of milliseconds."""
+    """Return the TLS context, which is cached because parsing the CA certificates takes tens of milliseconds."""
     return httpx.create_ssl_context(trust_env=False)

@@ -1,4 +1,4 @@
-"""Transport wrapper that sends a response's head and body together, and lets its owner close the connection."""
+"""Transport wrapper that sends a response's head and body together, and lets its owner decide how to close."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ HELD_LIMIT: Final = 64 * 1024
 
 
 class JoinedWrites:
-    """Wrapper of `transport` that sends all writes of one event loop iteration together.
+    """Transport wrapper that collects the writes of one event loop iteration and sends them together.
 
-    uvicorn writes a response's head and body separately. Each write would be a packet that wakes the client, which
-    costs more than the response itself. `close` flushes and then calls `on_close`, which by default closes the
-    connection.
+    uvicorn writes the head and the body of a response separately. Each would be a packet of its own, and waking the
+    client for a packet costs more than the response itself.
+
+    `close` sends the buffered bytes and then calls `on_close`, which closes the connection by default.
     """
 
     def __init__(self, transport: asyncio.Transport, on_close: Callable[[], None] | None = None) -> None:
@@ -31,7 +32,10 @@ class JoinedWrites:
 
     @property
     def taken(self) -> int:
-        """Number of bytes that the operating system has accepted for sending; it accepts more once the client reads."""
+        """Number of response bytes that the operating system has accepted for sending.
+
+        If the client does not read, the operating system stops accepting bytes.
+        """
         return self._written - self._transport.get_write_buffer_size()
 
     def is_closing(self) -> bool:
@@ -47,22 +51,22 @@ class JoinedWrites:
             self.flush()
 
     def close(self) -> None:
-        """Send the buffer, then call `on_close`."""
+        """Send the buffered bytes, then call `on_close`."""
         if not self._closed:
             self.flush()
             self._closed = True
             self._on_close()
 
     def close_now(self) -> None:
-        """Close both sides once all written bytes are sent."""
+        """Close both directions of the connection once all written bytes have been sent."""
         self._transport.close()
 
     def is_cut(self) -> bool:
-        """Return True if both sides of the connection are closed or closing."""
+        """Return True if both directions of the connection are closed or closing."""
         return self._transport.is_closing()
 
     def flush(self) -> None:
-        """Send the buffer."""
+        """Send the buffered bytes."""
         held, self._held = self._held, bytearray()
         if held and not self._transport.is_closing():
             self._written += len(held)

@@ -1,4 +1,4 @@
-"""Declaration of a service's journal, and the route on which the service reports outcomes from it."""
+"""Declaration of a service's journal of outcomes, with the route that searches it."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ async def _nothing(_: str, __: str, ___: Collection[str]) -> Sequence[Any]:
 
 
 class WhereLookup:
-    """Look-up of `agent-feedback where` in one service.
+    """Lookup in a service's data for the command `agent-feedback where`.
 
-    It finds records in the journal, the states of the feedback records that they change, and the verdicts on messages.
+    It finds the journal entries of log records, the states of the feedback records changed by these log records, and
+    the verdicts on messages.
     """
 
     def __init__(self, reader: JournalReader, states: States = _nothing, verdicts: Verdicts = _nothing) -> None:
@@ -69,10 +70,10 @@ class WhereLookup:
 
 @dataclass(frozen=True, slots=True)
 class Where(Generic[P]):
-    """Declaration of a service's journal, and of the route with which `agent-feedback where` searches it.
+    """Declaration of a service's journal, and of the route through which `agent-feedback where` searches it.
 
-    `name` is the last part of the route's path; `tag` groups the route in the reference. `pool` names the part whose
-    connections write the table `journal`; `reads` names the part whose connections look up rows.
+    `name` is the last segment of the route's path, and `tag` groups the route in the HTTP reference. `pool` names the
+    service's connection pool for writing to the table `journal`, and `reads` the pool for lookups.
     """
 
     name: str
@@ -98,7 +99,7 @@ class Where(Generic[P]):
 
 
 def where_router(where: Where[Any], lookup: WhereLookup) -> Routes:
-    """Return the router with the route for a service's look-up."""
+    """Return a router with the route that searches a service's journal."""
     router = Routes(where.tag)
 
     @router.at("GET", where.path, refuses=ANSWERS)
@@ -110,7 +111,7 @@ def where_router(where: Where[Any], lookup: WhereLookup) -> Routes:
         cause: Annotated[list[Id], _ids("Records that derive from the chat records at these coordinates.")] = [],  # noqa: B006
         feedback_id: Annotated[list[UUID], _ids("The state of these feedback records, if the service has any.")] = [],  # noqa: B006
     ) -> WhereFound:
-        """Return the outcomes of the records with these event ids, message ids or causes."""
+        """Return the outcomes of log records, selected by event ids, message ids or causes."""
         return await lookup(tenant, project, event_id, message_id, cause, [str(one) for one in feedback_id])
 
     return router

@@ -1,4 +1,4 @@
-"""An issuer's public keys, fetched over HTTP, cached, and fetched again when a token names an unknown key."""
+"""Cached public keys of a token issuer, which are fetched again when a token names an unknown key."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ log = logger("jwks")
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """Key that verifies signatures by any of `algorithms`. `key` is PyJWT's key object."""
+    """Public key for verifying signatures: PyJWT's key object, with the algorithms for which it is valid."""
 
     key_id: object
     algorithms: frozenset[str]
@@ -40,9 +40,10 @@ class PublicKey:
 
 
 class KeySet:
-    """Keys at `url`, cached for `keep_seconds` and fetched at most every `retry_seconds`, whatever callers send.
+    """Public keys of an issuer, fetched from `url` and cached for `keep_seconds`.
 
-    While the issuer does not respond, cached keys remain valid for `stale_seconds`.
+    They are fetched at most once every `retry_seconds`, whatever tokens callers send. While the issuer does not
+    respond, cached keys remain valid for `stale_seconds`.
     """
 
     def __init__(
@@ -68,9 +69,12 @@ class KeySet:
         self._fetching = asyncio.Lock()
 
     async def key(self, key_id: object, algorithm: str) -> PublicKey | None:
-        """Return the key `key_id` if it is suitable for `algorithm`; without an id, the only suitable key.
+        """Return the key with the id `key_id` if it is suitable for `algorithm`, or None if there is none.
 
-        Raises Unavailable if the issuer does not respond and the cached keys are too old or do not contain this key.
+        If `key_id` is None, the only suitable key is returned.
+
+        Raises:
+            Unavailable: If the issuer does not respond and the cached keys are too old or do not contain the key.
         """
         if self._older_than(self._fetched_at, self._keep_seconds):
             await self._fetch()
@@ -92,9 +96,9 @@ class KeySet:
         return moment is None or self._clock.monotonic() - moment >= seconds
 
     async def _fetch(self) -> None:
-        """Fetch the key set, unless that was tried within the last `retry_seconds`.
+        """Fetch the keys, unless that was attempted within the last `retry_seconds`.
 
-        Failures of the issuer raise nothing.
+        A failure of the issuer is logged, not raised.
         """
         async with self._fetching:
             if not self._older_than(self._tried_at, self._retry_seconds):
@@ -114,7 +118,10 @@ class KeySet:
 
 
 def keys_in(answer: Any) -> list[PublicKey]:
-    """Return the public signing keys of a key set; skip all others. Raises ValueError if it is not a key set."""
+    """Return the public signing keys in a JSON Web Key Set, skipping other keys.
+
+    Raises ValueError for any other JSON.
+    """
     match answer:
         case {"keys": list(keys)}:
             return [key for one in keys[:KEYS_LIMIT] if (key := _public_key(one)) is not None]

@@ -1,4 +1,4 @@
-"""Authentication with JSON Web Tokens from an issuer."""
+"""Authentication with JSON Web Tokens of an external issuer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 
 @dataclass(frozen=True)
 class Claims:
-    """Names of a token's claims. The scope claim is a space-separated string, or a list.
+    """Names of the claims in a token. The scope claim is a space-separated string or a list.
 
     A token with the tenant `all_tenants` is valid for all tenants. If `all_tenants` is None, every token is limited to
     one tenant.
@@ -40,10 +40,10 @@ class Claims:
 
 
 class JwtAuthenticator:
-    """Authenticator for unexpired tokens that `issuer` signed for `audience` with a key of its key set.
+    """Authenticator for JSON Web Tokens that `issuer` has signed for `audience` with one of its keys.
 
-    A token must have an expiry, a subject, one tenant and one project; the project `*` means all projects of the
-    tenant. Raises StartError for an algorithm without a public key.
+    A token must have an expiry in the future, a subject, one tenant and one project. The project `*` stands for all
+    projects of the tenant. Raises StartError for an algorithm that does not use public keys.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class JwtAuthenticator:
         self._claims = claims or Claims()
 
     async def authenticate(self, token: str) -> Caller | None:
-        """Return the caller that a token identifies, or None if any part of it is invalid.
+        """Return the caller identified by the token, or None if the token is invalid.
 
         Raises Unavailable (see KeySet).
         """
@@ -81,7 +81,7 @@ class JwtAuthenticator:
 async def verified_claims(
     token: str, keys: KeySet, algorithms: Collection[str], *, issuer: str, audience: str, leeway: float
 ) -> Mapping[str, Any] | None:
-    """Return the claims of a token that `issuer` signed for `audience` and that has not expired, otherwise None.
+    """Return the claims of a token that `issuer` has signed for `audience`, or None if it is invalid or expired.
 
     Raises Unavailable (see KeySet).
     """
@@ -110,7 +110,10 @@ async def verified_claims(
 
 
 def caller_of_claims(said: Mapping[str, Any], claims: Claims) -> Caller | None:
-    """Return the caller of verified claims, or None if they do not name one person in one tenant. Pure."""
+    """Return the caller described by verified claims, or None if they do not name one person in one tenant.
+
+    No I/O.
+    """
     try:
         subject = _ID.validate_python(said.get(claims.subject), strict=True)
         tenant = _SCOPE.validate_python(said.get(claims.tenant), strict=True)

@@ -1,4 +1,4 @@
-"""Log writer for HTTP routes: a write is acknowledged within seconds, or refused with an error for the caller."""
+"""Log writer for HTTP routes, which acknowledges a write within seconds or raises an error for the caller."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ _TOGETHER = 1_000
 
 
 class LogWriter:
-    """Producer for HTTP routes. `room` tells if the log has room; `seconds` limits the wait for an acknowledgement.
+    """Producer for HTTP routes. Requests that arrive during a write share the next one.
 
-    Requests that arrive during a write are written together in the next one.
+    Args:
+        room: A function that returns True if the log has room for a number of bytes.
+        seconds: The maximum wait for an acknowledgement.
     """
 
     def __init__(self, producer: Producer, *, room: Room = lambda _: True, seconds: float = 5.0) -> None:
@@ -39,13 +41,18 @@ class LogWriter:
         self._send = RequestBatcher(self._send_together, most=_TOGETHER, weigh=len)
 
     async def send(self, messages: Sequence[Message]) -> list[Written]:
-        """Write all `messages` with the request's trace; return their positions after the log has acknowledged them.
+        """Write `messages` with the current request's trace, and wait until the log acknowledges them.
 
-        Up to 500 messages are written at once; each such write has its own time limit.
+        Up to 500 messages are written at once, and each such write has its own time limit.
 
-        Raises LogFull if the log has no room; then nothing is written. Raises MessageSizeTooLargeError if a message is
-        larger than a topic allows. Raises Unavailable if the log did not acknowledge in time; then any part may have
-        been written, or may still be written later.
+        Returns:
+            The positions of the messages.
+
+        Raises:
+            LogFull: If the log has no room. Nothing is written.
+            MessageSizeTooLargeError: If a message is larger than a topic allows.
+            Unavailable: If the log does not acknowledge in time. Some or all messages may have been written, or may
+                still be written later.
         """
         if trace := trace_headers():
             messages = [replace(message, headers=[*message.headers, *trace]) for message in messages]

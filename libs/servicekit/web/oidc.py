@@ -1,6 +1,6 @@
-"""Client of an OpenID provider: authorization code with PKCE, and the verification of the ID token.
+"""OpenID provider client for sign-in by authorization code with PKCE.
 
-Authlib builds the OAuth 2 requests. The ID token is verified like an issuer's tokens (`jwt.py`, `jwks.py`).
+Authlib builds the OAuth 2 requests. ID tokens are verified like an issuer's tokens (`jwt.py`, `jwks.py`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ log = logger("oidc")
 
 
 class ProviderDocument(BaseModel):
-    """Fields of the discovery document that a client needs."""
+    """Fields of the provider's discovery document that this client needs."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -68,11 +68,17 @@ class _RequestForm(OAuth2Client):  # type: ignore[misc]  # Authlib has no types
 
 
 class _DocumentRefused(Unavailable):
-    """Discovery document of another issuer, or with an endpoint without TLS. It invalidates the cached document."""
+    """Raised if the discovery document is from another issuer, or if one of its endpoints has no TLS.
+
+    The cached document is then dropped.
+    """
 
 
 class OpenIdProvider:
-    """An OpenID provider. Methods raise Unavailable if it does not respond, or its response is invalid."""
+    """OpenID provider with which people sign in.
+
+    All methods raise Unavailable if the provider does not respond or its response is invalid.
+    """
 
     def __init__(self, settings: ProviderSettings, redirect_uri: str, clock: Clock, seconds: float = _SECONDS) -> None:
         self._settings = settings
@@ -99,13 +105,19 @@ class OpenIdProvider:
         return str(url)
 
     async def is_issuer(self, named: str | None) -> bool:
-        """Return True if `named`, the parameter `iss` of an authorization response, fits this provider (RFC 9207)."""
+        """Return True if the parameter `iss` of an authorization response (RFC 9207) names this provider.
+
+        A missing `iss` (None) is accepted unless the provider announces that it always sends one.
+        """
         if named is None:
             return not (await self._document()).authorization_response_iss_parameter_supported
         return named == self._settings.issuer
 
     async def claims(self, code: str, secrets: SignInSecrets) -> Mapping[str, Any] | None:
-        """Exchange an authorization code for an ID token; return its claims, or None if code or token is invalid."""
+        """Exchange an authorization code for an ID token, and return the token's claims.
+
+        The result is None if the code or the token is invalid.
+        """
         document = await self._document()
         token = await self._id_token(document, code, secrets.verifier)
         if token is None:
@@ -122,7 +134,7 @@ class OpenIdProvider:
         return said if said is not None and is_of_sign_in(said, client, secrets.nonce) else None
 
     async def logout_url(self) -> str | None:
-        """Return the URL at which a person ends the session with the provider; None if the provider has no such URL."""
+        """Return the URL at which a person ends the session with the provider, or None if there is none."""
         endpoint = (await self._document()).end_session_endpoint
         if endpoint is None:
             return None
@@ -168,10 +180,10 @@ class OpenIdProvider:
         return self._keys[1]
 
     async def _document(self) -> ProviderDocument:
-        """Return the cached discovery document. If it is old, it is fetched again in the background.
+        """Return the cached discovery document, and start to refresh it in the background if it is old.
 
-        If no document is cached, the first caller fetches it and the others wait. For RETRY_SECONDS after a failure, no
-        fetch is started, and Unavailable is raised if no document is cached.
+        If no document is cached, the first caller fetches it while other callers wait. For RETRY_SECONDS after a
+        failure, nothing is fetched; if no document is cached, Unavailable is raised.
         """
         if self._known is None:
             async with self._fetching:
@@ -185,15 +197,18 @@ class OpenIdProvider:
         return self._known
 
     def _is_due(self) -> bool:
-        """Return True if the cached document is old, no fetch is running, and none has just failed."""
+        """Return True if the cached discovery document is old and should be fetched again.
+
+        The result is False while a fetch is running, and for RETRY_SECONDS after a failed fetch.
+        """
         if self._clock.monotonic() - self._known_at < KEEP_SECONDS or self._is_paused():
             return False
         return self.refreshing is None or self.refreshing.done()
 
     async def _refresh(self) -> None:
-        """Fetch the discovery document and cache it.
+        """Fetch the discovery document and replace the cached one.
 
-        The cached document is kept if the provider does not respond, and dropped if the fetched one is refused.
+        The cached document is kept if the provider does not respond, but dropped if the fetched document is refused.
         """
         try:
             self._known = await self._fetched()
@@ -227,7 +242,7 @@ class OpenIdProvider:
 
 
 def mismatch(document: ProviderDocument, issuer: str) -> str:
-    """Return the reason to refuse a discovery document fetched from `issuer`, or the empty string."""
+    """Return the reason to refuse a discovery document from `issuer`, or "" if the document is acceptable."""
     if document.issuer != issuer:
         return "the issuer in the document differs from the setting"
     endpoints = (document.authorization_endpoint, document.token_endpoint, document.jwks_uri)
@@ -237,7 +252,7 @@ def mismatch(document: ProviderDocument, issuer: str) -> str:
 
 
 def is_of_sign_in(said: Mapping[str, Any], client: str, nonce: str) -> bool:
-    """Return True if verified claims belong to the sign-in with `nonce`, and to this client only (`azp`)."""
+    """Return True if verified claims belong to the sign-in with `nonce` and are meant for this client only (`azp`)."""
     audience, party, given = said.get("aud"), said.get("azp"), said.get("nonce")
     if party is None and isinstance(audience, list) and len(audience) > 1:
         return False

@@ -1,4 +1,4 @@
-"""Paths of requests. They are split before they are decoded, so that a slash inside an id does not end a segment."""
+"""Splitting of request paths before they are decoded, so that a slash in an id does not end a path segment."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from starlette.types import Scope
 
 
 class UnreadablePath(ValueError):
-    """A part of the path is not UTF-8."""
+    """Raised if part of a request's path is not UTF-8."""
 
 
 class Segment(Convertor[str]):
-    """Route convertor that decodes a percent-encoded path segment. Written `{name:segment}` in a route."""
+    """Starlette convertor for a percent-encoded path segment, written as `{name:segment}` in a route."""
 
     regex = "[^/]+"
 
@@ -34,13 +34,16 @@ def template_of(path: str) -> str:
 
 
 def raw_path(scope: Scope) -> str:
-    """Return the path of a request as it was sent, with its percent-encoding."""
+    """Return the path of a request as it was sent, still percent-encoded."""
     sent = scope.get("raw_path")
     return quote(scope["path"], safe="/%") if sent is None else sent.decode("latin-1")
 
 
 def segments_of(path: str) -> list[str]:
-    """Return the decoded segments of a raw path; the first is empty. Raises UnreadablePath."""
+    """Split a percent-encoded path and return the decoded segments, the first of which is empty.
+
+    Raises UnreadablePath.
+    """
     if "%" not in path:
         return path.split("/")
     try:

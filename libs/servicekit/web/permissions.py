@@ -1,17 +1,19 @@
-"""Permissions of all routes: one row per route. Requests to a route without a row are refused.
+"""Permission table with one row per route. Requests to a route without a row are refused.
 
 A service declares its rows in its definition, next to the router:
 
     Serves(..., {("POST", "/things/{tenant}/{project}/{thing_id:segment}/search"): READ})
 
-The key is the method and path with which the route is declared. The value is a scope, or a tuple of alternative scopes.
-"any token" accepts tokens without scopes; the route then limits itself to the caller's own data (see `Caller.person`).
-"no token" makes the route public. A path with `{tenant}` is open only to tokens of that tenant, and a path with
-`{project}` only to tokens of that project. A path with `{tenant}` but without `{project}` requires a token of all the
-tenant's projects. Every path parameter is written `{name:segment}` in the route.
+The key is the method and path with which the route is declared. The value is a scope, a tuple of alternative scopes,
+"any token" or "no token". "any token" accepts tokens without scopes; the route then limits itself to the caller's own
+data (see `Caller.person`). "no token" makes the route public.
 
-The guard (`guard.py`) checks every request against this table; no route checks a scope, tenant or project of its path
-itself.
+A path with `{tenant}` is open only to tokens of that tenant, and a path with `{project}` only to tokens of that
+project. A path with `{tenant}` but without `{project}` requires a token for all of the tenant's projects. Every path
+parameter is written `{name:segment}` in the route.
+
+The guard (`guard.py`) checks every request against this table. Routes do not check scopes, or the tenant and project in
+their paths, themselves.
 """
 
 from __future__ import annotations
@@ -31,9 +33,9 @@ Permissions = Mapping[tuple[str, str], "Need"]
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Requirement of a route: nothing if `public`, otherwise a valid token with one of `scopes`, if there are any.
+    """Permission that a route requires: a valid token, or nothing if `public` is True.
 
-    `whole_platform` requires a token of all tenants.
+    If `scopes` is not empty, the token must have one of them. `whole_platform` requires a token for all tenants.
     """
 
     public: bool = False
@@ -41,7 +43,11 @@ class Need:
     whole_platform: bool = False
 
     def refusal(self, caller: Caller, place: Mapping[str, str]) -> str | None:
-        """Return the reason why `caller` may not call the route with the path parameters `place`; None if it may."""
+        """Return the reason why `caller` may not call the route, or None if the call is allowed.
+
+        Args:
+            place: The path parameters, such as the tenant.
+        """
         if self.scopes and not self.scopes & caller.scopes:
             return f"This needs a token with the scope {' or '.join(sorted(self.scopes))}."
         if self.whole_platform and caller.tenant is not None:
@@ -55,7 +61,7 @@ PUBLIC = Need(public=True)
 
 
 def needs(*scopes: str, token: bool = True) -> Need:
-    """Return a requirement for a valid token with at least one of `scopes`.
+    """Return the permission that requires a valid token with at least one of `scopes`.
 
     Without scopes, any valid token suffices. With `token=False`, the route is public.
     """
@@ -63,9 +69,9 @@ def needs(*scopes: str, token: bool = True) -> Need:
 
 
 def need_of(access: str | tuple[str, ...]) -> Need:
-    """Return the requirement for an entry of a service's definition: scopes, "any token" or "no token".
+    """Return the permission for `access`: one or several scopes, "any token" or "no token".
 
-    Raises ValueError for an unknown scope, and for an empty tuple of scopes.
+    Raises ValueError for an unknown scope and for an empty tuple.
     """
     if access == "no token":
         return PUBLIC
@@ -79,7 +85,7 @@ def need_of(access: str | tuple[str, ...]) -> Need:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Row of the table that matches a request. `place` has the path's decoded parameters."""
+    """Row of the permission table that matches a request, with the decoded path parameters in `place`."""
 
     template: str
     need: Need
@@ -87,9 +93,9 @@ class Row:
 
 
 class PermissionTable:
-    """Permission rows of a process, by method and path. Two templates of one method never match the same path.
+    """Permission table of a process, in which at most one row matches a request's method and path.
 
-    Raises ValueError for overlapping rows, because the matching row would depend on the order of the routes.
+    Raises ValueError if two rows could match the same request, because the result would then depend on their order.
     """
 
     def __init__(self, permissions: Permissions) -> None:
@@ -105,7 +111,11 @@ class PermissionTable:
             self._rows[len(parts)].append(_Template(method, template, parts, words, names, need))
 
     def rows_at(self, segments: list[str]) -> dict[str, Row]:
-        """Return the rows that match a path, by method. `segments` are the decoded parts, the first one empty."""
+        """Return the rows that match a path, by method.
+
+        Args:
+            segments: The decoded segments of the path. The first one is empty.
+        """
         return {
             one.method: Row(one.template, one.need, place)
             for one in self._rows.get(len(segments), ())
@@ -114,7 +124,10 @@ class PermissionTable:
 
 
 class _Template(NamedTuple):
-    """Path template of a row. `words` are its literal parts and `names` its parameters, with indexes in `parts`."""
+    """Path template of a row, split at its slashes into `parts`.
+
+    `words` are the literal parts and `names` the parameters, each with its index in `parts`.
+    """
 
     method: str
     template: str
@@ -124,9 +137,9 @@ class _Template(NamedTuple):
     need: Need
 
     def place(self, segments: Sequence[str]) -> dict[str, str] | None:
-        """Return the parameters of a path with the template's number of segments; None if it does not match.
+        """Return the path parameters if the path matches this template, otherwise None.
 
-        No parameter is empty.
+        A parameter is never empty. `segments` must have as many parts as the template.
         """
         for at, word in self.words:
             if segments[at] != word:
@@ -140,7 +153,7 @@ def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def merged(*tables: Permissions) -> dict[tuple[str, str], Need]:
-    """Return all rows of `tables`. Raises ValueError if two of them name the same route."""
+    """Return the rows of all `tables`. Raises ValueError if two tables have the same route."""
     rows: dict[tuple[str, str], Need] = {}
     for table in tables:
         if twice := rows.keys() & table.keys():

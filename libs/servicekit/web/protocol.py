@@ -1,7 +1,8 @@
-"""HTTP/1.1 on one connection: uvicorn's protocol on llhttp, as a state machine with limits on bytes and seconds.
+"""HTTP/1.1 connection: uvicorn's protocol with additional limits on size and time.
 
-llhttp leaves three cases to its user: a body after a request to switch protocols, the size of trailers, and requests
-pipelined faster than their responses. uvicorn does not limit the time that a client takes to read.
+The code that uses the parser llhttp must handle three cases itself: a body after a request to switch protocols, large
+trailers, and requests that arrive before earlier ones are answered. Also, uvicorn does not limit how long a client may
+take to read a response.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _FRAMING: Final = (b"content-length", b"transfer-encoding")
 
 
 def _last_answer(status: bytes, sentence: str) -> bytes:
-    """Return the bytes of a response after which the connection is closed."""
+    """Return the bytes of an error response that announces that the connection will be closed."""
     body = json.dumps({"detail": sentence}).encode()
     head = b"HTTP/1.1 %s\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
     return head % (status, len(body)) + body
@@ -47,7 +48,7 @@ _TOO_LARGE: Final = _last_answer(
 
 
 class _Flow(FlowControl):
-    """Flow control that does not resume reading while the connection has unparsed bytes."""
+    """Flow control that does not resume reading while there are unparsed bytes."""
 
     held = False
 
@@ -57,7 +58,7 @@ class _Flow(FlowControl):
 
 
 class HttpConnection(HttpToolsProtocol):
-    """One HTTP/1.1 connection, registered in `connections`."""
+    """HTTP/1.1 connection that is registered in `connections`."""
 
     transport: JoinedWrites  # type: ignore[assignment] # has all attributes of a transport
     flow: _Flow
@@ -101,7 +102,7 @@ class HttpConnection(HttpToolsProtocol):
         self._settle()
 
     def eof_received(self) -> bool:  # type: ignore[override] # as asyncio has it
-        """Keep the connection open while complete requests wait for their responses."""
+        """Keep the connection open if complete requests are still waiting for their responses."""
         self._ended = True
         self.transport.flush()
         return self._answers_after_end()
@@ -176,7 +177,7 @@ class HttpConnection(HttpToolsProtocol):
     # Parsing, closing and state.
 
     def shutdown(self) -> None:
-        """Close the connection after the current response. Called when the server stops."""
+        """Close the connection after the current response, because the server is stopping."""
         if self.state is State.END:
             self.abort()
         else:
@@ -194,7 +195,7 @@ class HttpConnection(HttpToolsProtocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def _parse(self) -> None:
-        """Parse the received bytes in pieces, until a second request waits for its response."""
+        """Parse the received bytes in small pieces until a second request waits for its response."""
         while self._unparsed and not self.pipeline and not self.transport.is_closing():
             piece, self._unparsed = self._unparsed[:PIECE], self._unparsed[PIECE:]
             self._bodiless += len(piece)
@@ -213,7 +214,7 @@ class HttpConnection(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def _feed(self, piece: memoryview) -> None:
-        """Parse `piece`. After a head that offers another protocol, continue with the body that the head describes.
+        """Parse `piece`. If a request offers to switch protocols, ignore the offer and parse the request's body.
 
         Raises HttpParserError.
         """
@@ -232,7 +233,7 @@ class HttpConnection(HttpToolsProtocol):
             self._resumes = False
 
     def _refuse(self, answer: bytes) -> None:
-        """End the connection with `answer`, after the responses to earlier requests."""
+        """Send `answer` as the last response, after the responses to earlier requests."""
         if self._refusal is not None:
             return
         self._refusal = answer
@@ -246,7 +247,10 @@ class HttpConnection(HttpToolsProtocol):
             self._end_with(answer)
 
     def _end_with(self, answer: bytes) -> None:
-        """Write the last response and close. An application that has not completed its response sees a disconnect."""
+        """Send the last response and close the connection.
+
+        An application that is still responding sees a disconnected client.
+        """
         self.pipeline.clear()
         if self._at_work:
             self.cycle.disconnected = True
@@ -264,7 +268,7 @@ class HttpConnection(HttpToolsProtocol):
             self._connections.too_large(self)
 
     def _answers_after_end(self) -> bool:
-        """Return True if a completely received request is still unanswered when the client has closed its side."""
+        """Return True if a complete request is still unanswered after the client has closed its side."""
         if self.transport.is_closing():
             return False
         is_whole = self._in_head or not self._in_message
@@ -273,7 +277,7 @@ class HttpConnection(HttpToolsProtocol):
     def _end(self) -> None:
         """Close our side of the connection.
 
-        If the client may still be sending, its bytes are discarded, so that the client can read our response.
+        If the client may still be sending, the received bytes are discarded, so that the client can read our response.
         """
         transport = self.transport
         if self._ended or not (self._in_message or self._unparsed or self._bodiless):
@@ -286,7 +290,7 @@ class HttpConnection(HttpToolsProtocol):
         self._settle()
 
     def _settle(self) -> None:
-        """Report the connection's state to the registry."""
+        """Report the state of this connection to the registry."""
         if self.flow.write_paused:
             state = State.READER
         elif self.transport.is_closing():
@@ -301,7 +305,7 @@ class HttpConnection(HttpToolsProtocol):
 
 
 class Crowded:
-    """ASGI application of a reserve connection. Health checks are passed to `app`; any other request gets 503."""
+    """ASGI application for reserve connections: health checks go to `app`, other requests get 503."""
 
     def __init__(self, app: Any) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Sign-in with an OpenID provider: the redirect to the provider, and the page to which it redirects the person."""
+"""Sign-in with an OpenID provider: the redirect to the provider, and the page to which it returns the person."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _INVALID: Final = "The identity provider's confirmation is invalid or was used b
 
 @checked(frozen=True)
 class _Pending:
-    """A sign-in that has begun in this browser: its secrets, and the page to open after the sign-in."""
+    """Unfinished sign-in of a browser: its secrets, and the page to open afterwards."""
 
     state: str
     nonce: str
@@ -61,7 +61,10 @@ class _Pending:
 
 
 class Delay(Protocol):
-    """Delay after too many attempts. `wait` is in seconds, 0 without a delay; `wait_in_words` is for people."""
+    """Delay until the next attempt to sign in is allowed.
+
+    `wait` is in seconds, 0 for no delay. `wait_in_words` is the same delay for people to read.
+    """
 
     @property
     def wait(self) -> int: ...
@@ -71,19 +74,22 @@ class Delay(Protocol):
 
 
 class ProviderSignInPort(Protocol):
-    """Port to the accounts of people who sign in with the identity provider."""
+    """Interface to the accounts of people who sign in with the identity provider."""
 
     async def may_ask_provider(self, address: str) -> Delay:
-        """Count an attempt from `address` to sign in. Return the delay until the next allowed attempt."""
+        """Count an attempt to sign in from `address`, and return how long the person must wait, if at all."""
         ...
 
     async def admit(self, claims: Mapping[str, Any], address: str) -> str:
-        """Return the secret of a new session for verified claims of the identity provider. Raises RequestRefused."""
+        """Open a session for a person with verified claims of the identity provider, and return its secret.
+
+        Raises RequestRefused.
+        """
         ...
 
 
 def provider_router(provider: OpenIdProvider | None, label: str, accounts: ProviderSignInPort) -> Routes:
-    """Return the sign-in routes for `provider`."""
+    """Return the routes for sign-in with `provider`."""
     router = Routes("access", token=False, hidden=True)
 
     def unavailable(target: str) -> Response:
@@ -157,12 +163,12 @@ def provider_router(provider: OpenIdProvider | None, label: str, accounts: Provi
 
 
 def address_of(request: Request) -> str:
-    """Return the client's address, by which attempts to sign in are limited."""
+    """Return the client's network address, for which the number of sign-in attempts is limited."""
     return request.client.host if request.client else "unknown"
 
 
 def signed_out_page(label: str, url: str) -> Response:
-    """Return the signed-out page, with a link that also ends the session with the provider."""
+    """Return the page for a person who has signed out, with a link that also ends the session with the provider."""
     link = f'<p><a href="{escape(url)}">Sign out of {escape(label)}</a></p>'
     text = f"You are signed out here. Your session with {label} continues."
     return small_page(200, "Signed out", text, link + TO_SIGN_IN)
@@ -173,7 +179,10 @@ def _is_secure(request: Request) -> bool:
 
 
 def _name(request: Request) -> str:
-    """Return the cookie's name. With the prefix `__Host-`, browsers reject a cookie that a sibling domain sets."""
+    """Return the name of the cookie for an unfinished sign-in.
+
+    With HTTPS, it has the prefix `__Host-`, so that browsers reject a cookie of this name from a sibling domain.
+    """
     return f"__Host-{_COOKIE}" if _is_secure(request) else _COOKIE
 
 

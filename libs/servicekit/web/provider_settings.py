@@ -1,4 +1,7 @@
-"""Types for sign-in with an OpenID provider, separate from the client module, which imports large libraries."""
+"""Types for sign-in with an OpenID provider.
+
+The client is in a separate module, because it imports large libraries.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from typing import Protocol
 
 
 class ProviderSettings(Protocol):
-    """Registration of this program with an OpenID provider."""
+    """Registration of this program as a client of an OpenID provider."""
 
     @property
     def label(self) -> str:
-        """Name of the provider on pages."""
+        """Name of the provider, as shown on pages."""
         ...
 
     @property
@@ -30,13 +33,13 @@ class ProviderSettings(Protocol):
 
     @property
     def address(self) -> str:
-        """Base URL of the pages, without a slash at its end."""
+        """Base URL of this program's pages, without a trailing slash."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SignInSecrets:
-    """Random values of one sign-in: `state` and `nonce` bind it to the browser, `verifier` is the secret of PKCE."""
+    """Random values of a sign-in: `state` and `nonce` bind it to the browser, and `verifier` is the PKCE secret."""
 
     state: str
     nonce: str

@@ -1,4 +1,4 @@
-"""The HTTP reference, generated from the OpenAPI document: as Markdown for the docs, as a page for `/docs`."""
+"""Reference of the HTTP API, generated from the OpenAPI document as Markdown for the docs and as a page for `/docs`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HEAD: Final = "| {} | type | |\n|---|---|---|\n"
 
 
 def as_markdown(document: dict[str, Any]) -> str:
-    """Return the Markdown reference: every route with its parameters, body, response and errors."""
+    """Return the reference as Markdown, with each route's parameters, body, response and errors."""
     routes = [
         f"## `{method} {path}`\n\n{_summary(operation)}{_route(document, operation)}"
         for method, path, operation in _operations(document)
@@ -39,7 +39,7 @@ def as_markdown(document: dict[str, Any]) -> str:
 
 
 def reference_page(document: dict[str, Any]) -> str:
-    """Return the reference as an HTML page that loads no other resource.
+    """Return the reference as a single HTML page that loads no other files.
 
     Routes and models are collapsed, so the page opens as a table of contents. The script only adds the search field.
     """
@@ -68,9 +68,9 @@ def reference_page(document: dict[str, Any]) -> str:
 
 
 def _folded(head: str, body: str, anchor: str = "") -> str:
-    """Return a folded entry of the page.
+    """Return a collapsed entry of the page.
 
-    The anchor is inside the entry, because browsers then unfold the entry when a link to the anchor is followed.
+    The anchor is inside the collapsed part, so that a link to it expands the entry.
     """
     named = f" id='{anchor}'" if anchor else ""
     return f"<details><summary>{head}</summary><div{named}>{body}</div></details>"
@@ -112,7 +112,7 @@ def _answer(answer: dict[str, Any]) -> str:
 
 
 def _models(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the schemas of responses and their parts by name, sorted."""
+    """Return the schemas of responses and of the objects nested in them, sorted by name."""
     schemas = document.get("components", {}).get("schemas", {})
     return {name: schema for name, schema in sorted(schemas.items()) if _is_shown(document, name)}
 
@@ -123,7 +123,7 @@ def _model(schema: dict[str, Any]) -> str:
 
 
 def _is_shown(document: dict[str, Any], name: str) -> bool:
-    """Return True if a model is a response or a part of one. Request bodies are documented with their routes."""
+    """Return True if a model is used in responses. Models of request bodies are documented with their routes."""
     schema = document["components"]["schemas"][name]
     return "properties" in schema and not name.endswith("Body")
 
@@ -146,7 +146,7 @@ def _row(name: str, field: dict[str, Any], required: bool) -> str:
 
 
 def _blocks(markdown: str, models: Collection[str]) -> Iterator[str]:
-    """Convert the Markdown of this module (tables and paragraphs) to HTML, with links to `models`."""
+    """Convert the Markdown that this module generates to HTML, with links for the names in `models`."""
     for block in re.split(r"\n\n+|\n(?=\|)(?<!\|\n)", markdown.strip()):
         lines = block.strip().splitlines()
         if not lines:

@@ -1,4 +1,4 @@
-"""Error responses: one sentence, as JSON or a page, without the caller's input."""
+"""Responses to refused requests: one sentence, as JSON or as a page, without the caller's input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ status 503 it must not wait for anything: the deadline may have passed, or the d
 
 
 class Refusal(BaseModel):
-    """Response body of a rejected request, with the reason in one sentence."""
+    """Response body of a refused request, with the reason in one sentence."""
 
     detail: str = Field(
         description="The reason, in one sentence.", examples=["This token does not reach that tenant and project."]
@@ -27,12 +27,16 @@ class Refusal(BaseModel):
 
 
 def documented(refuses: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI descriptions of refusals, given the meaning of each status."""
+    """Return the OpenAPI descriptions of refusals.
+
+    Args:
+        refuses: The meaning of each status.
+    """
     return {status: {"model": Refusal, "description": meaning} for status, meaning in refuses.items()}
 
 
 def answer_of(refusal: RequestRefused) -> JSONResponse:
-    """Return the response to a refused request. A response with status 503 always has a Retry-After header."""
+    """Return the JSON response to a refused request. With status 503, it always has a Retry-After header."""
     seconds = RETRY_SECONDS if refusal.retry_after is None and refusal.status == 503 else refusal.retry_after
     headers = None if seconds is None else {"Retry-After": str(seconds)}
     return JSONResponse({"detail": str(refusal)}, refusal.status, headers)
@@ -48,11 +52,11 @@ async def refused(request: Request, status: int, why: str, headers: Mapping[str,
 
 
 def unavailable(error: Unavailable) -> str:
-    """Return one sentence that names the unavailable dependency."""
+    """Return a sentence for the caller that names the unavailable dependency."""
     what = str(error)
     return f"{what[:1].upper()}{what[1:]}; send this again later."
 
 
 def invalid(faults: Sequence[Any]) -> JSONResponse:
-    """Return the response 422 for an invalid request."""
+    """Return the response to an invalid request, with status 422."""
     return JSONResponse({"detail": error_summary(faults)}, 422)

@@ -1,4 +1,4 @@
-"""Authenticate operators' sessions and keys by a request to reporting, in services that do not issue them."""
+"""Authentication of sessions and keys by asking the reporting service, which issues them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ _TOKEN: Final = re.compile(r"af[sk]_[A-Za-z0-9_-]{43}")
 
 
 class RemoteAccounts:
-    """Authenticator of sessions and keys that the service at `url` issues.
+    """Authenticator for sessions and keys issued by the service at `url`.
 
-    The request to the service is authenticated with the token itself, so only a token's holder learns its owner. Valid
-    tokens are cached for two seconds. Raises Unavailable if the service does not respond.
+    It asks that service who owns a token, and sends the token itself as authentication. Only the holder of a token can
+    therefore learn who owns it. Valid tokens are cached for two seconds. Raises Unavailable if the service does not
+    respond.
     """
 
     def __init__(self, url: str, clock: Clock, transport: httpx.AsyncBaseTransport | None = None) -> None:

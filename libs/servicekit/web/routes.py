@@ -23,12 +23,17 @@ _IN_PATH: Final = re.compile(r"\{(\w+)")
 
 
 class Routes(APIRouter):
-    """Routes under one `tag` of the reference. A handler declares `caller: Caller` and typed parameters for its path.
+    """Router for routes with the same `tag`, which groups them in the HTTP reference.
 
-    The reference describes the path parameters as in `contracts/path_names.py`. `refuses` maps each status with which a
-    route may refuse a request to its meaning. `direct` routes are dispatched without FastAPI (`direct.py`). `token` is
-    False if the routes need no token. `hidden` routes are not in the reference. `provider` is the name of the identity
-    provider with which the routes sign people in, or empty.
+    A handler declares `caller: Caller` and typed path parameters, which the reference describes with the texts in
+    `contracts/path_names.py`. `provider` is the name of the identity provider with which the routes sign people in, or
+    an empty string.
+
+    Args:
+        refuses: The meaning of each status of a refused request.
+        direct: True to bypass FastAPI's processing (`direct.py`).
+        token: False if the routes need no token.
+        hidden: True to omit the routes from the reference.
     """
 
     provider: str = ""
@@ -51,7 +56,11 @@ class Routes(APIRouter):
         )
 
     def at(self, method: str, path: str, refuses: Mapping[int, str] = _NONE, **options: Any) -> Callable[[H], H]:
-        """Return the decorator of a handler. `options` are those of FastAPI's `add_api_route`."""
+        """Return a decorator that adds a route with the decorated function as its handler.
+
+        Args:
+            options: Options for FastAPI's `add_api_route`.
+        """
 
         def add(handler: H) -> H:
             vars(handler)["__signature__"] = _signature(handler, {*_IN_PATH.findall(path)})
@@ -63,12 +72,16 @@ class Routes(APIRouter):
     def file(
         self, path: str, read: Callable[[], bytes], media_type: str, headers: Mapping[str, str] | None = None
     ) -> None:
-        """Serve a file that is the same for every caller; see `Document`."""
+        """Add a route for a file that is the same for every caller (see `Document`)."""
         self.add_route(path, Document(read, media_type, headers).answer, ["GET"], include_in_schema=False)
 
 
 def _signature(handler: Callable[..., Any], in_path: Collection[str]) -> inspect.Signature:
-    """Return the signature of `handler` for FastAPI; `in_path` are the names of the route's path parameters."""
+    """Return the signature of `handler` in the form that FastAPI needs.
+
+    Args:
+        in_path: The names of the path parameters.
+    """
     hints = get_type_hints(handler, include_extras=True)
     written = inspect.signature(handler)
     parameters = [

@@ -1,4 +1,4 @@
-"""In-process HTTP server, on a socket that is bound before anything else starts."""
+"""HTTP server within this process. Its port is bound before anything else starts."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ only after the client has read a third of them, so a slow client would seem to r
 class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals to the composition root."""
+        """Leave signals to the program that starts the server."""
         yield
 
 
 class HttpServer:
-    """HTTP server on `host`:`port`. Port 0 selects a free port; the attribute `port` has its number.
+    """HTTP server on `host` and `port`. With port 0, a free port is chosen, which the attribute `port` then contains.
 
-    `settings` limits its connections. Raises StartError if the port is unavailable.
+    `settings` limits the server's connections. Raises StartError if the port is unavailable.
     """
 
     def __init__(self, host: str, port: int, settings: HttpSettings | None = None) -> None:

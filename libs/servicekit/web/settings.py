@@ -1,4 +1,4 @@
-"""Settings of the HTTP server, from the environment with the prefix HTTP_."""
+"""Settings of the HTTP server, from environment variables with the prefix HTTP_."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from servicekit.settings import Settings
 class HttpSettings(Settings):
     """Limits of the HTTP server.
 
-    `request_seconds` limits the time until a response begins. `header_seconds` limits the time to receive a request's
-    head, and the time to discard the rest of a body. `response_seconds` limits the time in which a client makes no
-    progress in reading a response. `connections` is the maximum number of open connections (at most half of the
-    process's file descriptors).
+    - `request_seconds`: time until a response begins
+    - `header_seconds`: time to receive a request's head, and time to discard the rest of a body
+    - `response_seconds`: time for which a client may make no progress in reading a response
+    - `connections`: number of open connections, at most half of the process's file descriptors
     """
 
     model_config = SettingsConfigDict(env_prefix="HTTP_")

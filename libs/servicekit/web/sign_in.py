@@ -1,4 +1,4 @@
-"""Sign-in to pages: a token in the URL or the form is exchanged for a cookie."""
+"""Sign-in to pages with a token from the URL or a form, which is then stored as a cookie."""
 
 from __future__ import annotations
 
@@ -68,9 +68,10 @@ PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
 
 
 async def refused_page(request: Request, status: int, why: str) -> Response:
-    """Return the response to a refused page request: a sign-in with the URL's token, the sign-in form, or an error.
+    """Return the response to a refused page request: an error page, or the sign-in form if a valid token is missing.
 
-    After a failure the token is not checked, because the check may need the token issuer, which may be unavailable.
+    A token in the URL signs the person in. It is not checked after a server error, because the check may need the token
+    issuer, which may be unavailable.
     """
     if status in _FAILURES:
         return small_page(status, _FAILURES[status], why)
@@ -86,12 +87,12 @@ async def refused_page(request: Request, status: int, why: str) -> Response:
 
 
 def is_sign_in(request: Request) -> bool:
-    """Return True if the request is for `/` with a token, which is the URL that the program prints at its start."""
+    """Return True if the request is for `/` with a token, the URL that the program prints when it starts."""
     return request.url.path == "/" and "token" in request.query_params
 
 
 async def signed_in(request: Request) -> Response:
-    """Return the response to a submitted sign-in form."""
+    """Handle a submitted sign-in form."""
     body = await request.body()
     try:
         said = parse_qs(body[:_MOST_BYTES].decode("ascii"), max_num_fields=5)
@@ -101,16 +102,17 @@ async def signed_in(request: Request) -> Response:
 
 
 def sign_in_router() -> APIRouter:
-    """Return the route of the sign-in form."""
+    """Return the router with the route to which the sign-in form is submitted."""
     router = APIRouter(include_in_schema=False)
     router.add_api_route(SIGN_IN, signed_in, methods=["POST"], response_model=None)
     return router
 
 
 async def sign_in(request: Request, token: str, target: str, refused: int = 401) -> HTMLResponse | RedirectResponse:
-    """Set the token as a cookie and redirect to `target`; for an invalid token, return the sign-in page.
+    """Sign a person in: store `token` as a cookie and redirect to `target`.
 
-    A `target` that is not a path of this server becomes "/".
+    If the token is invalid, the response is the sign-in page with the status `refused`. A `target` that is not a path
+    of this server is replaced by "/".
     """
     authenticator: Authenticator = request.state.authenticator
     target = own_path(target)
@@ -126,14 +128,18 @@ async def sign_in(request: Request, token: str, target: str, refused: int = 401)
 
 
 def signed_in_answer(request: Request, token: str, target: str) -> RedirectResponse:
-    """Set `token` as the cookie and redirect to `target`, or to "/" if that is not a path of this server."""
+    """Store `token` as the cookie and redirect to `target`.
+
+    A `target` that is not a path of this server is replaced by "/".
+    """
     return _with_cookie(request, RedirectResponse(own_path(target), 303, PRIVATE), token)
 
 
 def continued_answer(request: Request, token: str, target: str) -> Response:
-    """Set `token` as the cookie and return a page that opens `target`, or "/" if that is not a path of this server.
+    """Store `token` as the cookie and return a page that opens `target`.
 
-    A redirect would not work: after navigation from another site, browsers do not send the cookie (SameSite=Strict).
+    A redirect would not work: after navigation from another site, browsers do not send the cookie (SameSite=Strict). A
+    `target` that is not a path of this server is replaced by "/".
     """
     safe = escape(own_path(target))
     more = f'<meta http-equiv="refresh" content="0;url={safe}"><p><a href="{safe}">Continue</a></p>'
@@ -151,12 +157,12 @@ def own_path(target: str) -> str:
 
 
 def to_sign_in() -> RedirectResponse:
-    """Redirect to `/`, where a person without a session gets the sign-in form."""
+    """Redirect to `/`, which shows the sign-in form to people without a session."""
     return RedirectResponse("/", 303, PRIVATE)
 
 
 def signed_out(answer: R) -> R:
-    """Add the deletion of the cookie to the response."""
+    """Add a header to the response that deletes the session's cookie."""
     answer.delete_cookie(COOKIE, path="/")
     return answer
 
@@ -166,7 +172,9 @@ def sign_in_page(
 ) -> HTMLResponse:
     """Return the page with the sign-in forms.
 
-    `wrong` adds the message that the token does not work; `why` adds another message.
+    Args:
+        wrong: True to say that the token does not work.
+        why: The message to show if `wrong` is False.
     """
     safe = escape(target)
     said = _WRONG if wrong else f'<p role="alert">{escape(why)}</p>' if why else ""
@@ -176,9 +184,9 @@ def sign_in_page(
 
 
 def provider_link(target: str, text: str) -> str:
-    """Return the link that starts a sign-in with the identity provider.
+    """Return the HTML of the link that starts a sign-in with the identity provider.
 
-    A form would not work: the pages' Content Security Policy forbids that a form is redirected to another site.
+    A form would not work, because the pages' Content Security Policy forbids a form to redirect to another site.
     """
     return f'<p><a class="button" href="{PROVIDER_SIGN_IN}?next={quote(target, safe="/")}">{escape(text)}</a></p>'
 
@@ -190,7 +198,11 @@ def _without_token(request: Request) -> str:
 
 
 def small_page(status: int, title: str, text: str, more: str = "") -> HTMLResponse:
-    """Return a page without assets, because callers without a token cannot load them; `more` is trusted HTML."""
+    """Return a page that needs no other files, because callers without a token cannot load any.
+
+    Args:
+        more: Trusted HTML to append.
+    """
     return _page(status, escape(title), f"<p>{escape(text)}</p>{more}")
 
 

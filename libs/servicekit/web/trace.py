@@ -1,4 +1,4 @@
-"""W3C trace context of the current request. The records that the request writes inherit it."""
+"""Trace of the current request (W3C trace context), which the records written by the request inherit."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
 
 
 def enter_trace(traceparent: str | None) -> None:
-    """Set the trace of the current task from a request's header; a malformed header counts as missing."""
+    """Set the current task's trace from a request header. A malformed header counts as missing."""
     _traceparent.set(well_formed_trace(traceparent))
 
 
 def trace_headers() -> Headers:
-    """Return the record headers that propagate the current request's trace; empty if it has none."""
+    """Return the headers that pass the current request's trace to its records, or none if there is no trace."""
     return derived_headers(traceparent=_traceparent.get())

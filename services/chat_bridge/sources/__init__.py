@@ -1,1 +1,1 @@
-"""Sources: platforms that post their own events. Their requests are verified and converted to chat events."""
+"""Sources: chat platforms whose webhook requests are verified and converted to chat events."""

@@ -1,4 +1,4 @@
-"""The HTTP route of all sources. It verifies and parses a request, writes its events to the log, and responds."""
+"""HTTP route for webhooks of chat platforms. It verifies a request, writes its events to the log, and responds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = structlog.get_logger(part="chat_bridge")
 
 
 class SourceOutcome(BaseModel):
-    """Outcome of a request. Some platforms expect another response body (docs/sources.md)."""
+    """Outcome of a request. Some platforms require a different response body (docs/sources.md)."""
 
     outcome: str = Field(
         description="published; ignored: no event that we use; refused: invalid, and invalid again if repeated.",
@@ -44,9 +44,9 @@ _PARAMETER = {"name": "source", "in": "path", "required": True, "schema": {"type
 
 
 def source_router(kind: SourceKind, sources: Mapping[str, Source], intake: Intake) -> Routes:
-    """Return the route for the sources of a kind.
+    """Return the route for all sources of one kind.
 
-    A verified request gets an error only if the log does not accept its events.
+    A correctly signed request with a JSON object gets an error response only if the log does not accept its events.
     """
     router = Routes("sources", token=False)
     described: dict[str, Any] = {
@@ -94,10 +94,14 @@ def _json_object(body: bytes) -> Payload | None:
 
 
 async def _publish(source: Source, payload: Payload, intake: Intake) -> str:
-    """Write the valid events of `payload` to the log.
+    """Write the valid events of a payload to the log.
 
-    Returns `published`, `ignored` (no events) or `refused` (no valid events). Raises the HTTP errors 429 and 503, after
-    which platforms repeat the request.
+    Returns:
+        `published`, `ignored` if the payload contains no events, or `refused` if it contains no valid events.
+
+    Raises:
+        LogFull: The response is 429, and the platform sends the request again.
+        Unavailable: The response is 503, and the platform sends the request again.
     """
     try:
         events = source.events(payload)

@@ -1,4 +1,4 @@
-"""Convert a platform's attachments to the format of chat events. Pure."""
+"""Conversion of a platform's attachments to those of chat events. No I/O."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ _ATTACHMENT: Final[TypeAdapter[Attachment]] = TypeAdapter(Attachment)
 
 
 def attachment(kind: object, url: object, default: str = "file") -> dict[str, Any]:
-    """Return an attachment with this type and URL.
+    """Return an attachment in the format of chat events.
 
-    An invalid type is replaced by `default`; an invalid URL is omitted.
+    Args:
+        kind: The attachment's type. An invalid type is replaced by `default`.
+        url: The attachment's URL. An invalid URL is omitted.
+        default: The type to use if `kind` is invalid.
     """
     part = {"type": kind} if _is_valid({"type": kind}) else {"type": default}
     return part | {"url": url} if isinstance(url, str) and _is_valid(part | {"url": url}) else part
 
 
 def with_attachments(attachments: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the field `attachments` of an event, truncated to the allowed number.
+    """Return `{"attachments": [...]}` for an event, or an empty dictionary if there are no attachments.
 
-    Return an empty dictionary if there are no attachments.
+    Attachments beyond the allowed number are dropped.
     """
     found = list(attachments)[:ATTACHMENTS_LIMIT]
     return {"attachments": found} if found else {}

@@ -1,4 +1,4 @@
-"""Registry of the kinds of sources. Routes, settings and docs/sources.md are derived from it."""
+"""Registry of source kinds, from which the routes, the settings and docs/sources.md are derived."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ class SourceSettings(SlackSettings, WebhookMapSettings):
 
 
 OpenSources = Mapping[str, Mapping[str, Source]]
-"""Sources by the name of their kind and their own name."""
+"""Sources by the name of their kind, then by their own name."""
 
 
 def open_sources(settings: Any) -> OpenSources:
-    """Open the sources that are configured in `settings`. Raises StartError."""
+    """Open the sources that are configured in `settings`.
+
+    Raises:
+        StartError: A source is configured incorrectly.
+    """
     return {kind.name: kind.open(settings) for kind in SOURCES}

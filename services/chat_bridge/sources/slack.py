@@ -1,10 +1,12 @@
-"""Convert Slack events to chat events. Pure.
+"""Conversion of Slack events to chat events. No I/O.
 
-A channel is a conversation. The id of a message is its `ts`, which is unique in the channel. The thread id of a message
-in a thread is the `ts` of the thread's root; reactions have no thread id. Bots listed in the settings are agents, and
-messages of other bots are ignored. A person's message in a thread is a reply to the thread's root. An edit or a
-deletion is sent as the same message or reply with a later time; a deletion replaces the text. Files are attachments;
-only members of the workspace can open their URLs.
+- A channel is a conversation.
+- The id of a message is its `ts`, which is unique in the channel.
+- The thread id of a message in a thread is the `ts` of the thread's root. Reactions have no thread id.
+- Bots listed in the settings are agents. Messages of other bots are ignored.
+- A person's message in a thread is a reply to the thread's root.
+- An edit or a deletion is sent as the same message or reply with a later time. A deletion replaces the text.
+- Files are attachments. Only members of the workspace can open their URLs.
 """
 
 from __future__ import annotations
@@ -32,7 +34,10 @@ _LINK: Final = re.compile(r"<(?:(?P<mark>[@#!])(?P<id>[^|>]*)|(?P<url>[^|>]*))(?
 
 @dataclass(frozen=True, slots=True)
 class SlackApp:
-    """Tenant and project for the events of a Slack workspace, and its agents: agent id by the bot's id or user id."""
+    """Tenant, project and agents of a Slack workspace.
+
+    `agents` maps the bot ids or user ids of bots to agent ids.
+    """
 
     tenant: str
     project: str
@@ -40,10 +45,15 @@ class SlackApp:
 
 
 def chat_event(payload: Mapping[str, Any], app: SlackApp) -> dict[str, Any] | None:
-    """Convert an `event_callback` to a chat event with its `topic`. Return None if it is ignored.
+    """Convert an `event_callback` to a chat event with its `topic`.
 
-    Equal payloads give equal events, so that retries of Slack are counted once. Raises NotUnderstood if the payload
-    lacks a documented part.
+    Equal payloads give equal events, so an event that Slack sends again is counted once.
+
+    Returns:
+        The chat event, or None if the Slack event is ignored.
+
+    Raises:
+        NotUnderstood: The payload lacks a documented field.
     """
     event = _part(payload, "event")
     event_id = _text(payload, "event_id")
@@ -83,9 +93,13 @@ def _deleted(event: Mapping[str, Any], app: SlackApp, conversation: str, ts: str
 def _written(
     message: Mapping[str, Any], app: SlackApp, conversation: str, changed_at: int | None
 ) -> dict[str, Any] | None:
-    """Return the event for the current version of a message.
+    """Return the chat event for a message that was written, edited or deleted.
 
-    Return None for other bots, and for a message without text and files.
+    Args:
+        changed_at: Time of the edit or deletion in microseconds. None for a new message.
+
+    Returns:
+        The chat event, or None for a message of an unknown bot or a message without text and files.
     """
     if message.get("subtype") not in _WRITTEN:
         return None
@@ -119,7 +133,7 @@ def _written(
 
 
 def _files(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a message's files as attachments, without deleted files."""
+    """Return a message's files as attachments. Deleted files are omitted."""
     files = message.get("files")
     found = [one for one in files if isinstance(one, dict)] if isinstance(files, list) else []
     return [attachment(one.get("mimetype"), one.get("permalink")) for one in found if one.get("mode") != _TOMBSTONE]
@@ -149,7 +163,8 @@ def _reaction(event: Mapping[str, Any], app: SlackApp, team: str, action: str) -
 def plain(text: str) -> str:
     """Convert Slack's markup to plain text.
 
-    Mentions become names, links become their labels, and HTML escapes are decoded.
+    Mentions become names, links become their labels, and HTML escapes are decoded. Text beyond CONTENT_LIMIT is cut
+    off.
     """
 
     def words(found: re.Match[str]) -> str:

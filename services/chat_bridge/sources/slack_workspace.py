@@ -1,4 +1,4 @@
-"""Slack's Events API as a source: settings, signature, and the challenge with which Slack verifies the URL."""
+"""Slack's Events API as a source: settings, signature verification, and the response to Slack's URL challenge."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Interface of sources. A source verifies a platform's requests, parses chat events and builds responses. Pure.
+"""Interface of sources: chat platforms that send their events to the bridge. No I/O.
 
-`registry.py` lists the kinds of sources; `api.py` has their route.
+A source verifies a platform's requests, extracts the chat events, and builds the responses. `registry.py` lists the
+kinds of sources, and `api.py` defines their route.
 """
 
 from __future__ import annotations
@@ -16,12 +17,20 @@ Payload = Mapping[str, Any]
 
 
 class NotUnderstood(ValueError):
-    """The payload differs from the platform's documentation. The message names the field, never its content."""
+    """Raised if a payload differs from the platform's documentation.
+
+    The message names the field, but never contains its value.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class SignedRequest:
-    """Request as it was received. `headers` has lower-case names; `now` is in microseconds."""
+    """A request as it was received.
+
+    Attributes:
+        headers: Header values by lower-case name.
+        now: The time of arrival in microseconds.
+    """
 
     headers: Mapping[str, str]
     body: bytes
@@ -40,11 +49,13 @@ class SourceAnswer:
 class Source:
     """A configured platform: its tenant, its project and three pure functions.
 
-    - `verify` returns True if the platform signed the request within its time window.
-    - `events` returns the chat events of a payload, each with its `topic`. Equal payloads give equal `eventId`s. Raises
-      NotUnderstood.
-    - `answer` returns the response to a verified request with events that are in the log; None for the default response
-      `{"outcome": ...}`.
+    Attributes:
+        verify: Returns True if the platform signed the request. If the signature covers a timestamp, the timestamp must
+            be recent.
+        events: Returns the chat events in a payload, each with its `topic`. Equal payloads give equal `eventId`s.
+            Raises NotUnderstood.
+        answer: Returns the response to a verified request, or None for the default response `{"outcome": ...}`. The
+            bridge first writes the request's events to the log, and then sends the response.
     """
 
     name: str
@@ -57,11 +68,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class SourceKind:
-    """Row of the registry: a route, its settings, and the sources that they configure.
+    """Kind of source: its route, its settings, and the function that opens the configured sources.
 
-    If the route serves several sources, `path` has the parameter `{source:segment}`. Otherwise `name` is the name of
-    its only source. `settings` is a mixin of the bridge's settings. `open` returns the configured sources by name, or
-    raises StartError. `summary` describes the route in one sentence without a full stop.
+    Attributes:
+        name: Name of the kind. If the route serves a single source, this is also the name of that source.
+        path: Path of the route, with the parameter `{source:segment}` if the route serves several sources.
+        summary: Description of the route in one sentence, without a full stop.
+        settings: Mixin of the bridge's settings.
+        open: Returns the configured sources by name, or raises StartError.
     """
 
     name: str

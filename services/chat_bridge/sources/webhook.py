@@ -1,7 +1,7 @@
-"""Convert a platform's webhooks to chat events by the rules of a map (`webhook_map.py`). Pure.
+"""Conversion of webhooks to chat events by the rules in a map file (`webhook_map.py`). No I/O.
 
-The id of a conversation begins with the source's name, so two platforms never share a conversation. The id of an event
-is derived from its content, so a repeated request gives the same id.
+Conversation ids start with the source's name, so two platforms never share a conversation. Event ids are derived from
+the event's content, so a repeated request gives the same ids.
 """
 
 from __future__ import annotations
@@ -24,21 +24,24 @@ from contracts.instants import format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 
 ITEMS_LIMIT: Final = 1_000
-"""Maximum number of items of a list in the payload to which a rule applies."""
+"""Maximum length of a list to which a rule is applied."""
 _BREAK: Final = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/tr|/blockquote)\b[^<>]*>", re.IGNORECASE)
 _TAG: Final = re.compile(r"</?[A-Za-z!][^<>]*>")
 
 
 def answer_to(payload: Mapping[str, Any], source: MappedWebhook) -> SourceAnswer | None:
-    """Return the map's first response whose condition the payload meets, or None."""
+    """Return the first configured response whose condition the payload meets, or None."""
     found = next((one for one in source.map.answer if _fits(one.when, payload, None)), None)
     return None if found is None else SourceAnswer(found.status, found.body)
 
 
 def chat_events(payload: Mapping[str, Any], source: MappedWebhook) -> list[dict[str, Any]]:
-    """Return the chat events of all matching rules before the first matching `ignore`, each with its `topic`.
+    """Return the chat events in a payload, each with its `topic`.
 
-    Raises NotUnderstood if a rule matches and a required value is missing or has the wrong type.
+    The rules are applied in order, up to the first matching rule of the kind `ignore`.
+
+    Raises:
+        NotUnderstood: A rule matches, but a required value is missing or has the wrong type.
     """
     events: list[dict[str, Any]] = []
     for rule in source.map.rule:
@@ -83,7 +86,10 @@ def _same(found: Any, value: object) -> bool:
 
 
 def _at(path: tuple[str, ...], payload: Any, item: Any) -> Any:
-    """Return the value at `path` in the payload or item; None if there is none."""
+    """Return the value at `path` in the payload, or in the list item if the path starts with `@`.
+
+    Returns None if there is no such value.
+    """
     value, names = (item, path[1:]) if path[0] == ITEM else (payload, path)
     for name in names:
         if isinstance(value, dict):
@@ -96,7 +102,7 @@ def _at(path: tuple[str, ...], payload: Any, item: Any) -> Any:
 
 
 class _Found:
-    """Match of a rule with the payload, or with one item of the list that the rule names."""
+    """A match of a rule: the rule, and the payload or the list item in the payload that it matches."""
 
     def __init__(self, rule: Rule, payload: Mapping[str, Any], item: Any, source: MappedWebhook) -> None:
         self._rule = rule
@@ -105,7 +111,10 @@ class _Found:
         self._source = source
 
     def event(self) -> dict[str, Any] | None:
-        """Return the chat event without its id; None if it has no content, or if the rule ignores its author."""
+        """Return the chat event, without its event id.
+
+        Returns None if the event has no content, or if the rule ignores its author.
+        """
         rule, of = self._rule, self._source
         author = self._id("author")
         agent = of.map.agents.get(author)
@@ -197,7 +206,10 @@ def _attachment(part: AttachmentPart, found: Mapping[str, Any]) -> dict[str, Any
 
 
 def plain(text: str) -> str:
-    """Convert HTML to plain text. Tags are removed, and a paragraph ends with a line break."""
+    """Convert HTML to plain text.
+
+    Tags are removed, and line breaks separate paragraphs. Text beyond CONTENT_LIMIT is cut off.
+    """
     return html.unescape(_TAG.sub("", _BREAK.sub("\n", text))).replace("\x00", "").strip()[:CONTENT_LIMIT]
 
 

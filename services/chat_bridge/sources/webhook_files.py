@@ -1,4 +1,4 @@
-"""Load webhook maps and their secrets from a folder."""
+"""Loading of webhook maps and their secrets from a folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from servicekit import Settings, StartError, read_toml, secret_of
 
 
 class WebhookMapSettings(Settings):
-    """Settings of webhooks that are converted by maps."""
+    """Settings for webhooks that are converted by map files."""
 
     webhook_maps: Path | None = Field(
         default=None, description="A folder of maps; NAME.toml configures the source NAME. Default: no such sources."
@@ -26,9 +26,13 @@ class WebhookMapSettings(Settings):
 
 
 def read_maps(folder: Path) -> Mapping[str, MappedWebhook]:
-    """Read the maps in `folder`. Return them by file name without `.toml`.
+    """Read the map files in a folder.
 
-    Raises StartError. Its message contains no values.
+    Returns:
+        The maps. Each key is a file name without `.toml`.
+
+    Raises:
+        StartError: There is no map file, or one is invalid. The message contains no values from the files.
     """
     try:
         paths = sorted(folder.glob("*.toml"))
@@ -40,7 +44,7 @@ def read_maps(folder: Path) -> Mapping[str, MappedWebhook]:
 
 
 def source_of(mapped: MappedWebhook) -> Source:
-    """Return the source that a map configures."""
+    """Return the source that a map file configures."""
     how = mapped.map.signature
     return Source(
         name=mapped.name,

@@ -1,6 +1,6 @@
-"""File format of webhook maps: signature, rules that find chat events in a payload, and responses. Pure.
+"""File format of webhook maps: the signature, the rules that find chat events, and the responses. No I/O.
 
-`webhook_files.py` reads the files. docs/sources.md is generated from the descriptions.
+`webhook_files.py` reads the files. docs/sources.md is generated from the field descriptions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from chat_bridge.sources.webhook_time import TimeKind
 from contracts.base import Id, Label, Name
 
 ITEM = "@"
-"""First part of a path that begins at the current item of the rule's list instead of the payload."""
+"""First part of a path that starts at the current item of the rule's list, not at the payload."""
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
@@ -40,9 +40,9 @@ Where = Annotated[
     BeforeValidator(_parts),
     WithJsonSchema({"type": "string", "format": "path"}),
 ]
-"""Path of names (for lists: indexes from 0), separated by dots.
+"""Path in a payload: names, or list indexes from 0, separated by dots.
 
-A leading `@` is the current item of the rule's list.
+A leading `@` stands for the current item of the rule's list.
 """
 Wanted = Annotated[list[str | int | bool], BeforeValidator(_as_list), Field(min_length=1)]
 When = Annotated[
@@ -60,7 +60,7 @@ class _Part(BaseModel):
 
 
 class Signature(_Part):
-    """Signature by which the platform proves that it sent a request."""
+    """Signature that proves that a request comes from the platform."""
 
     kind: Literal["hmac-sha256", "hmac-sha1", "ed25519", "token"] = Field(
         description="The algorithm; with `token` the header contains the secret itself."
@@ -100,7 +100,11 @@ class Signature(_Part):
         return self
 
     def pieces(self) -> list[str]:
-        """Parts of `signed`: alternately a literal text and the name of a placeholder, beginning with a text."""
+        """Split `signed` at its placeholders.
+
+        Returns:
+            Literal strings and placeholder names in turn, starting with a literal string.
+        """
         return _PLACEHOLDER.split(self.signed)
 
 
@@ -114,7 +118,7 @@ class AttachmentPart(_Part):
 
 
 class Rule(_Part):
-    """Conversion of a payload to one chat event. All matching rules are applied, up to the first matching `ignore`."""
+    """Rule that converts a payload to a chat event. All matching rules apply, up to the first matching `ignore`."""
 
     kind: Literal["message", "deletion", "reaction", "ignore"] = Field(
         description="The kind of event; `ignore` ends the search. A deletion is the same message without its text."
@@ -167,7 +171,7 @@ class Rule(_Part):
 
 
 class MapAnswer(_Part):
-    """A response that the platform expects when the events are in the log. The first matching response is sent."""
+    """Response to send after the events were written to the log. The first matching response is sent."""
 
     when: When = Field(default_factory=dict)
     status: Annotated[int, Field(ge=200, le=299)] = Field(default=200, description="The HTTP status.")
@@ -183,7 +187,7 @@ class MapAnswer(_Part):
 
 
 class WebhookMap(_Part):
-    """File that defines the conversion of one platform's webhooks to chat events."""
+    """File that defines the conversion of a platform's webhooks to chat events."""
 
     tenant: Name = Field(description="The tenant of the events.")
     project: Name = Field(description="The project of the events.")
@@ -203,7 +207,10 @@ class WebhookMap(_Part):
 
 
 class MappedWebhook(_Part):
-    """Webhook map with the name of its source, and the secret or public key that verifies requests."""
+    """A map file, the name of its source, and the key that verifies requests.
+
+    `secret` is the shared secret or the platform's public key.
+    """
 
     name: Name
     map: WebhookMap

@@ -1,4 +1,4 @@
-"""Verify signatures of the raw request body. Pure."""
+"""Verification of signatures of the raw request body. No I/O."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from contracts.instants import SECOND, parse_instant
 
 
 def is_signed(how: Signature, key: bytes, request: SignedRequest) -> bool:
-    """Return True if `request` has a valid signature made with `key`.
+    """Return True if the request has a valid signature.
 
-    If the signature includes a time, it must be recent.
+    If the signature covers a timestamp, the timestamp must also be recent.
+
+    Args:
+        key: The shared secret or the platform's public key.
     """
     headers = request.headers
     if how.timestamp_header is not None:
@@ -39,7 +42,14 @@ def is_signed(how: Signature, key: bytes, request: SignedRequest) -> bool:
 
 
 def decoded(text: str, encoding: str) -> bytes:
-    """Decode `text` to bytes. `encoding` is `text`, `hex` or `base64`. Raises ValueError if the text is invalid."""
+    """Decode text to bytes.
+
+    Args:
+        encoding: `text`, `hex` or `base64`.
+
+    Raises:
+        ValueError: The text is invalid in this encoding.
+    """
     if encoding == "text":
         return text.encode()
     return bytes.fromhex(text) if encoding == "hex" else base64.b64decode(text, validate=True)

@@ -1,4 +1,4 @@
-"""Convert the time formats of platforms to microseconds. Pure."""
+"""Conversion of platforms' time formats to microseconds. No I/O."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ _PER_UNIT: Final = {"seconds": SECOND, "milliseconds": SECOND // 1_000}
 _DIGITS: Final = 20
 _LAST_SECOND: Final = 253_402_300_799
 _DISCORD_EPOCH_MS: Final = 1_420_070_400_000
-"""Start of 2015 in milliseconds since 1970. Discord's ids count milliseconds from it, above their lowest 22 bits."""
+"""Discord's epoch, the start of 2015, in milliseconds since 1970.
+
+A Discord id contains the milliseconds since this epoch, above its lowest 22 bits.
+"""
 
 
 def moment_of(value: Any, kind: TimeKind) -> int | None:
-    """Convert a JSON value to microseconds since 1970, up to the year 9999. Return None if it is invalid."""
+    """Convert a JSON value to microseconds since 1970.
+
+    Returns None if the value is invalid, or after the year 9999.
+    """
     if kind == "rfc3339" or kind == "iso8601":
         return _written(value, utc_if_none=kind == "iso8601")
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS:

@@ -1,4 +1,4 @@
-"""SQL statements of chat_bridge."""
+"""SQL statements of the bridge."""
 
 from pathlib import Path
 from typing import Final
@@ -10,7 +10,11 @@ _STORED: Final[Fields] = {"truncated": "boolean", "version": "bytea", "reply_to"
 
 
 def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
-    """Return the statements for an index of messages with the columns `fields`."""
+    """Return the SQL statements of the service.
+
+    Args:
+        fields: Columns of the message index.
+    """
     said = {**fields, "about": "text"}
     return Statements(Path(__file__).parent, {"key": MESSAGE_KEY, "said": said, "stored": _STORED})
 

@@ -1,1 +1,1 @@
-"""Aggregate the verdicts on a turn, and announce the result on `feedback.aggregated`."""
+"""Aggregation of the verdicts on a turn, announced on `feedback.aggregated`."""

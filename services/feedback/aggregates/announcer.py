@@ -1,4 +1,4 @@
-"""Publisher of aggregated verdicts on `feedback.aggregated`."""
+"""Publisher of aggregated verdicts on the topic `feedback.aggregated`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ _AT_ONCE: Final = 500
 
 
 class AggregateAnnouncer:
-    """Publisher of the aggregates of due turns. Each aggregate is published at least once, always as the same event.
+    """Publisher of aggregated verdicts on turns.
 
-    A turn is due when `after` of its verdicts have changed, or when none has changed for `quiet` seconds.
+    Each aggregate is published at least once, always as the same event.
+
+    Args:
+        after: Number of changes to a turn's verdicts after which the turn is aggregated.
+        quiet: Number of seconds without a change after which a changed turn is aggregated.
     """
 
     def __init__(self, aggregates: PostgresAggregates, producer: Producer, *, after: int, quiet: float) -> None:
@@ -24,7 +28,10 @@ class AggregateAnnouncer:
         self._quiet = quiet
 
     async def sweep(self) -> None:
-        """Publish every aggregate that has changed. Raises errors of the database and the log."""
+        """Aggregate the turns that are due, and publish the changed aggregates.
+
+        Database errors and log errors are raised unchanged.
+        """
         while await self._aggregates.recount(self._after, self._quiet):
             pass
         while waiting := await self._aggregates.unannounced(_AT_ONCE):

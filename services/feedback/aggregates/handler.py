@@ -1,4 +1,4 @@
-"""Handler that stores the verdicts of `feedback.created`. Aggregates are computed from them."""
+"""Handler that reads verdicts from `feedback.created`, and stores them for aggregation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ class VerdictStore(Protocol):
 
 
 class VerdictHandler(Handler, tombstones=True):
-    """Handler of the consumer group `feedback_aggregates`. Verdicts may arrive repeatedly and in any order."""
+    """Handler of the consumer group `feedback_aggregates`.
+
+    Verdicts may be repeated, and may arrive in any order.
+    """
 
     def __init__(self, store: VerdictStore) -> None:
         self._store = store

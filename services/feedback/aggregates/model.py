@@ -1,4 +1,4 @@
-"""Aggregate the verdicts on a turn, for each agent that answered. Pure."""
+"""Aggregation of the verdicts on a turn into one result per agent. No I/O."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from servicekit import Message, Tombstone
 
 
 class CountedVerdict(NamedTuple):
-    """Row of the table `aggregated_verdicts`: a feedback record of `feedback.created` at its highest revision.
+    """Row of the table `aggregated_verdicts`: the latest revision of a feedback record.
 
-    `reaction` and `value` are None if the record is cleared. If the record is erased, only the first two fields are
-    set.
+    `reaction` and `value` are None for retracted or overruled feedback. For an erased record, only `feedback_id` and
+    `revision` are set.
     """
 
     feedback_id: UUID
@@ -39,15 +39,21 @@ class CountedVerdict(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, bool]:
-        """Sort key of the states of one record. The latest state has the greatest key."""
+        """Sort key of a record's revisions.
+
+        An erasure sorts after a verdict with the same revision.
+        """
         return self.revision, self.user_id is None
 
 
 class Aggregate(NamedTuple):
-    """Row of the table `aggregates`: the aggregate of the verdicts on an agent's answers in a turn.
+    """Row of the table `aggregates`: the aggregated verdicts on an agent's answers in a turn.
 
-    `mean` is the mean reward, `low` and `high` are the bounds of its confidence interval, all from -1 to 1. They are
-    None without verdicts.
+    Attributes:
+        verdicts: Number of effective verdicts.
+        mean: Mean reward from -1 to 1. None if there are no verdicts.
+        low: Lower bound of the mean's confidence interval. None if there are no verdicts.
+        high: Upper bound of the mean's confidence interval. None if there are no verdicts.
     """
 
     aggregate_id: UUID
@@ -70,7 +76,7 @@ class Aggregate(NamedTuple):
 
 
 def verdict_of(event: FeedbackCreated) -> CountedVerdict | None:
-    """Return the verdict that `event` announces; None for a reply."""
+    """Return the verdict that an event announces, or None if it announces a reply."""
     one = reaction_to_turn(event)
     if one is None:
         return None
@@ -79,7 +85,7 @@ def verdict_of(event: FeedbackCreated) -> CountedVerdict | None:
 
 
 def erased_verdict(tombstone: Tombstone) -> CountedVerdict | None:
-    """Return the stub of the record that `tombstone` erases; None if the tombstone's key is not a feedback id."""
+    """Return the row for an erased record, or None if the tombstone's key is not a feedback id."""
     try:
         feedback_id = UUID(tombstone.key)
     except ValueError:
@@ -89,7 +95,10 @@ def erased_verdict(tombstone: Tombstone) -> CountedVerdict | None:
 
 
 def newest_verdicts(verdicts: Iterable[CountedVerdict | None]) -> list[CountedVerdict]:
-    """Return the latest state of each record, sorted by id to avoid deadlocks. None is skipped."""
+    """Return the latest revision of each record, sorted by id to avoid deadlocks.
+
+    None values are skipped.
+    """
     newest: dict[UUID, CountedVerdict] = {}
     for one in verdicts:
         if one is not None and (one.feedback_id not in newest or one.rank > newest[one.feedback_id].rank):
@@ -98,10 +107,16 @@ def newest_verdicts(verdicts: Iterable[CountedVerdict | None]) -> list[CountedVe
 
 
 def sum_up(turn: TurnKey, verdicts: Iterable[CountedVerdict], announced: Iterable[Aggregate]) -> list[Aggregate]:
-    """Return the aggregates of a turn that differ from the `announced` ones, each with its next revision.
+    """Compute the aggregates of a turn, one per agent.
 
-    `verdicts` are all verdicts on the turn. If none of an agent's verdicts counts, the agent has an aggregate only if
-    one was announced before.
+    An agent without effective verdicts gets an empty aggregate, but only if an aggregate was announced before.
+
+    Args:
+        verdicts: All verdicts on the turn.
+        announced: The announced aggregates of the turn.
+
+    Returns:
+        The aggregates that differ from the announced ones, each with its next revision.
     """
     known = {one.feedback_id: one for one in verdicts}
     held = {one.agent_id: one for one in announced}
@@ -133,13 +148,19 @@ def _summed(turn: TurnKey, agent_id: str, values: list[float], occurred_at: int)
 
 
 def _differs(one: Aggregate, held: Mapping[str, Aggregate]) -> bool:
-    """Return True if `one` differs from the announced aggregate with its id, or if there is none."""
+    """Return True unless `held` contains an equal aggregate of the same agent."""
     before = held.get(one.agent_id)
     return before is None or (one.verdicts, one.mean, one.low, one.high) != before[-4:]
 
 
 def _revised(one: Aggregate, before: Aggregate | None, verdicts_revision: int) -> Aggregate:
-    """Return `one` with its next revision: above that of `before`, and at least `verdicts_revision` (milliseconds)."""
+    """Return the aggregate with its next revision, in milliseconds.
+
+    Args:
+        before: The aggregate that was announced last, or None. The next revision is greater than that of this
+            aggregate.
+        verdicts_revision: Lower bound for the next revision.
+    """
     if before is None:
         return one._replace(revision=verdicts_revision, created_revision=verdicts_revision)
     revision = max(before.revision + 1, verdicts_revision)

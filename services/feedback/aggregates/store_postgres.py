@@ -1,4 +1,4 @@
-"""Store of verdicts and their aggregates in the service's PostgreSQL. Each step of a batch takes one statement."""
+"""Store of verdicts and their aggregates in PostgreSQL. Each step of a batch takes one statement."""
 
 from __future__ import annotations
 
@@ -16,15 +16,21 @@ _AT_ONCE = 500
 
 
 class PostgresAggregates:
-    """Access to the tables `aggregated_verdicts`, `aggregated_turns` and `aggregates`, on the pool's search path."""
+    """Access to the tables `aggregated_verdicts`, `aggregated_turns` and `aggregates`, in the pool's search path."""
 
     def __init__(self, pool: Database) -> None:
         self._pool = pool
 
     async def take(self, verdicts: Sequence[CountedVerdict]) -> set[UUID]:
-        """Store verdicts and mark the turns that they change. `verdicts` has at most one per record, sorted by id.
+        """Store verdicts, and mark their turns as changed.
 
-        Returns the ids that were written. A verdict is skipped if the stored revision is not lower.
+        A verdict is skipped if its stored revision is the same or higher.
+
+        Args:
+            verdicts: At most one per record, sorted by id.
+
+        Returns:
+            The feedback ids of the stored verdicts.
         """
         if not verdicts:
             return set()
@@ -41,10 +47,13 @@ class PostgresAggregates:
         return written
 
     async def recount(self, after: int, quiet: float) -> int:
-        """Aggregate the turns with `after` changed verdicts, and the turns without a change for `quiet` seconds.
+        """Aggregate the turns that are due.
 
-        Returns their number. A transaction covers at most 500 turns, so call this until it returns 0. Turns that
-        another process is aggregating, and turns with verdicts that are being written, are left to the next call.
+        A turn is due after `after` changes to its verdicts, or `quiet` seconds after the last change. Turns that
+        another process is aggregating, and turns whose verdicts are being written, are left to the next call.
+
+        Returns:
+            The number of aggregated turns, at most 500. Call this method until it returns 0.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             due = await connection.fetch(*SQL.due_aggregated_turns(after=after, quiet=quiet, limit=_AT_ONCE))
@@ -67,14 +76,15 @@ class PostgresAggregates:
         return len(turns)
 
     async def unannounced(self, limit: int) -> list[Aggregate]:
-        """Return at most `limit` aggregates with a revision that is not announced."""
+        """Return at most `limit` aggregates whose latest revision has not been announced."""
         return [Aggregate(*row) for row in await self._pool.fetch(*SQL.unannounced_aggregates(limit=limit))]
 
     async def mark(self, aggregates: Iterable[Aggregate]) -> None:
-        """Mark aggregates as announced, except those with another stored revision.
+        """Mark published aggregates as announced.
 
-        Such an aggregate is marked as not announced, even if its stored revision was published: the older one may have
-        been published after it, and compaction would then keep the older one.
+        If another process has stored a different revision in the meantime, the aggregate is marked as not announced, so
+        that the stored revision is published again. Without this repetition, the last announcement in the topic might
+        be the one of the older revision, and compaction would keep only that.
         """
         rows = [(one.aggregate_id, one.revision) for one in aggregates]
         await self._pool.execute(*SQL.mark_aggregates_announced.bulk(rows))

@@ -37,7 +37,11 @@ _ASKER: Final[Fields] = {"user_id": "text", "user_at": "bigint", "user_message_i
 
 
 def statements(fields: Fields = ANSWER_FIELDS) -> Statements:
-    """Return the statements for a turn registry with the columns `fields` for an answer."""
+    """Return the SQL statements of the service.
+
+    Args:
+        fields: Columns of an answer in the turn registry.
+    """
     rows: dict[str, Fields | type] = {
         "answer": {**fields, **_ANSWER},
         "asker": _ASKER,

@@ -1,1 +1,1 @@
-"""The widget with thumbs, a web component built from `clients/typescript/widget`, and a page that demonstrates it."""
+"""The feedback widget, a web component built from `clients/typescript/widget`, and a page that demonstrates it."""

@@ -1,1 +1,1 @@
-"""Optional gate that asks a language model about messages that no rule decides."""
+"""Optional language model check of messages that no rule decides."""

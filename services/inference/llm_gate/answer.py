@@ -1,4 +1,4 @@
-"""JSON schema and parser of a language model's answer, and the verdict that the answer gives. Pure."""
+"""The language model's answer: JSON schema, parser and conversion to a verdict. No I/O."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _REJECTED_BY: Final[Mapping[Reason, CorrectionType]] = {"rephrased": "rephrased"
 
 
 class LlmAnswer(BaseModel):
-    """Answer of the language model. `confidence` is in [0, 1].
+    """The language model's answer about a message.
 
-    `about` is the number of the judged answer, from 1; None if the model named none.
+    `about` is the number of the agent's answer that the message judges, counted from 1, or None if that is unclear.
     """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", hide_input_in_errors=True)
@@ -36,10 +36,13 @@ SCHEMA: Final[dict[str, Any]] = LlmAnswer.model_json_schema()
 
 
 def answer_in(completion: bytes, numbered: int) -> LlmAnswer:
-    """Return the model's answer in the body of a chat completion.
+    """Parse the model's answer from the body of a chat completion.
 
-    `numbered` is the number of agent answers that the request listed. Raises WrongAnswer if the model's answer is
-    invalid.
+    Args:
+        numbered: Number of agent messages that the request showed to the model.
+
+    Raises:
+        WrongAnswer: The completion or the answer is invalid, or refers to an agent message that was not shown.
     """
     answer = read_answer(content_in(completion))
     if answer.about is not None and answer.about > numbered:
@@ -48,7 +51,11 @@ def answer_in(completion: bytes, numbered: int) -> LlmAnswer:
 
 
 def read_answer(content: str) -> LlmAnswer:
-    """Parse the JSON of an answer. Raises WrongAnswer if it does not match the schema."""
+    """Parse the JSON text of an answer.
+
+    Raises:
+        WrongAnswer: The text does not match the schema.
+    """
     try:
         answer = LlmAnswer.model_validate_json(content)
     except (ValidationError, ValueError, RecursionError):
@@ -57,15 +64,18 @@ def read_answer(content: str) -> LlmAnswer:
 
 
 def judges_answer(answer: LlmAnswer) -> bool:
-    """Return True if the model says that the message accepts or rejects an answer."""
+    """Return True if the model found that the message accepts or rejects an answer."""
     return answer.is_feedback and answer.reaction != "neutral"
 
 
 def apply_answer(verdict: Verdict, answer: LlmAnswer, target: Target | None) -> Verdict:
-    """Return the verdict that the model's answer gives. It replaces `verdict`, which rules and learned layer gave.
+    """Return the verdict that follows from the model's answer.
 
-    A new topic is kept if the model finds no feedback either: `verdict` is then returned, because it sets the turn's
-    status.
+    It replaces `verdict`, which comes from the rules and the learned layer. If `verdict` marks a new topic and the
+    model finds no feedback, `verdict` is kept, because it sets the turn's status.
+
+    Args:
+        target: The agent message that the feedback is about.
     """
     if not judges_answer(answer) and verdict.status_only:
         return verdict

@@ -28,7 +28,10 @@ log = structlog.get_logger(part="llm_gate")
 
 
 class Unanswered(NamedTuple):
-    """Missing answer. `why` is a text of this module and never quotes the response."""
+    """A question that got no answer.
+
+    `why` is a fixed text that never quotes the response, so it is safe to log.
+    """
 
     reason: Reason
     why: str = ""
@@ -36,15 +39,23 @@ class Unanswered(NamedTuple):
 
 class Endpoint(Protocol):
     async def complete(self, body: bytes) -> bytes:
-        """Send a request and return the body of the chat completion. Raises EndpointFailed or WrongAnswer."""
+        """Send a request and return the body of the chat completion.
+
+        Raises:
+            EndpointFailed: There was no valid HTTP response.
+            WrongAnswer: The response is not a usable completion.
+        """
         ...
 
 
 class Asking:
-    """Client of an endpoint with limits.
+    """Client for a language model, with timeouts and concurrency limits.
 
-    A question takes at most `seconds`. At most `at_once` questions of batches run at a time, and at most `at_once` more
-    of interactive callers. Interactive callers therefore never queue behind a batch.
+    Batches and interactive callers have separate limits, so an interactive caller never waits for a batch.
+
+    Args:
+        seconds: Timeout of a single question.
+        at_once: Maximum number of questions in flight for batches, and again for interactive callers.
     """
 
     def __init__(
@@ -60,9 +71,14 @@ class Asking:
     async def ask(
         self, questions: Sequence[LlmQuestion], until: float, *, batch: bool
     ) -> dict[Digest, LlmAnswer | None]:
-        """Return the answers by the questions' digests. The value is None for a question without an answer.
+        """Ask all questions and return the answers by the digests of the questions.
 
-        `until` is the deadline, by the clock of the event loop. `batch` selects the limit of batches.
+        Args:
+            until: Deadline on the event loop's clock.
+            batch: True for a batch, False for an interactive caller; each has its own concurrency limit.
+
+        Returns:
+            One entry per question; None if it was not answered.
         """
         if not questions:
             return {}
@@ -101,7 +117,7 @@ class Asking:
 
 
 def _tell(outcomes: Collection[LlmAnswer | Unanswered]) -> None:
-    """Count the outcomes, and log all failures as one event."""
+    """Count the outcomes in the metrics, and log all failures as one line."""
     failures = [one for one in outcomes if isinstance(one, Unanswered)]
     counts: Counter[str] = Counter(one.reason for one in failures)
     metrics.LLM_GATE.labels("answered").inc(len(outcomes) - len(failures))

@@ -1,4 +1,7 @@
-"""LLM gate: asks a language model about messages that no rule decides. Without an answer, their verdict is kept."""
+"""Gate that asks a language model about messages that no rule decides.
+
+If the model does not answer, the message keeps its verdict.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ from inference.llm_gate.store import Digest, GateAnswers, NewAnswer
 from inference.store import ConversationKey
 
 QUESTIONS_AT_ONCE: Final = 500
-"""Maximum number of questions that are in memory at a time, and stored by one statement."""
+"""Maximum number of questions in memory at a time, which is also the number stored by one statement."""
 
 
 class PendingVerdict(NamedTuple):
-    """Message with the verdict of the rules and the learned layer, before the language model is asked."""
+    """A message with the verdict of the rules and the learned layer, which the language model may replace."""
 
     conversation: ConversationKey
     item: Neighbourhood
@@ -30,16 +33,23 @@ class PendingVerdict(NamedTuple):
 
 class Locator(Protocol):
     def target(self, item: Neighbourhood, message_id: str | None) -> Target | None:
-        """Return the agent message that feedback is about: `message_id` if given, otherwise the most probable one."""
+        """Return the agent message that the feedback in `item` is about.
+
+        If `message_id` is given, this is the message with that id. Otherwise the most probable message is returned.
+        """
         ...
 
 
 class LlmGate:
-    """Gate to the language model `model`. All questions of a call together take at most `seconds`.
+    """Gate that asks a language model for verdicts.
 
-    `seconds` is longer than the deadline of one question, so that the circuit breaker sees slow responses. The outcome
-    of a question is stored before its verdict is published, and never changes. A redelivery, a restart or another
-    process therefore gives the same verdict.
+    An outcome is stored before its verdict is published and never changes afterwards. Redeliveries, restarts and other
+    processes therefore arrive at the same verdict.
+
+    Args:
+        model: Name of the language model.
+        seconds: Time limit for all questions of a call. It is longer than the timeout of a single question, so that the
+            circuit breaker notices slow responses.
     """
 
     def __init__(self, asking: Asking, answers: GateAnswers, locator: Locator, *, model: str, seconds: float) -> None:
@@ -50,18 +60,24 @@ class LlmGate:
         self._seconds = seconds
 
     def version(self, detector: str) -> str:
-        """Return the version of a detector of version `detector` together with this gate.
+        """Return the combined version of the detector version `detector` and this gate.
 
-        It depends on the name of the model and on the source files of the gate.
+        The gate's part changes with the name of the model and with the gate's source files.
         """
         return version_with_gate(detector, self._model, Path(__file__).parent)
 
     async def settle(self, judged: Sequence[PendingVerdict]) -> list[Verdict]:
-        """Return the final verdicts, in order. A question that misses its deadline is stored as unanswered."""
+        """Return the final verdicts in the given order.
+
+        A question that is not answered in time is stored as unanswered.
+        """
         return await self._reconsider(judged, final=True)
 
     async def preview(self, judged: PendingVerdict) -> Verdict:
-        """Return the verdict for an interactive caller. If the answer is missing, this outcome is not stored."""
+        """Return the verdict for an interactive caller.
+
+        In contrast to `settle`, a missing answer is not stored.
+        """
         [verdict] = await self._reconsider([judged], final=False)
         return verdict
 
@@ -90,10 +106,10 @@ class LlmGate:
         *,
         final: bool,
     ) -> Mapping[Digest, LlmAnswer | None]:
-        """Return the outcomes of the questions by digest.
+        """Return the outcomes of the questions by digest, omitting questions without an outcome.
 
-        Stored outcomes are reused; the other questions are asked. Questions without an outcome are not in the result.
-        If `final`, missing answers are stored as outcomes.
+        Stored outcomes are reused, and only the other questions are asked. If `final` is True, a missing answer is
+        stored as an outcome.
         """
         known = await self._answers.known(asked)
         metrics.LLM_GATE.labels("known").inc(len(known))

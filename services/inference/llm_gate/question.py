@@ -1,4 +1,7 @@
-"""Build the request to a language model, and its digest. Equal input gives equal bytes. Pure."""
+"""Construction of the requests to a language model. No I/O.
+
+The same input always produces a byte-identical request with the same digest.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +38,12 @@ again in other words), "abandonment" (it gives up), "thanks" (it thanks, praises
 
 @dataclass(frozen=True, slots=True)
 class LlmQuestion:
-    """Request body, and a digest of the body and the conversation's key.
+    """A request to the language model.
 
-    `numbered` has the message ids of the answers that are numbered in the request.
+    Attributes:
+        digest: Hash of the body and the conversation key.
+        body: Body of the HTTP request.
+        numbered: Message ids of the agent's answers, in the order in which the request numbers them from 1.
     """
 
     digest: bytes
@@ -46,9 +52,9 @@ class LlmQuestion:
 
 
 def question(model: str, where: ConversationKey, item: Neighbourhood) -> LlmQuestion:
-    """Return the question about the message of `item`.
+    """Build the question about the message of `item`.
 
-    It depends only on the model, the conversation's key and the messages in the request.
+    It depends only on the model's name, the conversation key and the messages shown to the model.
     """
     shown = _shown(item)
     numbered = tuple(one.message_id for one in shown if one.role == "agent")
@@ -67,7 +73,10 @@ def question(model: str, where: ConversationKey, item: Neighbourhood) -> LlmQues
 
 
 def _shown(item: Neighbourhood) -> tuple[Message, ...]:
-    """Return the latest messages of the thread, and the answer that the message is addressed to even if it is older."""
+    """Return the messages to show to the model: the latest ones of the thread.
+
+    If the message in question responds to an older answer, that answer is put before them.
+    """
     item = in_scope(item)
     latest = item.before[-SHOWN:]
     answered = addressed(item, questions_of(item.before)).answered

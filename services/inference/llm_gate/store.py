@@ -1,4 +1,4 @@
-"""Interface of the store of the language model's answers. A repeated question gets the stored answer."""
+"""Interface of the store for the language model's answers, so that a repeated question gets the same answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Digest = bytes
 
 @dataclass(frozen=True, slots=True)
 class NewAnswer:
-    """Final outcome of a question. `answer` is None if no answer arrived in time."""
+    """Final outcome of a question. `answer` is None if the model did not answer."""
 
     tenant: str
     project: str
@@ -22,12 +22,13 @@ class NewAnswer:
 
 class GateAnswers(Protocol):
     async def known(self, digests: Collection[Digest]) -> Mapping[Digest, LlmAnswer | None]:
-        """Return the stored outcomes by digest. Digests without a stored outcome are not in the result."""
+        """Return the stored outcomes by digest, omitting questions that have none."""
         ...
 
     async def keep(self, answers: Mapping[Digest, NewAnswer]) -> Mapping[Digest, LlmAnswer | None]:
-        """Store the outcomes of questions that have no stored outcome, and commit.
+        """Store the outcomes of questions that have none yet, and commit.
 
-        Returns the stored outcomes of all questions.
+        Returns:
+            The stored outcome of every question, which may be one that another process stored earlier.
         """
         ...

@@ -1,4 +1,4 @@
-"""Store of the language model's answers in memory, for tests and simulations."""
+"""In-memory store for the language model's answers, for tests and simulations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from inference.llm_gate.store import Digest, NewAnswer
 
 
 class MemoryGateAnswers:
-    """Store of the language model's answers (`store.GateAnswers`) in memory."""
+    """In-memory implementation of `store.GateAnswers`."""
 
     def __init__(self) -> None:
         self._held: dict[Digest, LlmAnswer | None] = {}

@@ -1,7 +1,4 @@
-"""Store of the language model's answers in PostgreSQL.
-
-One statement reads any number of answers, and two statements store them.
-"""
+"""PostgreSQL store for the language model's answers. Reading takes one statement, storing two."""
 
 from __future__ import annotations
 
@@ -15,9 +12,9 @@ from inference.sql import SQL
 
 
 class PostgresGateAnswers:
-    """Store of the language model's answers (`store.GateAnswers`) in PostgreSQL.
+    """PostgreSQL implementation of `store.GateAnswers`.
 
-    Needs the table `gate_answers` on the pool's search path.
+    The table `gate_answers` must be on the search path of the pool.
     """
 
     def __init__(self, pool: asyncpg.Pool) -> None:

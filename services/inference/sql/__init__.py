@@ -54,7 +54,7 @@ _PLACED: Final[Fields] = {"at": "bigint", "version": "bytea", "reply_to": "text"
 
 
 def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
-    """Return the statements for an index of messages with the columns `fields`."""
+    """Return the SQL statements of the service, with `fields` as the columns of the message index."""
     said = {_RENAMED.get(name, name): kind for name, kind in fields.items()} | {"about": "text", "user_type": "text"}
     rows = {
         "key": MESSAGE_KEY,

@@ -1,1 +1,1 @@
-"""Turn index: questions, answers and their feedback."""
+"""Turn index: questions, answers and the feedback on them."""

@@ -1,4 +1,4 @@
-"""Select the answers that a message may be about, among all answers that a person received. Pure."""
+"""Selection of the turns that a message may be about, among all answers the person has received. No I/O."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from inference.turns.rules import TurnKey
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """Answered turn of a person.
+    """An answered turn of a person.
 
-    `turns_back` is its position among the person's answered turns; 1 is the latest. `cosine` is the similarity of the
-    answer to the message, in [0, 1]; 0 if it is unknown.
+    Attributes:
+        turns_back: Position among the person's answered turns, counted from 1 for the latest.
+        cosine: Cosine similarity of the answer and the message, from 0 to 1; 0 if unknown.
     """
 
     key: TurnKey
@@ -30,7 +31,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Turn, in any conversation, that a message may be about."""
+    """A turn, in any conversation, that a message may be about."""
 
     conversation: ConversationKey
     target: Target
@@ -39,7 +40,7 @@ class Candidate:
 def candidates(text: str, answered: Iterable[Answered], top_k: int = TOP_K) -> tuple[Candidate, ...]:
     """Return the `top_k` turns that `text` is most probably about, best first.
 
-    Of turns with equal scores, the later one comes first.
+    Of turns with the same score, the later one comes first.
     """
     ordered = sorted(answered, key=lambda one: (one.turns_back, one.key))
     alike = likeness(prepare(text), [prepare(one.text) for one in ordered], [one.cosine for one in ordered])

@@ -1,4 +1,7 @@
-"""Extract facts about turns from messages. Facts merged in any order give the same turn. Pure."""
+"""Extraction of facts about turns from messages. No I/O.
+
+Facts can be merged in any order with the same result.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,15 @@ from inference.turns.rules import TurnKey
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A person's question. If a turn has several, the one with the greatest (version, message_id, text) counts.
+    """A person's question.
 
-    If the person's message names its turn, `version` is the version of the message. If an answer is its own turn, its
-    question is the person's message that the detector finds before it. `version` is then `looked_at` of the answer's
-    evaluation, which is less than the version of any message. The other fields are None if no message was found.
+    If a turn has several questions, the one with the highest (version, message_id, text) is used.
+
+    If the person's message names its turn, `version` is the version of that message.
+
+    An answer without a turn id is a turn of its own, and the detector looks for its question among the preceding
+    messages. For such a question, `version` is `looked_at(evaluation)`, where `evaluation` is that of the answer. This
+    is lower than the version of any message. If the detector finds no question, all other fields are None.
     """
 
     version: bytes
@@ -38,7 +45,7 @@ class Question:
 class Reply:
     """An agent's answer with its provenance.
 
-    If a turn has several, the one with the greatest (version, message_id, text) counts.
+    If a turn has several answers, the one with the highest (version, message_id, text) is used.
     """
 
     version: bytes
@@ -62,7 +69,7 @@ Ranked = TypeVar("Ranked", Question, Reply)
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts about a turn. `at` is the time of its earliest known message in microseconds."""
+    """Facts about a turn. `at` is the time of its earliest known message, in microseconds."""
 
     key: TurnKey
     at: int | None = None
@@ -71,14 +78,14 @@ class Facts:
 
     @property
     def texts(self) -> list[str]:
-        """Return the known, non-empty texts of the question and the answer."""
+        """The known, non-empty texts of the question and the answer."""
         both = (self.question.text if self.question else None, self.reply.text if self.reply else None)
         return [text for text in both if text]
 
     def joined(self, other: Facts) -> Facts:
-        """Return these facts merged with other facts about the same turn.
+        """Merge these facts with other facts about the same turn.
 
-        Of two facts with equal rank, this object's fact is kept.
+        If both have the same rank, the facts of this object are kept.
         """
         times = [at for at in (self.at, other.at) if at is not None]
         return replace(
@@ -90,9 +97,12 @@ class Facts:
 
 
 def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
-    """Return the facts that a message states about its turn. A message without a turn id is its own turn.
+    """Return the facts that a message provides about its turn.
 
-    `version` is `version_of(event)`, if the caller has already computed it.
+    A message without a turn id is a turn of its own.
+
+    Args:
+        version: The result of `version_of(event)`, if the caller has already computed it.
     """
     said, version = message_in(event), version or version_of(event)
     key = TurnKey(said.tenant, said.project, said.conversation_id, said.turn_id or said.message_id)
@@ -115,10 +125,10 @@ def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
 
 
 def questions_of(span: MessageRange) -> list[Facts]:
-    """Return, for each dependent agent message that is its own turn, the question that the detector finds for it.
+    """Find the questions of the dependent answers in a range that have no turn id.
 
-    Answers without a question are included, because an earlier judgement may have found a question that has since
-    moved.
+    Each such answer is a turn of its own. The questions of other answers cannot have changed. An answer for which no
+    question is found is included in the result, because it may have had a question before.
     """
     found: list[Facts] = []
     for number in span.dependent:
@@ -132,7 +142,7 @@ def questions_of(span: MessageRange) -> list[Facts]:
 
 
 def joined(facts: Iterable[Facts]) -> list[Facts]:
-    """Merge the facts of each turn. Return one object per turn, sorted by key."""
+    """Merge the facts about each turn, and return one object per turn, sorted by key."""
     known: dict[TurnKey, Facts] = {}
     for one in facts:
         held = known.get(one.key)
@@ -141,9 +151,9 @@ def joined(facts: Iterable[Facts]) -> list[Facts]:
 
 
 def looked_at(evaluation: int) -> bytes:
-    """Return the version of a question that was found by searching the messages before its answer.
+    """Return the version of a question that the detector found among the messages before an answer.
 
-    It grows with `evaluation`, and is less than the version of any message.
+    The version increases with `evaluation` and is lower than the version of any message.
     """
     return COPY + evaluation.to_bytes(8)
 

@@ -1,6 +1,6 @@
-"""Rules for turns: visible status, satisfaction, ranking of strategies, and end of a session.
+"""Rules for turns: effective status, satisfaction, ranking of strategies, and the end of a session. No I/O.
 
-Pure. Times are microseconds since the epoch. Scores and confidences are in [0, 1] unless stated otherwise.
+Times are in microseconds since 1970. Scores and confidences are from 0 to 1 unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ class TurnKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MachineStatus:
-    """Status that a later message gives to a turn. `user_said` is the text of that message, `at` its time."""
+    """A turn's status as derived by the detector from a later message.
+
+    `user_said` is the text of that message and `at` its time.
+    """
 
     status: Feedback
     confidence: float
@@ -51,7 +54,7 @@ class MachineStatus:
 
 @dataclass(frozen=True, slots=True)
 class UserStatus:
-    """Effective reaction of the person who reacted last: explicit feedback with its tags, or an emoji."""
+    """The effective reaction to a turn by the last person who reacted: explicit feedback with its tags, or an emoji."""
 
     status: Feedback
     said: str | None
@@ -62,9 +65,10 @@ class UserStatus:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Turn as it is stored in the index. If only feedback on it is known, every field except the key may be None.
+    """A turn from the index.
 
-    `similarity` in [0, 1] is that of its question and the searched text; None if no text was searched.
+    Every field except the key may be None, for example if only feedback on the turn is known. `similarity` is the
+    similarity of the turn's question to the searched text, from 0 to 1, or None if no text was searched.
     """
 
     key: TurnKey
@@ -86,34 +90,37 @@ class Turn:
 
     @property
     def status(self) -> Feedback:
-        """Status given by people, otherwise by the machine."""
+        """The status of the turn. People's feedback takes precedence over the detector's verdict."""
         if self.user is not None:
             return self.user.status
         return self.machine.status if self.machine else "neutral"
 
     @property
     def confidence(self) -> float:
-        """Confidence of the status, in [0, 1]; 1 if it was given by a person."""
+        """The confidence of the status, which is 1 if a person gave it."""
         if self.user is not None:
             return 1.0
         return self.machine.confidence if self.machine else UNJUDGED
 
     @property
     def rejection_detected_in(self) -> str | None:
-        """Turn id of the message that rejected this turn; None if none did, or if a person's reaction disagrees."""
+        """The turn id of the message that rejected this turn.
+
+        None if no message rejected it, or if the turn has another status.
+        """
         rejected = self.machine is not None and self.machine.status == "rejected"
         return self.machine.detected_in_turn_id if self.machine and rejected and self.status == "rejected" else None
 
     @property
     def correction_type(self) -> CorrectionType | None:
-        """Correction type of the machine's verdict; None if the turn has another status."""
+        """The correction type of the detector's verdict, or None if that verdict differs from the turn's status."""
         return self.machine.correction_type if self.machine and self.machine.status == self.status else None
 
     @property
     def user_said(self) -> str | None:
-        """Text behind the status: the comment of the person who reacted, otherwise the message that the machine judged.
+        """The text that explains the status: a person's comment or, without one, the message that the detector judged.
 
-        The judged message is used only if the machine's status is the turn's status.
+        The judged message is not used if the person's status differs from the detector's.
         """
         if self.user is not None:
             same = self.machine is not None and self.machine.status == self.user.status
@@ -122,42 +129,45 @@ class Turn:
 
     @property
     def detected_at(self) -> int | None:
-        """Time of the feedback behind the status, in microseconds; None without feedback."""
+        """The time of the feedback that determined the status, in microseconds, or None if there is no feedback."""
         if self.user is not None:
             return self.user.at
         return self.machine.at if self.machine else None
 
     @property
     def detected_in(self) -> str | None:
-        """Turn id of the message that gave the status; None if a person reacted to the turn itself."""
+        """The turn id of the message from which the detector derived the status.
+
+        None if a person reacted to the turn itself.
+        """
         return self.machine.detected_in_turn_id if self.machine and self.user is None else None
 
     @property
     def satisfaction(self) -> float:
-        """Satisfaction with the turn, in [-1, 1]; see the function `satisfaction`."""
+        """The satisfaction with the turn, from -1 to 1; see the function `satisfaction`."""
         return satisfaction(self.validation_outcome, self.status)
 
     @property
     def ranking_score(self) -> float:
-        """Weighted sum of quality and status, in [-0.4, 0.8]; see the function `ranking_score`."""
+        """The weighted sum of quality and status, from -0.4 to 0.8; see the function `ranking_score`."""
         return ranking_score(self.quality_score, self.status)
 
 
 def status_of(reaction: str) -> Feedback:
-    """Return the turn's status for a person's reaction: ok, not_ok or neutral."""
+    """Convert a reaction (ok, not_ok or neutral) to a turn status."""
     return _STATUS_OF[reaction]
 
 
 def metadata_name(kind: CorrectionType | None) -> str | None:
-    """Return the name of a correction type in turn metadata."""
+    """Return the name of a correction type in the turn metadata."""
     return _METADATA_NAME[kind] if kind else None
 
 
 def satisfaction(outcome: str | None, status: Feedback) -> float:
-    """Return the satisfaction with a turn, in [-1, 1].
+    """Return the satisfaction with a turn, from -1 to 1.
 
-    It is -1 for a rejected turn. Otherwise it is the value of the outcome (0 if unknown), plus 0.5 for an accepted
-    turn.
+    A rejected turn has -1. Any other turn has the value of its validation outcome, or 0 if the outcome is unknown. An
+    acceptance adds 0.5, up to a maximum of 1.
     """
     if status == "rejected":
         return -1.0
@@ -166,14 +176,15 @@ def satisfaction(outcome: str | None, status: Feedback) -> float:
 
 
 def ranking_score(quality: float | None, status: Feedback) -> float:
-    """Return the weighted sum of quality (0 if unknown) and status, in [-0.4, 0.8]."""
+    """Return the weighted sum of quality (0 if unknown) and status, from -0.4 to 0.8."""
     return round((quality or 0.0) * QUALITY_WEIGHT + _WEIGHT[status] * STATUS_WEIGHT, 6)
 
 
 def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:
-    """Return at most `limit` turns to learn from, best first. Rejected turns are left out.
+    """Return the best `limit` turns to learn from, best first.
 
-    Accepted turns come before neutral ones. Within each group, turns are sorted by quality, similarity and recency.
+    Accepted turns come before neutral ones, and rejected turns are left out. Within each group, turns are sorted by
+    quality, then similarity, then recency.
     """
     found = [one for one in turns if one.status != "rejected"]
     found.sort(
@@ -191,13 +202,13 @@ def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:
 def session_over(last_at: int | None, now: int) -> bool:
     """Return True if a conversation has been silent for more than 30 minutes.
 
-    If `now` is before `last_at`, or `last_at` is None, the session is not over.
+    False if `last_at` is None or later than `now`.
     """
     return last_at is not None and now - last_at > SESSION_TIMEOUT_US
 
 
 def rejections_in_a_row(newest_first: Sequence[Turn], now: int) -> int:
-    """Return the number of consecutive rejected turns at the end of the current session."""
+    """Count the consecutive rejected turns at the end of the current session."""
     count, later = 0, now
     for turn in newest_first:
         if turn.status != "rejected" or session_over(turn.at, later):

@@ -1,7 +1,7 @@
-"""Queries of the turn index in PostgreSQL: one turn, the latest turns, similar turns, and strategies.
+"""Queries on the PostgreSQL turn index: single turns, latest turns, similar turns and strategies.
 
-Strategies of rejected turns are never returned. A rejection below the announcement threshold does not count as one
-(`Verdict.status` in detector/model.py).
+Strategies of rejected turns are never returned. A rejection below the announcement threshold does not count as a
+rejection here (see `Verdict.status` in detector/model.py).
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from inference.turns.store import PersonTurns, StrategyFilter
 from inference.turns.vectors import TurnVectors
 
 NEAREST, LATEST = 45, 5
-"""Number of a person's turns that are compared word by word: the nearest ones by vector, and the latest ones."""
+"""Number of a person's turns that are compared word by word: the nearest by vector, and the latest."""
 SCANNED_TURNS_LIMIT: Final = 20_000
 """Maximum number of a person's turns that are searched, latest first.
 
-It limits the cost of user ids that many people share, such as `guest`.
+It bounds the cost of user ids shared by many people, such as `guest`.
 """
 _FILTERS: Final = ("intent", "user_id", "agent_id")
 
 
 class PostgresTurnSearch:
-    """Queries of the turn index (`turns.store.TurnSearch`) in PostgreSQL.
+    """PostgreSQL implementation of `turns.store.TurnSearch`.
 
-    Needs the tables of the schema `inference` on the pool's search path.
+    The tables of the schema `inference` must be on the search path of the pool.
     """
 
     def __init__(self, pool: asyncpg.Pool, vectors: TurnVectors) -> None:
@@ -82,9 +82,9 @@ def _answered(row: asyncpg.Record) -> Answered:
 
 
 def _rounded(cosine: float | None) -> float | None:
-    """Return the cosine, clipped to [0, 1] and rounded.
+    """Clip the cosine to the range from 0 to 1 and round it.
 
-    Rounding removes the effect of the order in which the database adds.
+    Rounding makes the result independent of the order in which the database adds numbers.
     """
     return None if cosine is None else round(min(1.0, max(0.0, cosine)), 4)
 

@@ -1,4 +1,4 @@
-"""Interfaces of the turn index, and the types of their arguments."""
+"""Interfaces of the turn index and the types of their arguments."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from inference.turns.facts import Facts
 from inference.turns.rules import Turn, TurnKey
 
 SIMILARITY_THRESHOLD: Final = 0.35
-"""Similarity from which two questions are similar. It is reached by 75 % of rephrased and 3 % of unrelated ones."""
+"""Minimum similarity for questions to count as similar. 75 % of rephrased and 3 % of unrelated questions reach it."""
 
 
 @dataclass(frozen=True, slots=True)
 class UserReaction:
-    """A person's explicit feedback or emoji on a turn, or a review of it. The highest revision counts.
+    """A person's explicit feedback or emoji on a turn, or a review of the turn.
 
-    `status` is None if the reaction was retracted. Of a person's reactions on a turn, the newest counts. Retracted
-    explicit feedback cancels all reactions of the person. A removed emoji or retracted review is ignored, so that the
-    preceding reaction counts again. Reviews count only if no reaction of a person counts.
+    The highest revision of a reaction is effective. `status` is None if the feedback was retracted.
+
+    If a person has reacted to a turn several times, the newest reaction is effective. If that is retracted explicit
+    feedback, the person has no effective reaction. Removed emojis and retracted reviews are ignored, so the reaction
+    before them becomes effective again. Reviews only count if no person has an effective reaction.
     """
 
     feedback_id: UUID
@@ -42,9 +44,12 @@ class UserReaction:
 
 @dataclass(frozen=True, slots=True)
 class StrategyFilter:
-    """Filter for turns with a strategy. A field that is None matches every turn. `text` is compared with the questions.
+    """Filter for turns that have a strategy. A field that is None matches every turn.
 
-    `praised` selects turns that were accepted in words or by a reaction, not by a follow-up question.
+    Attributes:
+        text: Text to compare with the questions of the turns.
+        praised: True to select only turns that were accepted in words or by a reaction, not merely by a follow-up
+            question.
     """
 
     tenant: str
@@ -58,7 +63,7 @@ class StrategyFilter:
 
 @dataclass(frozen=True, slots=True)
 class PersonTurns:
-    """A person's turns in a project, from `since` (inclusive) to `until` (exclusive), in microseconds."""
+    """Filter for a person's turns in a project, from `since` (inclusive) to `until` (exclusive), in microseconds."""
 
     tenant: str
     project: str
@@ -69,11 +74,13 @@ class PersonTurns:
 
 @dataclass(frozen=True, slots=True)
 class PreviousVerdict:
-    """Earlier verdict on a message, and the message's last announcement.
+    """The previous verdict on a message, and the last announced verdict on it. The two may differ.
 
-    `stamp` is `NO_VERDICT` if the message had no verdict. `emitted_turn_id` and `emitted_agent_id` are the turn and the
-    agent of the last announced verdict on the message, which may be another one than the earlier verdict; None if there
-    was none.
+    Attributes:
+        stamp: Stamp of the previous verdict, or `NO_VERDICT` if there was none.
+        announced: True if the previous verdict was announced.
+        emitted_turn_id: Turn of the last announced verdict, or None if none was announced.
+        emitted_agent_id: Agent of the last announced verdict, or None if none was announced.
     """
 
     stamp: VerdictStamp
@@ -89,11 +96,18 @@ class TurnIntake(Protocol):
     async def take(
         self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = UNVERSIONED
     ) -> Mapping[MessageKey, PreviousVerdict]:
-        """Merge facts (at most one per turn), apply the verdicts to their turns, and commit.
+        """Merge facts into the turn index, apply verdicts to their turns, and commit.
 
-        `detector` is the version of the detector that judged. A verdict replaces an earlier one on the same message,
-        unless the earlier one has a higher stamp. A verdict that is neutral or has no turn does not change a turn's
-        status. Returns the earlier verdicts on the judged messages.
+        A verdict replaces the earlier verdict on the same message unless that one has a higher stamp. Neutral verdicts
+        and verdicts without a turn do not change the status of any turn.
+
+        Args:
+            facts: At most one item per turn.
+            judged: The judged messages with their verdicts.
+            detector: Version of the detector that judged them.
+
+        Returns:
+            The earlier verdicts on the judged messages.
         """
         ...
 
@@ -104,30 +118,37 @@ class TurnSearch(Protocol):
         ...
 
     async def latest(self, where: ConversationKey, until: int, limit: int, thread: str = "") -> Sequence[Turn]:
-        """Return up to `limit` answered turns of a thread or channel up to `until` (microseconds), newest first."""
+        """Return up to `limit` answered turns of a thread or channel, newest first, leaving out turns after `until`.
+
+        `until` is in microseconds.
+        """
         ...
 
     async def nearby(self, looked: PersonTurns, text: str) -> Sequence[Answered]:
-        """Return about fifty answered turns of a person: those most similar to `text`, and the latest ones."""
+        """Return about fifty of a person's answered turns: the latest ones and those most similar to `text`."""
         ...
 
     async def search(self, wanted: StrategyFilter, limit: int) -> Sequence[Turn]:
-        """Return at most `limit` turns that have a strategy and are not rejected, ordered by `turns.rules.ranked`.
+        """Return up to `limit` turns that have a strategy and are not rejected, ordered as by `turns.rules.ranked`.
 
-        If `wanted` has a text, the best turns of each status are searched, and only those with similar questions are
-        returned.
+        If `wanted` has a text, only turns with similar questions are returned. The search for them covers only the best
+        turns of each status.
         """
         ...
 
 
 class TurnIndex(TurnIntake, TurnSearch, Protocol):
     async def take_reactions(self, reactions: Collection[UserReaction]) -> set[UUID]:
-        """Store people's reactions, at most one per feedback record, and commit.
+        """Store people's reactions and commit.
 
-        Returns the feedback ids that were written.
+        Args:
+            reactions: At most one reaction per feedback id.
+
+        Returns:
+            The feedback ids of the reactions that were written.
         """
         ...
 
     async def forget(self, feedback_ids: Collection[UUID]) -> None:
-        """Delete the erased reactions with these ids, and commit."""
+        """Delete the reactions with these ids because they were erased, and commit."""
         ...

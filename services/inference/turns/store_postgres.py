@@ -1,4 +1,4 @@
-"""Turn index in PostgreSQL. Each step of a batch takes one statement. `search_postgres.py` has the queries."""
+"""PostgreSQL turn index. Each step of a batch takes one statement. The queries are in `search_postgres.py`."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ _NO_REPLY: Final = (None,) * 10
 
 
 class PostgresTurnIndex(PostgresTurnSearch):
-    """Turn index (`turns.store.TurnIndex`) in PostgreSQL.
+    """PostgreSQL implementation of `turns.store.TurnIndex`.
 
-    Needs the tables of `inference` on the search path, and connections prepared by `vectors_postgres.take_bytes`.
+    The tables of the schema `inference` must be on the search path of the pool, and its connections must be initialised
+    with `vectors_postgres.take_bytes`.
     """
 
     def __init__(self, pool: asyncpg.Pool, vectors: TurnVectors, kind: VectorType) -> None:
@@ -45,7 +46,7 @@ class PostgresTurnIndex(PostgresTurnSearch):
 
     @classmethod
     async def over(cls, pool: asyncpg.Pool, vectors: TurnVectors) -> PostgresTurnIndex:
-        """Return an index that uses the tables in the pool's search path."""
+        """Create the index on a pool, detecting the type of its vector columns."""
         return cls(pool, vectors, await vector_type(pool))
 
     async def take(
@@ -86,14 +87,14 @@ class PostgresTurnIndex(PostgresTurnSearch):
 
     @asynccontextmanager
     async def _locked(self, conversations: Iterable[tuple[str, ...]]) -> AsyncIterator[Any]:
-        """Open a transaction that locks these conversations."""
+        """Open a transaction that holds the advisory locks of these conversations."""
         async with self._pool.acquire() as connection, connection.transaction():
             await connection.execute(*SQL.lock_turns(locks=_locks(conversations)))
             yield connection
 
 
 def _locks(conversations: Iterable[tuple[str, ...]]) -> list[int]:
-    """Return the lock numbers of the conversations, sorted to avoid deadlocks."""
+    """Return the advisory lock numbers of the conversations, sorted to avoid deadlocks."""
     return sorted({partition_of(conversation_key(*one), _LOCKS) for one in conversations})
 
 
@@ -114,9 +115,9 @@ def _held_verdict(row: Any) -> PreviousVerdict:
 
 
 def _verdict_row(placed: Placed, verdict: Verdict, detector: str) -> tuple[Any, ...]:
-    """Return the database row of a verdict.
+    """Return the database row for a verdict.
 
-    Neutral verdicts are stored as well, so that an earlier judgement cannot replace them.
+    Neutral verdicts are stored too, so that an older verdict cannot replace them.
     """
     where, message = placed.indexed.conversation, placed.indexed.message
     about = verdict.target.turn_id if verdict.target is not None and verdict.status != "neutral" else None

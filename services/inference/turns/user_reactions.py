@@ -1,4 +1,4 @@
-"""Handler of people's reactions to turns, which it reads from `feedback.created`."""
+"""Handler of people's reactions to turns, which arrive on the topic `feedback.created`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ NO_REACTION = Outcome.ignored("no_reaction_of_a_person")
 
 
 class UserReactionHandler(Handler, tombstones=True):
-    """Handler of the group `inference_status`. It stores explicit feedback and emoji, which set the status of a turn.
+    """Handler of the consumer group `inference_status`, which stores explicit feedback and emojis on turns.
 
-    Of a feedback record, the highest revision counts, so records may arrive repeatedly and in any order.
+    They determine the status of the turns. Only the highest revision of a feedback record counts, so records may arrive
+    repeatedly and in any order.
     """
 
     def __init__(self, index: TurnIndex) -> None:
@@ -40,7 +41,7 @@ class UserReactionHandler(Handler, tombstones=True):
 
 
 def reaction_of(event: FeedbackCreated) -> UserReaction | None:
-    """Return a person's or reviewer's explicit feedback or emoji on a turn; None for other kinds of feedback."""
+    """Return the explicit feedback, emoji or review in `event`, or None if it is another kind of feedback."""
     if event.origin == "machine" or event.feedback_type not in ("explicit", "reaction"):
         return None
     given = event.reaction if event.change != "cleared" else None

@@ -1,4 +1,4 @@
-"""Vectors of the texts of turns. `vectors_postgres` encodes them for PostgreSQL."""
+"""Embedding vectors of the texts of turns. `vectors_postgres` encodes them for PostgreSQL."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from detector.encoders.embedder import Embedder
 from servicekit import stage
 
 Halves = NDArray[np.float16]
-"""Matrix of half-precision numbers with one vector per row."""
+"""Matrix of half-precision floats with one vector per row."""
 DIMENSION: Final = 256
-"""Dimension of the vectors in the turn index; see the migration."""
+"""Dimension of the vectors in the turn index, as set by the migration."""
 
 
 class Packed(NamedTuple):
-    """Vectors of distinct texts. Row `places[text]` is the vector of `text`."""
+    """Vectors of distinct texts. The vector of `text` is in row `places[text]`."""
 
     places: dict[str, int]
     rows: Halves
 
 
 class TurnVectors:
-    """Vectors from `embedder`, rounded to half precision, so that every database stores the same numbers.
+    """Encoder of texts into half-precision vectors, the precision that every database stores.
 
-    Raises ValueError if their dimension differs from the index's.
+    Raises:
+        ValueError: The dimension of the embedder differs from that of the index.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -44,7 +45,7 @@ class TurnVectors:
         return vector
 
     def packed(self, texts: Iterable[str]) -> Packed:
-        """Return the vectors of all texts. The embedder is called once."""
+        """Return the vectors of all texts, calling the embedder only once."""
         wanted = list(dict.fromkeys(texts))
         if not wanted:
             return Packed({}, np.empty((0, DIMENSION), np.float16))

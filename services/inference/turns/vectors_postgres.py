@@ -1,4 +1,7 @@
-"""Encode vectors for PostgreSQL: in pgvector's binary format if the columns have its type, otherwise as numbers."""
+"""Encoding of vectors for PostgreSQL.
+
+Columns of the type `halfvec` use pgvector's binary format. Without pgvector, vectors are arrays of numbers.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,15 @@ from inference.sql import SQL
 from inference.turns.vectors import DIMENSION, Halves
 
 VectorType = Literal["halfvec", "real[]"]
-"""Type of the vector columns. The migration that adds them chooses it."""
+"""Type of the vector columns, chosen by the migration that adds them."""
 
 
 class Wire(NamedTuple):
-    """Encoding of all vectors of a statement as its parameter `vectors`.
+    """Encoding of vectors for the statement parameter `vectors`.
 
-    `packed` returns the value of this parameter. `nth` is the SQL expression for vector number `{place}`, counted from
-    0.
+    Attributes:
+        nth: SQL expression for one of the vectors, in which `{place}` stands for its index, counted from 0.
+        packed: Function that returns the value of the parameter.
     """
 
     nth: str
@@ -27,20 +31,23 @@ class Wire(NamedTuple):
 
 
 async def vector_type(pool: asyncpg.Pool) -> VectorType:
-    """Return the type of the vector columns. A database that was created without pgvector has arrays of numbers."""
+    """Return the type of the vector columns, which is an array if the database was created without pgvector."""
     kind: VectorType = await pool.fetchval(*SQL.vector_type())
     return kind
 
 
 async def take_bytes(connection: asyncpg.Connection) -> None:
-    """Register the binary codec of `halfvec` on a connection. A pool calls it for each connection (`init`)."""
+    """Register a binary codec for `halfvec` on a connection. Pass it as the `init` function of a pool."""
     schema = await connection.fetchval(*SQL.halfvec_schema())
     if schema is not None:
         await connection.set_type_codec("halfvec", schema=schema, encoder=bytes, decoder=bytes, format="binary")
 
 
 def _as_bytes(rows: Halves) -> list[Any]:
-    """Return vectors in pgvector's binary format: dimension and zero, two bytes each, then the numbers (big-endian)."""
+    """Convert vectors to pgvector's binary format.
+
+    A vector starts with its dimension and a zero, two bytes each, followed by its numbers. All values are big-endian.
+    """
     whole = np.empty(len(rows), dtype=[("dimension", ">u2"), ("zero", ">u2"), ("numbers", ">f2", DIMENSION)])
     whole["dimension"], whole["zero"], whole["numbers"] = DIMENSION, 0, rows
     raw, size = whole.tobytes(), whole.itemsize

@@ -1,4 +1,7 @@
-"""Operator accounts, and their administration within the projects of the caller."""
+"""Operator accounts and their administration.
+
+Callers can manage an account only if they may use all of its projects themselves.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from servicekit import Clock, RequestRefused
 LINK_DAYS: Final = 2
 MOST_ACCOUNTS: Final = 1_000
 COMMAND: Final = "command line"
-"""Prefix of the recorded author of changes by the command line; the operating system's user name follows."""
+"""Prefix of the author recorded for changes made on the command line. The name of the system user follows."""
 _OF_PROVIDER: Final = "The identity provider manages this account and its role: change the person's groups there."
 _UNKNOWN: Final = "There is no such account, or it is not within your projects."
 
@@ -35,7 +38,7 @@ class OperatorAccount:
     password_at: int | None
     disabled_at: int | None
     issuer: str | None = None
-    """The identity provider; None for an account with a password."""
+    """Issuer URL of the identity provider, or None if the account signs in with a password."""
 
     @property
     def state(self) -> str:
@@ -45,9 +48,10 @@ class OperatorAccount:
 
 
 class Accounts:
-    """Administration of accounts. Each operation is limited to accounts with all projects in `within`.
+    """Administration of operator accounts.
 
-    Operations raise RequestRefused; the error is the same for an unknown account and for an account of another tenant.
+    The methods take the caller's projects as `within`. If an account has a project outside `within`, they raise the
+    same RequestRefused as for an unknown account.
     """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock) -> None:
@@ -56,7 +60,16 @@ class Accounts:
         self._attempts = SignInAttempts(pool)
 
     async def add(self, name: str, role: str, places: Sequence[str], within: ProjectSet, by: str) -> str:
-        """Add an account. Return the secret of the link with which the owner sets a password."""
+        """Add an account and return the secret of the link for setting its password.
+
+        Args:
+            places: The account's projects, as `tenant/project`.
+            within: The caller's projects.
+            by: Name recorded as the account's creator.
+
+        Raises:
+            RequestRefused: If an argument is invalid, the name is taken, or the caller lacks one of the projects.
+        """
         name, access, kind = account_name(name), ProjectSet.parse(places), role_of(role)
         if not within.covers(access):
             raise RequestRefused(403, "You may add accounts for your own projects only.")
@@ -69,7 +82,10 @@ class Accounts:
         return await self._new_link(name)
 
     async def change(self, name: str, role: str, places: Sequence[str], within: ProjectSet) -> None:
-        """Replace an account's role and projects; its sessions continue with the new role and projects."""
+        """Replace the role and projects of an account.
+
+        Open sessions of the account stay open and get the new rights.
+        """
         account, access, kind = await self.find(name, within), ProjectSet.parse(places), role_of(role)
         if account.issuer is not None:
             raise RequestRefused(409, _OF_PROVIDER)
@@ -79,7 +95,10 @@ class Accounts:
         await self._pool.execute(*SQL.change_account(name=account.name, **values))
 
     async def link(self, name: str, within: ProjectSet) -> str:
-        """Return the secret of a new link to set a password; an earlier link stops working."""
+        """Create a link for setting the account's password and return its secret.
+
+        The account's previous link stops working. Its count of failed sign-ins is reset.
+        """
         account = await self.find(name, within)
         if account.issuer is not None:
             raise RequestRefused(409, _OF_PROVIDER)
@@ -89,7 +108,7 @@ class Accounts:
         return await self._new_link(account.name)
 
     async def disable(self, name: str, within: ProjectSet) -> None:
-        """Disable an account: its sessions and its link end."""
+        """Disable an account, end its sessions and invalidate its password link."""
         account = await self.find(name, within)
         async with self._pool.acquire() as connection, connection.transaction():
             await connection.execute(*SQL.set_account_disabled(name=account.name, disabled_at=self._clock.now()))
@@ -97,7 +116,7 @@ class Accounts:
             await connection.execute(*SQL.drop_account_link(name=account.name))
 
     async def enable(self, name: str, within: ProjectSet) -> None:
-        """Enable a disabled account; its password works again."""
+        """Enable a disabled account, so that its password works again."""
         account = await self.find(name, within)
         await self._pool.execute(*SQL.set_account_disabled(name=account.name, disabled_at=None))
 
@@ -107,21 +126,28 @@ class Accounts:
         await self._pool.execute(*SQL.remove_account(name=account.name))
 
     async def list(self, within: ProjectSet) -> Sequence[OperatorAccount]:
-        """Return at most 1,000 accounts that have all their projects in `within`, sorted by name."""
+        """Return the accounts whose projects are all in `within`, sorted by name.
+
+        Returns at most MOST_ACCOUNTS accounts.
+        """
         tenant = None if within.tenant == ALL else within.tenant
         names = None if within.projects == (ALL,) else [*within.projects]
         rows = await self._pool.fetch(*SQL.list_accounts(tenant=tenant, projects=names, limit=MOST_ACCOUNTS))
         return [account_of(row) for row in rows]
 
     async def find(self, name: str, within: ProjectSet) -> OperatorAccount:
-        """Return an account. Raises RequestRefused if it is unknown, or if a project of it is not in `within`."""
+        """Return an account by name.
+
+        Raises:
+            RequestRefused: If the account does not exist or has a project outside `within`.
+        """
         row = await self._pool.fetchrow(*SQL.find_account(name=account_name(name)))
         if row is None or not within.covers(account_of(row).access):
             raise RequestRefused(404, _UNKNOWN)
         return account_of(row)
 
     async def has_password(self, name: str) -> bool:
-        """Return True if an account signs in with a password, False if it signs in with the identity provider."""
+        """Return True if the account signs in with a password rather than through the identity provider."""
         return bool(await self._pool.fetchval(*SQL.account_has_password(name=name)))
 
     async def _new_link(self, name: str) -> str:
@@ -131,7 +157,7 @@ class Accounts:
 
 
 def account_of(row: asyncpg.Record) -> OperatorAccount:
-    """Return the account from a database row."""
+    """Convert a database row to an account."""
     access = ProjectSet(row["tenant"], tuple(row["projects"]))
     times = (row["created_at"], row["created_by"], row["password_at"], row["disabled_at"], row["issuer"])
     return OperatorAccount(row["name"], row["role"], access, *times)

@@ -1,4 +1,7 @@
-"""Sign-in with an identity provider: its claims create an account, change it, or end its sessions."""
+"""Sign-in through an identity provider.
+
+Depending on the provider's claims, a sign-in creates an account, updates it, or ends its sessions.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from reporting.sql import SQL
 from servicekit import Clock, RequestRefused
 
 BY: Final = "identity provider"
-"""Recorded author of accounts that a sign-in creates."""
+"""Author recorded for accounts that are created by a sign-in."""
 _TAKEN: Final = (
     "An account with your name exists, but it belongs to another sign-in. An administrator has to remove it first."
 )
@@ -32,7 +35,10 @@ _DISABLED: Final = "Your account is disabled. Ask an administrator."
 
 
 class Admission:
-    """Sign-in with verified claims of the identity provider, which determine the account's role and projects."""
+    """Sign-in for people with verified claims of the identity provider.
+
+    The claims determine the role and projects of the person's account.
+    """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, provider: IdentityProvider, log: AccessLog) -> None:
         self._pool = pool
@@ -41,9 +47,13 @@ class Admission:
         self._log = log
 
     async def admit(self, claims: Mapping[str, Any]) -> str:
-        """Return the secret of a new session.
+        """Sign in the person described by verified claims and return the secret of the new session.
 
-        Raises RequestRefused if the claims give no access, and then ends all of the person's sessions.
+        The account is created at the first sign-in. It is updated if the claims now grant other rights.
+
+        Raises:
+            RequestRefused: If the claims do not allow the sign-in, or the account is disabled. In the first case, the
+                person's existing sessions are ended.
         """
         file = self.provider.file
         known = {"issuer": file.issuer, "subject": subject_of(claims)}

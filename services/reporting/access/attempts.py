@@ -1,4 +1,7 @@
-"""Rate limit for failed sign-ins by name and by address, shared by all processes on the database."""
+"""Rate limit for failed sign-ins, by account name and by IP address.
+
+The counts are stored in the database, so all processes share them.
+"""
 
 from __future__ import annotations
 
@@ -13,41 +16,54 @@ from reporting.sql import SQL
 WINDOW: Final = 15 * MINUTE
 MOST_BY_NAME: Final = 10
 MOST_BY_ADDRESS: Final = 50
-"""Maximum number of failed attempts from one IP address in a time window. Many people may share an address."""
+"""Maximum number of failed attempts per IP address and time window. It is high because many people may share one."""
 
 
 class SignInAttempts:
     """Counter of failed sign-ins.
 
-    An attempt is counted before the password is checked, so concurrent attempts cannot exceed the limit.
+    Each attempt is counted before its password is checked, so concurrent attempts cannot exceed the limit.
     """
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
     async def wait(self, name: str, address: str, now: int) -> int:
-        """Count an attempt. Return 0 if it is allowed, otherwise the seconds until the next allowed attempt."""
+        """Count a sign-in attempt and return the number of seconds to wait, or 0 if it is allowed.
+
+        Args:
+            now: The current time in microseconds.
+        """
         by_name = await self._wait(digest(f"name {name}"), MOST_BY_NAME, now)
         return max(by_name, await self._wait(digest(f"address {address}"), MOST_BY_ADDRESS, now))
 
     async def wait_for_provider(self, address: str, now: int) -> int:
-        """Count an attempt to sign in with the identity provider. Return 0 if allowed, otherwise the seconds to wait.
+        """Count an attempt to sign in through the identity provider.
 
-        These attempts are counted separately, so that failures with the provider do not block sign-in with a password.
+        These attempts have their own count, so failures at the provider do not block sign-ins with a password.
+
+        Returns:
+            The number of seconds to wait, or 0 if the attempt is allowed.
         """
         return await self._wait(digest(f"provider {address}"), MOST_BY_ADDRESS, now)
 
     async def succeeded(self, name: str, address: str) -> None:
-        """Reset the count of this name, and subtract one attempt from the count of this address."""
+        """Record a successful sign-in.
+
+        Resets the count of the account name, and subtracts this attempt from the count of the IP address.
+        """
         await self.forget(name)
         await self._return(digest(f"address {address}"))
 
     async def provider_succeeded(self, address: str) -> None:
-        """Reduce this address's count of attempts with the identity provider by one."""
+        """Record a successful sign-in through the identity provider.
+
+        Subtracts this attempt from the count of the IP address.
+        """
         await self._return(digest(f"provider {address}"))
 
     async def forget(self, name: str) -> None:
-        """Reset the count of attempts with this name."""
+        """Reset the count of an account name."""
         await self._pool.execute(*SQL.forget_attempts(subject=digest(f"name {name}")))
 
     async def _return(self, subject: bytes) -> None:
@@ -58,6 +74,13 @@ class SignInAttempts:
 
 
 async def seconds_to_wait(pool: asyncpg.Pool, subject: bytes, most: int, window: int, now: int) -> int:
-    """Count an attempt. Return 0 for the first `most` attempts in a window, otherwise the seconds until its end."""
+    """Count an attempt and return the number of seconds to wait, or 0 if it is allowed.
+
+    Args:
+        subject: Key under which attempts are counted.
+        most: Number of attempts allowed per time window.
+        window: Length of the time window in microseconds.
+        now: The current time in microseconds.
+    """
     [row] = await pool.fetch(*SQL.count_attempt(subject=subject, now=now, oldest=now - window))
     return 0 if row["failures"] <= most else max(1, (row["since"] + window - now) // 1_000_000 + 1)

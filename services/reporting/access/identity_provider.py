@@ -1,4 +1,7 @@
-"""Identity provider file: client registration, and the mapping of claims to roles and projects."""
+"""Settings file of the identity provider.
+
+It contains the client registration and maps the groups in a person's claims to roles and projects.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"
 Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\x00-\x20]+$", max_length=500)]
 EMAIL: Final = "email"
 VERIFIED: Final = "email_verified"
-"""Claim by which the provider confirms an e-mail address. An unconfirmed address may belong to somebody else."""
+"""Claim that confirms an e-mail address. An unconfirmed address may belong to somebody else."""
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _NOT_IN_NAME: Final = re.compile(r"[^a-z0-9._@+-]")
 _LONGEST_SUBJECT: Final = 255
@@ -34,7 +37,7 @@ class _ProviderPart(BaseModel):
 
 
 class GroupAccess(_ProviderPart):
-    """Role and projects of the people whose claim contains `value`."""
+    """Role and projects granted to the members of a group. `value` is the group's name in the claim."""
 
     value: Text
     role: Role
@@ -51,10 +54,11 @@ class GroupAccess(_ProviderPart):
 
 
 class IdentityProviderFile(_ProviderPart):
-    """Content of the file. `address` is the base URL of the pages.
+    """Settings in the identity provider file.
 
-    `claim` is the claim with the person's groups, `name_claim` the claim with the account's name. `secret_from` is the
-    environment variable with the client secret. A session ends after `session_hours`.
+    `address` is the base URL of the dashboard. `claim` is the claim that lists a person's groups, and `name_claim` is
+    the claim that contains the account name. `secret_from` is the environment variable that contains the client secret.
+    Sessions end after `session_hours`.
     """
 
     label: Text = "your organisation"
@@ -91,7 +95,7 @@ class IdentityProviderFile(_ProviderPart):
 
 @dataclass(frozen=True, slots=True)
 class IdentityProvider:
-    """The identity provider, with its client secret."""
+    """Identity provider settings together with the client secret."""
 
     file: IdentityProviderFile
     client_secret: str = field(repr=False)
@@ -119,14 +123,21 @@ class IdentityProvider:
 
 @dataclass(frozen=True, slots=True)
 class ProviderPerson:
-    """Person in the claims of the identity provider. `subject` is unique for the issuer; `name` is not."""
+    """Person described by the claims of the identity provider.
+
+    `subject` is unique per issuer. `name` need not be unique.
+    """
 
     subject: str
     name: str
 
 
 def read_identity_provider(path: Path | None) -> IdentityProvider | None:
-    """Read the file. Return None if `path` is None. Raises StartError, with no secrets in the error's message."""
+    """Read the identity provider file. Returns None if `path` is None.
+
+    Raises:
+        StartError: If the file or the client secret is invalid. The message contains no secrets.
+    """
     if path is None:
         return None
     found = read_toml(path, IdentityProviderFile)
@@ -137,7 +148,11 @@ def read_identity_provider(path: Path | None) -> IdentityProvider | None:
 
 
 def subject_of(claims: Mapping[str, Any]) -> str:
-    """Return the subject of verified claims. Raises RequestRefused if it is missing or invalid."""
+    """Return the subject in verified claims.
+
+    Raises:
+        RequestRefused: If the subject is missing or invalid.
+    """
     subject = claims.get("sub")
     if not isinstance(subject, str) or not 0 < len(subject) <= _LONGEST_SUBJECT or "\x00" in subject:
         raise RequestRefused(403, "The identity provider did not say who you are.")
@@ -145,7 +160,12 @@ def subject_of(claims: Mapping[str, Any]) -> str:
 
 
 def person_of(claims: Mapping[str, Any], file: IdentityProviderFile) -> ProviderPerson:
-    """Return the person in verified claims. Raises RequestRefused if the claims contain no valid name."""
+    """Return the person described by verified claims.
+
+    Raises:
+        RequestRefused: If the claims contain no valid subject or account name, or the name is an unverified e-mail
+            address.
+    """
     subject, given = subject_of(claims), claims.get(file.name_claim)
     name = _NOT_IN_NAME.sub("-", given.strip().lower()) if isinstance(given, str) else ""
     if not is_account_name(name) or not _is_verified(file.name_claim, claims):
@@ -154,10 +174,10 @@ def person_of(claims: Mapping[str, Any], file: IdentityProviderFile) -> Provider
 
 
 def access_of(claims: Mapping[str, Any], file: IdentityProviderFile) -> tuple[Role, ProjectSet] | None:
-    """Return the role and projects of the first group in the file that matches verified claims; None if none matches.
+    """Return the role and projects granted by verified claims, or None if they match no group in the file.
 
-    Roles and projects of several groups are never combined. Otherwise a reader of one project who administers another
-    one would be an administrator of both.
+    Only the first matching group in the file counts. If groups were combined, someone who reads one project and
+    administers another would become an administrator of both.
     """
     said = claims.get(file.claim)
     values = said if isinstance(said, list) else [said]

@@ -1,4 +1,4 @@
-"""API keys for programs: their authentication, and their administration within the caller's projects."""
+"""API keys for programs: authentication and administration."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from reporting.sql import SQL
 from servicekit import Caller, Clock, RequestRefused
 
 SUBJECT: Final = "key:"
-"""Prefix of the caller's subject if the caller uses a key; the key's id follows."""
+"""Prefix of the subject of a caller that uses an API key. The id of the key follows."""
 DEFAULT_DAYS: Final = 365
 MOST_DAYS: Final = 3_650
 MOST_KEYS: Final = 500
 """Maximum number of keys of a tenant."""
 REMEMBERED_SECONDS: Final = 2.0
-"""Time for which a process caches a looked-up key, in seconds."""
+"""Time in seconds for which a process caches a key."""
 _MOST_REMEMBERED: Final = 5_000
 _LONGEST_NAME: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """API key of a program, without its secret. Times are in microseconds."""
+    """API key without its secret. Times are in microseconds."""
 
     id: UUID
     name: str
@@ -58,7 +58,10 @@ class ApiKeys:
         self._remembered: dict[bytes, tuple[float, int, Caller]] = {}
 
     async def authenticate(self, token: str) -> Caller | None:
-        """Return the caller with this key; None if it is unknown or expired. Results are cached for two seconds."""
+        """Return the caller for an API key, or None if the key is unknown or expired.
+
+        Results are cached for REMEMBERED_SECONDS.
+        """
         if not is_secret(token, KEY):
             return None
         hashed, monotonic, now = digest(token), self._clock.monotonic(), self._clock.now()
@@ -80,7 +83,18 @@ class ApiKeys:
     async def add(
         self, name: str, scopes: Sequence[str], places: Sequence[str], days: str, within: ProjectSet, by: str
     ) -> str:
-        """Create a key and return its secret, which is not stored. Raises RequestRefused for invalid arguments."""
+        """Create an API key and return its secret, which is not stored.
+
+        Args:
+            places: The projects of the key, as `tenant/project`.
+            days: Validity of the key in days, 1 to MOST_DAYS, as entered by the user.
+            within: The caller's projects.
+            by: Name recorded as the key's creator.
+
+        Raises:
+            RequestRefused: If an argument is invalid, the caller lacks one of the projects, or the tenant has too many
+                keys.
+        """
         name, access = name.strip(), ProjectSet.parse(places)
         if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
             raise RequestRefused(422, f"A key needs a name of at most {_LONGEST_NAME} characters, for example: crm.")
@@ -101,7 +115,7 @@ class ApiKeys:
         return secret
 
     async def list(self, within: ProjectSet) -> Sequence[ApiKey]:
-        """Return the keys that have all their projects in `within`, sorted by name."""
+        """Return the keys whose projects are all in `within`, sorted by name."""
         rows = await self._pool.fetch(*SQL.list_api_keys(**_limits(within), limit=MOST_KEYS))
         return [
             ApiKey(
@@ -118,7 +132,13 @@ class ApiKeys:
         ]
 
     async def revoke(self, id_: str, within: ProjectSet) -> RevokedKey:
-        """Revoke a key; other processes accept it for up to two seconds. Raises RequestRefused if it is unknown."""
+        """Revoke a key.
+
+        Other processes may still accept it until their caches expire, after at most REMEMBERED_SECONDS.
+
+        Raises:
+            RequestRefused: If there is no such key, or it has a project outside `within`.
+        """
         try:
             key = UUID(id_)
         except ValueError:

@@ -1,4 +1,4 @@
-"""Access log of transcript reads, exports and erasures, and of changes to alert rules, views, accounts and keys."""
+"""Access log: who read, exported or erased data, or changed alert rules, views, accounts or keys."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from servicekit import Clock
 
 AccessAction = Literal["read", "exported", "erased", "changed rule", "changed access", "changed view"]
 MOST_ENTRIES: Final = 100
-"""Maximum number of entries that the page shows."""
+"""Maximum number of entries shown on the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccessEntry:
-    """Entry of the log; `at` is in microseconds. `project` is None if the entry concerns the whole tenant."""
+    """Entry of the access log. `at` is in microseconds; `project` is None for an entry about the whole tenant."""
 
     at: int
     tenant: str
@@ -32,7 +32,10 @@ class AccessEntry:
 
 
 class AccessLog:
-    """Access log in the database. An entry is committed before the response is sent, so no access is missing."""
+    """Access log in the database.
+
+    Entries are committed before the response is sent, so every access is logged.
+    """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock) -> None:
         self._pool = pool
@@ -47,21 +50,29 @@ class AccessLog:
         about: str,
         connection: Connection | None = None,
     ) -> None:
-        """Add an entry, unless it repeats a read of the same conversation within an hour.
+        """Add an entry to the log.
 
-        With a `connection`, the entry is part of its transaction.
+        Repeated reads of a conversation by the same caller are logged only once per clock hour.
+
+        Args:
+            project: The project, or None if the entry is about the whole tenant.
+            connection: Connection with an open transaction in which to write the entry. By default, it is committed at
+                once.
         """
         values = {"actor": actor, "tenant": tenant, "project": project, "action": action, "about": about}
         await (connection or self._pool).execute(*SQL.note_access(**values, now=self._clock.now()))
 
     async def note_erasure(self, request: FeedbackErasureRequested) -> None:
-        """Add an erasure request, without the person's id. A repeated request is added only once."""
+        """Log an erasure request, without the id of the erased person.
+
+        If the same request arrives again, it is not logged again.
+        """
         actor, about = request.requested_by or "unknown", request.request_id
         values = {"actor": actor, "tenant": request.tenant, "project": None, "action": "erased", "about": about}
         await self._pool.execute(*SQL.note_access(**values, now=request.occurred_at))
 
     async def newest(self, within: ProjectSet, limit: int = MOST_ENTRIES) -> Sequence[AccessEntry]:
-        """Return the newest entries about projects in `within`, at most `limit`."""
+        """Return the newest entries about projects in `within`, newest first."""
         tenant = None if within.tenant == ALL else within.tenant
         projects = None if within.projects == (ALL,) else [*within.projects]
         rows = await self._pool.fetch(*SQL.newest_access(tenant=tenant, projects=projects, limit=limit))

@@ -1,4 +1,4 @@
-"""Argon2 password hashes, computed in threads."""
+"""Password hashing with Argon2, in worker threads."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from servicekit import RequestRefused
 
 SHORTEST: Final = 8
 LONGEST: Final = 1024
-"""Length limits of a password: SHORTEST in characters, LONGEST in bytes of UTF-8."""
+"""Maximum length in bytes of UTF-8. The minimum, SHORTEST, is in characters."""
 _AT_ONCE: Final = 2
-"""Maximum number of concurrent hashes: each needs 64 MiB of memory."""
+"""Maximum number of hashes computed at the same time. Each needs 64 MiB of memory."""
 
 
 class Passwords:
-    """Hashes and verifies passwords with the parameters of argon2-cffi (RFC 9106, low memory)."""
+    """Hashing and verification of passwords.
+
+    Uses the default parameters of argon2-cffi, which are the low-memory profile of RFC 9106.
+    """
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
         self._hasher = hasher or PasswordHasher()
@@ -26,7 +29,11 @@ class Passwords:
         self._of_nobody: str | None = None
 
     async def hashed(self, password: str) -> str:
-        """Return the hash of a password. Raises RequestRefused if it is too short or too long."""
+        """Hash a password.
+
+        Raises:
+            RequestRefused: If the password is too short or too long.
+        """
         if len(password) < SHORTEST:
             raise RequestRefused(422, f"A password has at least {SHORTEST} characters.")
         if not _is_bounded(password):
@@ -35,9 +42,10 @@ class Passwords:
             return await asyncio.to_thread(self._hasher.hash, password)
 
     async def matches(self, stored: str | None, password: str) -> bool:
-        """Return True if `stored` is the hash of the password.
+        """Return True if `stored` is a hash of the password.
 
-        If `stored` is None, the check takes the same time, so that its duration does not reveal if an account exists.
+        Pass None as `stored` for an unknown account. A dummy hash is then checked, so that the response time does not
+        reveal whether an account exists.
         """
         if not _is_bounded(password):
             password, stored = "", None

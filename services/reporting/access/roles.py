@@ -1,4 +1,4 @@
-"""Roles of accounts, the scopes of each role, and the projects that an account may use."""
+"""Roles, their scopes, and the sets of projects that accounts and keys may use."""
 
 from __future__ import annotations
 
@@ -34,14 +34,18 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class ProjectSet:
-    """Projects that an account or a key may use: `projects` of `tenant`. `*` means all projects or all tenants."""
+    """Projects of a tenant that an account or API key may use. `*` stands for all projects or all tenants."""
 
     tenant: str
     projects: tuple[str, ...]
 
     @classmethod
     def parse(cls, places: Sequence[str]) -> Self:
-        """Parse texts of the form `tenant/project`. Raises RequestRefused if they are invalid or name two tenants."""
+        """Parse a list of projects, each written as `tenant/project`.
+
+        Raises:
+            RequestRefused: If a project is invalid, the list is empty or too long, or it names several tenants.
+        """
         if not 0 < len(places) <= MOST_PROJECTS:
             raise RequestRefused(422, f"Enter 1 to {MOST_PROJECTS} projects as tenant/project.")
         pairs = []
@@ -61,7 +65,7 @@ class ProjectSet:
 
     @classmethod
     def of(cls, caller: Caller) -> Self:
-        """Return the projects that a caller may use."""
+        """Return the set of projects that a caller may use."""
         if caller.tenant is None:
             return cls(ALL, (ALL,))
         if caller.project is None:
@@ -69,13 +73,13 @@ class ProjectSet:
         return cls(caller.tenant, tuple(sorted({caller.project, *caller.more_projects})))
 
     def covers(self, other: ProjectSet) -> bool:
-        """Return True if this set contains each project of `other`."""
+        """Return True if this set contains every project of `other`."""
         if self.tenant != ALL and self.tenant != other.tenant:
             return False
         return self.projects == (ALL,) or set(other.projects) <= set(self.projects)
 
     def caller(self, subject: str, scopes: frozenset[str]) -> Caller:
-        """Return a caller with this subject and these scopes, limited to the projects of this set."""
+        """Return a caller with the given subject and scopes that may use only the projects of this set."""
         first = None if self.projects == (ALL,) else self.projects[0]
         more = frozenset(self.projects[1:])
         tenant = None if self.tenant == ALL else self.tenant
@@ -87,12 +91,19 @@ class ProjectSet:
 
 
 def may_give_access(caller: Caller) -> bool:
-    """Return True if the caller has all scopes of an administrator, because nobody may grant scopes that they lack."""
+    """Return True if the caller may manage accounts and keys.
+
+    This requires all scopes of an administrator, because nobody may grant a scope that they lack.
+    """
     return SCOPES["admin"] <= caller.scopes
 
 
 def managed_by(caller: Caller) -> ProjectSet:
-    """Return the projects in which the caller manages accounts and keys. Raises RequestRefused if there are none."""
+    """Return the projects in which the caller may manage accounts and keys.
+
+    Raises:
+        RequestRefused: If the caller may not manage access.
+    """
     if not may_give_access(caller):
         raise RequestRefused(403, f"To manage access you need all of the scopes {', '.join(sorted(SCOPES['admin']))}.")
     return ProjectSet.of(caller)
@@ -104,7 +115,11 @@ def is_account_name(name: str) -> bool:
 
 
 def account_name(text: str) -> str:
-    """Return the account name `text` in lower case. Raises RequestRefused if it is not valid."""
+    """Normalise an account name to lower case, without surrounding spaces.
+
+    Raises:
+        RequestRefused: If the name is invalid.
+    """
     name = text.strip().lower()
     if not is_account_name(name):
         raise RequestRefused(
@@ -114,7 +129,11 @@ def account_name(text: str) -> str:
 
 
 def role_of(text: str) -> Role:
-    """Return the role with this name. Raises RequestRefused if there is none."""
+    """Return the role with the given name.
+
+    Raises:
+        RequestRefused: If there is no such role.
+    """
     for role in ROLES:
         if role == text:
             return role

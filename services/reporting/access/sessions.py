@@ -1,4 +1,4 @@
-"""Sign-in with a password, and sessions authenticated by cookies."""
+"""Password sign-in and cookie-based sessions."""
 
 from __future__ import annotations
 
@@ -18,19 +18,24 @@ from reporting.sql import SQL
 from servicekit import Caller, Clock, RequestRefused
 
 SUBJECT: Final = "account:"
-"""Prefix of the caller's subject if the caller has an account; the account's name follows.
+"""Prefix of the subject of a caller that has an account. The account name follows.
 
-It distinguishes the account from a person in a chat with the same name.
+The prefix distinguishes an account from a chat user with the same name.
 """
 REMEMBERED_SECONDS: Final = 2.0
-"""Time for which a process caches a looked-up session, in seconds."""
+"""Time in seconds for which a process caches a session."""
 _MOST_REMEMBERED: Final = 5_000
 _NO_LINK: Final = "This link has expired or was used. Ask for a new one: `agent-feedback users link NAME`."
 
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """Outcome of a sign-in: the session's secret, or None if it failed, and the seconds to wait (0 if allowed)."""
+    """Outcome of a sign-in attempt.
+
+    Attributes:
+        session: Secret of the new session, or None if the attempt failed.
+        wait: Seconds until the next attempt is allowed, or 0.
+    """
 
     session: str | None
     wait: int = 0
@@ -41,7 +46,7 @@ class SignedIn:
 
 
 class AdmissionPort(Protocol):
-    """Port for sign-in with the claims of an identity provider; implemented in `admission.py`."""
+    """Interface for sign-in through an identity provider. `admission.py` implements it."""
 
     @property
     def provider(self) -> IdentityProvider: ...
@@ -50,10 +55,14 @@ class AdmissionPort(Protocol):
 
 
 class AccountSessions:
-    """Sessions of accounts. A session ends after `days`, or when its account is disabled or the password changes.
+    """Sessions of operator accounts.
 
-    A session with the identity provider ends after the time that the provider's file sets. `admission` is None without
-    a provider.
+    A session ends when it expires, when its account is disabled, or when the password changes.
+
+    Args:
+        days: Lifetime of sessions started with a password. For sessions started through the identity provider, the
+            lifetime is set in the provider's file.
+        admission: Sign-in through the identity provider, or None if there is no provider.
     """
 
     password_length = (SHORTEST, LONGEST)
@@ -75,7 +84,10 @@ class AccountSessions:
         self._remembered: dict[bytes, tuple[float, Caller]] = {}
 
     async def authenticate(self, token: str) -> Caller | None:
-        """Return the caller with this session secret; None if it is invalid. Results are cached for two seconds."""
+        """Return the caller for a session secret, or None if the secret is invalid.
+
+        Results are cached for REMEMBERED_SECONDS.
+        """
         if not is_secret(token, SESSION):
             return None
         session, now = digest(token), self._clock.monotonic()
@@ -96,9 +108,13 @@ class AccountSessions:
         return caller
 
     async def sign_in(self, name: str, password: str, address: str) -> SignedIn:
-        """Check a name and a password sent from `address`.
+        """Sign in with an account name and a password.
 
-        The check takes the same time for an unknown name, so that its duration does not reveal if an account exists.
+        The password check takes equally long if the account does not exist, so the response time does not reveal
+        account names.
+
+        Args:
+            address: IP address of the client.
         """
         name = name.strip().lower()
         known = name if is_account_name(name) else ""
@@ -113,7 +129,7 @@ class AccountSessions:
         return SignedIn(session)
 
     async def account_of_link(self, link: str) -> str | None:
-        """Return the name of the account that this link lets set a password; None if the link is invalid."""
+        """Return the name of the account that a password link belongs to, or None if the link is invalid."""
         if not is_secret(link, LINK):
             return None
         now = self._clock.now()
@@ -121,9 +137,15 @@ class AccountSessions:
         return name
 
     async def use_link(self, link: str, password: str) -> str:
-        """Set a password with a single-use link, end all sessions of the account, and return a new session's secret.
+        """Set the password of an account with a single-use link and start a new session.
 
-        Raises RequestRefused if the link or the password is invalid.
+        All other sessions of the account are ended.
+
+        Returns:
+            The secret of the new session.
+
+        Raises:
+            RequestRefused: If the link or the password is invalid.
         """
         if await self.account_of_link(link) is None:
             raise RequestRefused(410, _NO_LINK)
@@ -143,9 +165,16 @@ class AccountSessions:
         return session
 
     async def change_password(self, session: str, name: str, before: str, password: str, address: str) -> None:
-        """Replace an account's password and end its other sessions.
+        """Change the password of an account and end its other sessions.
 
-        Raises RequestRefused if the password `before` is wrong, if `password` is invalid, or after too many attempts.
+        Args:
+            session: Secret of the current session, which stays open.
+            before: The current password.
+            address: IP address of the client.
+
+        Raises:
+            RequestRefused: If the current password is wrong, the new one is invalid, the password was changed
+                concurrently, or there were too many attempts.
         """
         if wait := await self._attempts.wait(name, address, self._clock.now()):
             raise RequestRefused(429, f"There were too many attempts: wait {minutes(wait)}.", retry_after=wait)
@@ -164,7 +193,7 @@ class AccountSessions:
         self._remembered.clear()
 
     async def end(self, session: str) -> bool:
-        """End a session. Return True if it began with the identity provider."""
+        """End a session. Returns True if it was started through the identity provider."""
         self._remembered.pop(digest(session), None)
         ended: bool | None = await self._pool.fetchval(*SQL.end_session(session_hash=digest(session)))
         return bool(ended)
@@ -174,11 +203,18 @@ class AccountSessions:
         return None if self._admission is None else self._admission.provider
 
     async def may_ask_provider(self, address: str) -> SignedIn:
-        """Count an attempt to sign in with the identity provider. The result has the seconds to wait; 0 if allowed."""
+        """Count an attempt to sign in through the identity provider.
+
+        The attempt is allowed if `wait` in the result is 0.
+        """
         return SignedIn(None, await self._attempts.wait_for_provider(address, self._clock.now()))
 
     async def admit(self, claims: Mapping[str, Any], address: str) -> str:
-        """Return the secret of a new session for verified claims. Raises RequestRefused if they give no access."""
+        """Start a session for a person with verified claims and return its secret.
+
+        Raises:
+            RequestRefused: If the claims grant no access.
+        """
         assert self._admission is not None, "no identity provider"
         session = await self._admission.admit(claims)
         await self._attempts.provider_succeeded(address)
@@ -186,7 +222,7 @@ class AccountSessions:
         return session
 
     def forget(self) -> None:
-        """Clear the session cache, because an account has changed."""
+        """Clear the session cache, so that a change to an account takes effect immediately."""
         self._remembered.clear()
 
     async def _begin(self, connection: Any, name: str, stored: str) -> str | None:
@@ -197,6 +233,6 @@ class AccountSessions:
 
 
 def minutes(seconds: int) -> str:
-    """Return a duration in seconds as text, in whole minutes rounded up."""
+    """Format a number of seconds as minutes, rounded up."""
     count = -(-seconds // 60)
     return "a minute" if count == 1 else f"{count} minutes"

@@ -1,1 +1,1 @@
-"""Alerts: rules about feedback, the alerts that they raise, and the channels that announce them."""
+"""Alerts about feedback: rules, the alerts they raise, and the channels that announce them."""

@@ -1,4 +1,4 @@
-"""Operations on a project's alerts, for the HTTP API and the page."""
+"""Administration of alert rules and channels, used by the HTTP API and the alerts page."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ MOST_TESTS: Final = 10
 """Maximum number of test messages per project and minute."""
 _NO_RULE: Final = "There is no rule with this name, or the rule is in the file."
 Source = Literal["file", "here"]
-"""Origin of a rule: the operator's file (`file`), or the page or HTTP API (`here`)."""
+"""Origin of a rule or channel: `file` for the alerts file, `here` for the alerts page or the HTTP API."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelState:
-    """Channel that a project may use, without its address and secret, with the counts of its messages."""
+    """Alert channel and its message counts, without its address and secret."""
 
     name: str
     type: str
@@ -61,7 +61,10 @@ class AlertOverview:
 
 
 class AlertAdministration:
-    """Operations on alert rules and channels. The connections of `reads` are limited to one tenant."""
+    """Administration of alert rules and channels.
+
+    The connection pool for reads is restricted to the current tenant.
+    """
 
     def __init__(
         self,
@@ -81,7 +84,11 @@ class AlertAdministration:
         self._log = AccessLog(writes, clock)
 
     async def overview(self, at: Project | None) -> AlertOverview:
-        """Return the alerts, rules and channels of a project, or of the platform (None)."""
+        """Return the alerts, rules and channels of a project.
+
+        Args:
+            at: The project, or None for the platform.
+        """
         fixed = self._settings.rules.get(at, ())
         rules: list[tuple[AlertRule, Source]] = [(rule, "file") for rule in fixed]
         if at is not None:
@@ -98,9 +105,14 @@ class AlertAdministration:
         return AlertOverview(await alert_rows(self._reads, at), rules, channels)
 
     async def set_rule(self, at: Project, rule: ProjectRule, by: str) -> None:
-        """Store a rule; the access log records `by` as its author.
+        """Store a rule, replacing any stored rule with the same name.
 
-        Raises RequestRefused if the file has a rule with this name, a channel is unknown, or there are too many rules.
+        Args:
+            by: Author of the change, for the access log.
+
+        Raises:
+            RequestRefused: If the alerts file has a rule with this name, a channel is unknown, or there are too many
+                rules.
         """
         if any(one.name == rule.name for one in self._settings.rules.get(at, ())):
             raise RequestRefused(409, "The file already has a rule with this name: change it there, or choose another.")
@@ -110,7 +122,11 @@ class AlertAdministration:
         await self._log.note(by, *at, "changed rule", rule.name)
 
     async def set_rule_channels(self, at: Project, name: str, channels: Sequence[str], by: str) -> None:
-        """Replace the channels of a stored rule. Raises RequestRefused if the rule or a channel is unknown."""
+        """Replace the channels of a stored rule.
+
+        Raises:
+            RequestRefused: If the rule or a channel is unknown, or the rule is in the alerts file.
+        """
         await self._refuse_unknown(at, channels)
         in_file = any(rule.name == name for rule in self._settings.rules.get(at, ()))
         if in_file or not await set_rule_channels(self._writes, at, name, lambda _: channels, self._clock.now()):
@@ -118,7 +134,13 @@ class AlertAdministration:
         await self._log.note(by, *at, "changed rule", name)
 
     async def announce_all_in(self, at: Project, channel: str, by: str) -> int:
-        """Add a channel to every stored rule that has room for it. Return the number of rules that announce in it."""
+        """Add a channel to all stored rules of a project.
+
+        Rules that already have the maximum number of channels are skipped.
+
+        Returns:
+            The number of stored rules that now use the channel.
+        """
         known = {one.settings.name for one in await self._channels(at)}
 
         def with_channel(rule: ProjectRule) -> list[str]:
@@ -133,7 +155,7 @@ class AlertAdministration:
         return sum(channel in with_channel(rule) for rule in rules)
 
     async def _stored_rules(self, pool: asyncpg.Pool, at: Project) -> list[ProjectRule]:
-        """Return the rules of the project in the database, except those that a rule of the file replaces."""
+        """Return the project's stored rules, except those with the same name as a rule in the alerts file."""
         in_file = {rule.name for rule in self._settings.rules.get(at, ())}
         return [rule for rule in (await stored_rules(pool, at)).get(at, ()) if rule.name not in in_file]
 
@@ -143,7 +165,11 @@ class AlertAdministration:
             raise RequestRefused(422, "channels: must be names of channels of this project.")
 
     async def remove_rule(self, at: Project, name: str, by: str) -> None:
-        """Delete a stored rule; its alerts end at the next evaluation. Raises RequestRefused if there is none."""
+        """Delete a stored rule. Its open alerts end at the next evaluation.
+
+        Raises:
+            RequestRefused: If there is no such rule.
+        """
         if not await delete_rule(self._writes, at, name):
             raise RequestRefused(404, _NO_RULE)
         await self._log.note(by, *at, "changed rule", name)
@@ -153,7 +179,15 @@ class AlertAdministration:
         return self._page_channels.may_be_set
 
     async def set_channel(self, at: Project, name: str, url: str, address: str, caller: Caller) -> None:
-        """Store a Slack incoming webhook. `address` is the base URL of links in its messages. Raises RequestRefused."""
+        """Store a Slack incoming webhook as a channel.
+
+        Args:
+            url: URL of the incoming webhook.
+            address: Base URL of the dashboard, for the links in messages.
+
+        Raises:
+            RequestRefused: If the alerts file has a channel with this name, or the name or URL is not allowed.
+        """
         if any(one.settings.name == name for one in self._settings.channels_of(at)):
             raise RequestRefused(409, "The file already has a channel with this name: choose another name.")
         everywhere = caller.tenant is None and ADMIN in caller.scopes
@@ -161,13 +195,20 @@ class AlertAdministration:
         await self._log.note(caller.subject, *at, "changed rule", f"channel {name}")
 
     async def remove_channel(self, at: Project, name: str, by: str) -> None:
-        """Delete a channel that was set on the page. Raises RequestRefused if there is none."""
+        """Delete a channel that was set on the alerts page.
+
+        Raises:
+            RequestRefused: If there is no such channel.
+        """
         if not await self._page_channels.remove(at, name):
             raise RequestRefused(404, "There is no channel with this name, or the channel is in the file.")
         await self._log.note(by, *at, "changed rule", f"channel {name}")
 
     async def _channels(self, at: Project | None) -> list[OpenChannel]:
-        """Return the channels that rules of a project may name; a channel of the file hides one of the same name."""
+        """Return the channels available to the rules of a project, or of the platform if `at` is None.
+
+        If the alerts file and the alerts page define a channel with the same name, the file takes precedence.
+        """
         fixed = list(self._settings.channels_of(at))
         if at is None:
             return fixed
@@ -175,7 +216,12 @@ class AlertAdministration:
         return [*fixed, *(one for one in await self._page_channels.of(at) if one.settings.name not in names)]
 
     async def test(self, at: Project, channel: str) -> AttemptResult:
-        """Send a test message. Raises RequestRefused if the channel is unknown, or after too many tests."""
+        """Send a test message to a channel.
+
+        Raises:
+            RequestRefused: If the channel is unknown, or the project has sent too many test messages in the last
+                minute.
+        """
         found = next((one for one in await self._channels(at) if one.settings.name == channel), None)
         if found is None:
             raise RequestRefused(404, "There is no channel with this name.")

@@ -1,7 +1,7 @@
-"""Decisions of alert rules: evidence in, findings out. Pure.
+"""Evaluation of alert rules: computes the findings of each rule from evidence. No I/O.
 
-A rule about satisfaction makes several tests, so that older verdicts do not hide a recent change: for each of the last
-days, it tests the verdicts since that day. The tests remain valid however often they are repeated (decision 132).
+A satisfaction rule runs one test for each recent day. The test covers all verdicts from that day until now, so that
+older verdicts cannot hide a recent change. The tests remain valid however often they are repeated (decision 132).
 """
 
 from __future__ import annotations
@@ -28,15 +28,18 @@ from reporting.alerts.sequential import ShareTest, below_before, below_level
 from reporting.queries.votes import Votes
 
 BEFORE_DAYS: Final = 28
-"""Length in days of the reference period of a drop: whole weeks, so that each weekday occurs equally often."""
+"""Length of the reference period for a drop, in days. In whole weeks, each weekday occurs equally often."""
 LEAST_VOTES: Final = 20
-"""Minimum number of verdicts for a test."""
+"""Minimum number of verdicts in a test that raises an alert."""
 _WEEK: Final = 7
 _NO_VOTES: Final = Votes()
 
 
 class Subject(NamedTuple):
-    """Agent, version or issue that an alert is about. All fields are None if it is about a project or the platform."""
+    """Agent, version or issue that an alert is about.
+
+    All fields are None for an alert about a whole project or the platform.
+    """
 
     agent: str | None = None
     version: str | None = None
@@ -44,7 +47,7 @@ class Subject(NamedTuple):
 
 
 class IssueFacts(NamedTuple):
-    """Open or regressed issue. It has been in this state since `state_at`; times are in microseconds."""
+    """Open or regressed issue. Times are in microseconds; `state_at` is when the issue entered its current state."""
 
     id: int
     agent_id: str
@@ -58,16 +61,20 @@ class IssueFacts(NamedTuple):
 Daily = Mapping[int, Votes]
 """Verdicts by UTC day, counted from the epoch."""
 Counts = Mapping[tuple[JudgedBy, Subject], Daily]
-"""Verdicts by judge, agent or version, and day."""
+"""Verdicts by judge, subject (agent or version) and day."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlertEvidence:
-    """Evidence for the rules of a project or of the platform. `now` is in microseconds.
+    """Evidence for evaluating the rules of a project or of the platform. Times are in microseconds.
 
-    `silent` maps the name of a silence rule to two numbers of verdicts: in the rule's last hours, and in the same hours
-    a week before. `lag` is the number of waiting records. `lagging_since` maps the name of a lag rule to the time when
-    its limit was first exceeded.
+    Attributes:
+        now: Time of the evaluation.
+        silent: Maps the name of each silence rule to a pair: the number of verdicts in the rule's time window, and the
+            number in the same window a week earlier.
+        dead_letters: Number of dead letters in the last hour.
+        lag: Number of records waiting in the log.
+        lagging_since: Maps the name of a lag rule to the time when the lag began to exceed the rule's limit.
     """
 
     now: int
@@ -81,11 +88,17 @@ class AlertEvidence:
 
 @dataclass(frozen=True, slots=True)
 class AlertFinding:
-    """Fact that an alert reports, about the verdicts from `since` to `until` (microseconds).
+    """Finding of an alert rule.
 
-    `share` is the satisfaction, and `reference` is the value to which it is compared, both 0 to 1. `bound` is the upper
-    always-valid confidence bound of `share`. `number` counts verdicts (for an issue: people; for the platform: dead
-    letters or records). `rejected` counts rejections (for an issue: turns).
+    Attributes:
+        since: Start of the time window in microseconds.
+        until: End of the time window in microseconds.
+        number: The number that the rule counts. Satisfaction rules count verdicts, and silence rules count the verdicts
+            a week earlier. Issue rules count people. Platform rules count dead letters or waiting records.
+        share: Satisfaction, 0 to 1.
+        reference: Value that `share` is compared with, 0 to 1.
+        bound: Always-valid upper confidence bound of `share`.
+        rejected: Number of rejections. For an issue, the number of rejected turns.
     """
 
     subject: Subject
@@ -104,7 +117,12 @@ class AlertFinding:
 
 
 class AlertState(NamedTuple):
-    """State of a rule for a subject: the open alert's finding, if any, and the end of the last alert (0 if none)."""
+    """State of a rule for one subject.
+
+    Attributes:
+        open: Finding of the open alert, or None if no alert is open.
+        ended_at: Time in microseconds at which the last alert ended, or 0.
+    """
 
     open: AlertFinding | None = None
     ended_at: int = 0
@@ -128,7 +146,11 @@ def find_low_shares(rule: ShareRule, evidence: AlertEvidence, states: AlertState
 def _low(
     rule: ShareRule, subject: Subject, daily: Daily, evidence: AlertEvidence, state: AlertState
 ) -> AlertFinding | None:
-    """Return the strongest finding of a subject, or the current finding if its open alert continues; otherwise None."""
+    """Return a finding if the satisfaction with an agent or version is too low, otherwise None.
+
+    If the tests for several start days are significant, the strongest finding is returned. An open alert stays
+    open until the ordinary 95 % confidence interval no longer shows low satisfaction.
+    """
     today = evidence.now // DAY
     before = evidence.daily.get((rule.verdicts, Subject(subject.agent)), {})
     # A test of verdicts from before the end of the last alert would report the same drop again.
@@ -162,7 +184,7 @@ def _low(
 
 
 class _Tested(NamedTuple):
-    """Test of the verdicts since the day `first`."""
+    """Result of a test of all verdicts since the day `first`."""
 
     first: int
     votes: Votes
@@ -184,7 +206,7 @@ def _tests(rule: ShareRule, daily: Daily, before: Daily, days: Sequence[int]) ->
 
 
 def _by_weekday(daily: Daily, end: int) -> dict[int, Votes]:
-    """Return the verdicts of the BEFORE_DAYS days before the day `end`, by weekday."""
+    """Return the verdict counts by weekday over the BEFORE_DAYS days that precede the day `end`."""
     found: dict[int, Votes] = {}
     for day in range(end - BEFORE_DAYS, end):
         if day in daily:
@@ -193,7 +215,11 @@ def _by_weekday(daily: Daily, end: int) -> dict[int, Votes]:
 
 
 def find_silence(rule: Silence, evidence: AlertEvidence, states: AlertStates) -> Iterator[AlertFinding]:
-    """Yield a finding if the last hours have no verdicts, but the same hours a week before have enough."""
+    """Yield a finding if there were no verdicts in the last `rule.hours` hours.
+
+    An alert starts only if there were enough verdicts in the same hours a week earlier. It stays open until a verdict
+    arrives.
+    """
     subject = Subject(rule.agent)
     now, week_before = evidence.silent.get(rule.name, (1, 0))
     is_open = states.get(subject, _NEVER).open is not None
@@ -202,7 +228,10 @@ def find_silence(rule: Silence, evidence: AlertEvidence, states: AlertStates) ->
 
 
 def find_issues(rule: IssueRule, evidence: AlertEvidence, states: AlertStates) -> Iterator[AlertFinding]:
-    """Yield a finding for each matching issue: once for a new issue, and again at each regression."""
+    """Yield a finding for each issue that matches the rule.
+
+    A new issue is reported only once, and a regressed issue once per regression.
+    """
     for one in evidence.issues:
         subject = Subject(one.agent_id, issue=one.id)
         state = states.get(subject, _NEVER)
@@ -227,7 +256,7 @@ def find_dead_letters(rule: DeadLetters, evidence: AlertEvidence, _: AlertStates
 
 
 def find_lag(rule: Lag, evidence: AlertEvidence, _: AlertStates) -> Iterator[AlertFinding]:
-    """Yield a finding if the rule's limit of waiting records has been exceeded for the rule's number of minutes."""
+    """Yield a finding if too many records have been waiting in the log for at least `rule.minutes`."""
     since = evidence.lagging_since.get(rule.name)
     if since is not None and evidence.now - since >= rule.minutes * MINUTE:
         yield AlertFinding(Subject(), since, evidence.now, evidence.lag)
@@ -242,9 +271,12 @@ DECISIONS: Final[Mapping[type[AlertRule], Any]] = {
     DeadLetters: find_dead_letters,
     Lag: find_lag,
 }
-"""Functions that yield findings, by kind of rule."""
+"""Functions that yield the findings of a rule, by kind of rule."""
 
 
 def findings(rule: AlertRule, evidence: AlertEvidence, states: AlertStates) -> list[AlertFinding]:
-    """Return the findings of a rule. The caller ends the open alert of a subject without a finding."""
+    """Return the findings of a rule.
+
+    The caller has to end open alerts for which there is no finding.
+    """
     return list(DECISIONS[type(rule)](rule, evidence, states))

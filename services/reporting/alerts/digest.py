@@ -1,4 +1,4 @@
-"""Digests: the three largest changes in satisfaction among a project's agents and versions, per day or week. Pure."""
+"""Daily and weekly digests of a project, with the three largest changes in satisfaction. No I/O."""
 
 from __future__ import annotations
 
@@ -14,22 +14,28 @@ from reporting.queries.votes import SatisfactionChange, Votes
 
 DAYS: Final = {"day": 1, "week": 7}
 _READY: Final = 6 * HOUR
-"""Delay of a digest after the end of its period, so that it includes late feedback."""
+"""Delay between the end of a period and its digest, so that late feedback is included."""
 _SHOWN: Final = 3
 _ENOUGH: Final = 10
 
 
 def period_end(every: Every, now: int) -> int:
-    """Return the end of the latest period with a due digest, in microseconds.
+    """Return the end of the latest period whose digest is due, in microseconds.
 
-    Days end at 00:00 UTC, weeks at 00:00 UTC on Monday.
+    Days end at 00:00 UTC, and weeks at 00:00 UTC on Monday.
     """
     length, shift = DAYS[every] * DAY, SHIFTS[every]
     return (now - _READY - shift) // length * length + shift
 
 
 def digest_of(at: Project, every: Every, end: int, counts: Counts, address: str) -> Announcement | None:
-    """Return the digest of the period that ends at `end` (microseconds); None if the period has no verdicts."""
+    """Return the digest of a period, or None if the period has no verdicts.
+
+    Args:
+        end: End of the period in microseconds.
+        counts: Verdicts of the period and of the previous one.
+        address: Base URL of the dashboard.
+    """
     last, days = end // DAY, DAYS[every]
     now = {key: _sum(daily, last - days, last) for key, daily in counts.items()}
     before = {key: _sum(daily, last - 2 * days, last - days) for key, daily in counts.items()}

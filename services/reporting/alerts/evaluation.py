@@ -1,4 +1,4 @@
-"""Periodic evaluation of alert rules: it opens and ends alerts, and queues their messages."""
+"""Periodic evaluation of alert rules, which opens and ends alerts and queues their messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from reporting.sql import SQL
 from servicekit import Clock, Database
 
 BEHIND: Final = 1_000
-"""Maximum number of records waiting in the log; above it, the reports are too old to evaluate rules."""
+"""Maximum number of records waiting in the log. If there are more, the reports are too old to evaluate rules."""
 _HEALTH_SECONDS: Final = 5.0
 _LETTER_MINUTES: Final = 60
 _NEVER: Final = AlertState()
@@ -32,10 +32,11 @@ log = structlog.get_logger(part="alerts")
 
 
 class AlertEvaluator:
-    """Evaluator of all alert rules, called every minute.
+    """Evaluator of all alert rules, called every minute. Only one process evaluates at a time.
 
-    `health` returns the platform's health that the dashboard shows; it is None if the service runs alone. `waiting`
-    returns the number of records that reporting has not read yet. Processes evaluate one at a time.
+    Args:
+        health: Returns the health of all services of the platform. None if this service runs alone.
+        waiting: Returns the number of records in the log that this service has not read yet.
     """
 
     def __init__(
@@ -52,13 +53,13 @@ class AlertEvaluator:
         self._health = health
         self._waiting = waiting
         self._letters: deque[int] = deque([0], maxlen=_LETTER_MINUTES + 1)
-        """Total numbers of dead letters since the start, one for each evaluation in the last hour."""
+        """Total number of dead letters since the start, at each evaluation of the last hour."""
         self._lagging_since: dict[str, int] = {}
 
     async def evaluate(self) -> None:
-        """Evaluate all rules and write due digests.
+        """Evaluate all rules and queue the digests that are due.
 
-        Skip project rules and digests while reporting is more than BEHIND records behind.
+        Project rules and digests are skipped while more than BEHIND records are waiting in the log.
         """
         now = self._clock.now() // MINUTE * MINUTE
         platform = self._settings.rules.get(None, ())
@@ -72,7 +73,10 @@ class AlertEvaluator:
             await self._digest(at, digest, now)
 
     async def _project_rules(self) -> Mapping[Project, Sequence[ProjectRule]]:
-        """Return the rules of each project that has rules or open alerts; a rule of the file overrides a stored one."""
+        """Return the rules of each project that has rules or open alerts.
+
+        A rule in the alerts file replaces a stored rule with the same name.
+        """
         found: dict[Project, dict[str, Any]] = {
             Project(row["tenant"], row["project"]): {}
             for row in await self._pool.fetch(*SQL.list_alert_places())
@@ -158,13 +162,16 @@ class AlertEvaluator:
                 await alerts.announce(one, digest.channels, now)
 
     async def _read(self, query: Callable[..., Awaitable[T]], *given: Any) -> T:
-        """Run a query without the pool's preference for index plans, because it reads many rows."""
+        """Run a query that reads many rows.
+
+        The connection's planner settings, which favour index scans, do not apply to it.
+        """
         async with self._pool.acquire() as connection, connection.transaction():
             await self._pool.plan_freely(connection)
             return await query(connection, *given)
 
     async def _channels(self, at: Project | None, named: Sequence[str]) -> list[str]:
-        """Return the named channels that the project may still use; a channel may have been removed since."""
+        """Return the channels in `named` that still exist."""
         known = {one.settings.name for one in self._settings.channels_of(at)}
         if at is not None and not known.issuperset(named):
             rows = await self._pool.fetch(*SQL.list_alert_channels(tenant=at.tenant, project=at.project))

@@ -1,4 +1,4 @@
-"""Queries for the evidence that alert rules need."""
+"""Queries that collect the evidence for alert rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ _WEEK = 7 * DAY
 
 
 async def project_evidence(pool: Any, at: Project, rules: Sequence[ProjectRule], now: int) -> AlertEvidence:
-    """Read the evidence for the rules of a project. `now` is the start of a minute, in microseconds."""
+    """Read the evidence for the rules of a project.
+
+    Args:
+        now: Time of the evaluation, a full minute in microseconds.
+    """
     days = max((rule.days for rule in rules if isinstance(rule, ShareRuleSettings)), default=0)
     daily = await counts_by_day(pool, at, days + BEFORE_DAYS, now) if days else {}
     silent = {rule.name: await _silent(pool, at, rule, now) for rule in rules if isinstance(rule, Silence)}
@@ -31,7 +35,7 @@ async def _issues(pool: Any, at: Project) -> list[IssueFacts]:
 
 
 async def counts_by_day(pool: Any, at: Project, days: int, now: int) -> Counts:
-    """Count the verdicts of the last `days` UTC days; the last day is the current one up to `now`."""
+    """Count the verdicts of the last `days` UTC days, including today up to `now`."""
     found: defaultdict[tuple[JudgedBy, Subject], defaultdict[int, Votes]] = defaultdict(lambda: defaultdict(Votes))
     source = votes(at, TimeSpan((now // DAY - days + 1) * DAY, now), Filters())
     for row in await pool.fetch(*SQL.count_by_day.filled(source=source.sql)(**source.values)):
@@ -44,7 +48,7 @@ async def counts_by_day(pool: Any, at: Project, days: int, now: int) -> Counts:
 
 
 async def _silent(pool: Any, at: Project, rule: Silence, now: int) -> tuple[int, int]:
-    """Count the verdicts in the rule's time window, and in the same window a week earlier."""
+    """Count the verdicts in the rule's time window and in the same window a week earlier."""
     here = TimeSpan(now - rule.hours * HOUR, now + 10 * MINUTE)  # timestamps of feedback may be ahead of this clock
     before = TimeSpan(now - rule.hours * HOUR - _WEEK, now - _WEEK)
     return await _count(pool, at, rule, here), await _count(pool, at, rule, before)

@@ -1,7 +1,7 @@
-"""Messages of alerts and digests: title, figures and link. Pure.
+"""Messages of alerts and digests: title, figures and link. No I/O.
 
-Messages contain names of rules and agents, and numbers, but never a person's text. An issue appears as its number,
-because its title contains words of people's questions.
+Messages contain figures and the names of rules and agents, but no text written by people. Issues are identified by
+number, because an issue's title contains words from people's questions.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ _LIST = "/dashboard/feedback"
 class Announcement:
     """Message for a channel.
 
-    The messages about the start and the end of an alert have the same `key`. `link` is an absolute URL, or a path if
-    the alerts file gives no base URL. `at` is in microseconds.
+    Attributes:
+        key: Identifier shared by the messages about the start and the end of an alert.
+        link: Absolute URL, or a path if the alerts file sets no base URL.
+        at: Time in microseconds.
     """
 
     key: str
@@ -72,7 +74,7 @@ def title_of(rule: AlertRule, found: AlertFinding) -> str:
 
 
 def text_of(rule: AlertRule, found: AlertFinding) -> str:
-    """Return one sentence with the figures that fired the alert rule."""
+    """Return a sentence with the figures that triggered the alert."""
     match rule:
         case ShareRuleSettings():
             by = "People's verdicts" if rule.verdicts == "people" else "Machine verdicts"
@@ -95,7 +97,11 @@ def text_of(rule: AlertRule, found: AlertFinding) -> str:
 
 
 def path_of(rule: AlertRule, at: Project | None, found: AlertFinding) -> str:
-    """Return the path of the dashboard page with the turns of a finding (for satisfaction: the rejected turns)."""
+    """Return the path of the dashboard page for a finding.
+
+    Findings about satisfaction or an issue link to the rejected turns. Findings about missing feedback link to the
+    verdicts in the same hours a week earlier. Findings about the platform link to the front page.
+    """
     if at is None:
         return "/"
     query: dict[str, str] = {"at": f"{at.tenant}/{at.project}"}

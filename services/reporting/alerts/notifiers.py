@@ -1,6 +1,6 @@
-"""Message formats of announcements, by channel type. Pure.
+"""Message formats of the alert channels. No I/O.
 
-Agent ids are untrusted input, so each format escapes the receiver's markup.
+Agent ids are untrusted input, so each format escapes the markup of its receiver.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PAGERDUTY_SUMMARY: Final = 1_024
 
 
 class HttpRequest(NamedTuple):
-    """POST request to a channel."""
+    """POST request to an alert channel."""
 
     url: str
     body: bytes
@@ -48,14 +48,14 @@ def heading(one: Announcement) -> str:
 
 
 def link_text(one: Announcement) -> str:
-    """Return the text of an announcement's link, which names the page that it leads to."""
+    """Return the link text of an announcement. It names the linked page."""
     if one.state == "test":
         return "Show the alerts"
     return "Show the dashboard" if one.state == "digest" or one.tenant is None else "Show the turns"
 
 
 def slack(channel: OpenChannel, id_: str, one: Announcement, now: int) -> HttpRequest:
-    """Return the request to Slack's incoming webhook."""
+    """Build the request to a Slack incoming webhook."""
     title, text = (_escaped(part, _SLACK) for part in (heading(one), one.text))
     content = f"*{title}*\n{text}\n<{one.link}|{link_text(one)}>" if one.link else f"*{title}*\n{text}"
     block = {"type": "section", "text": {"type": "mrkdwn", "text": content}}
@@ -63,7 +63,7 @@ def slack(channel: OpenChannel, id_: str, one: Announcement, now: int) -> HttpRe
 
 
 def teams(channel: OpenChannel, id_: str, one: Announcement, now: int) -> HttpRequest:
-    """Return the request to a Teams workflow: an Adaptive Card."""
+    """Build the request to a Teams workflow, with an Adaptive Card."""
     blocks: list[dict[str, Any]] = [
         {"type": "TextBlock", "text": _MARKDOWN.sub(r"\\\1", heading(one)), "weight": "bolder", "wrap": True},
         *({"type": "TextBlock", "text": _MARKDOWN.sub(r"\\\1", line), "wrap": True} for line in one.text.split("\n")),
@@ -76,7 +76,7 @@ def teams(channel: OpenChannel, id_: str, one: Announcement, now: int) -> HttpRe
 
 
 def pagerduty(channel: OpenChannel, id_: str, one: Announcement, now: int) -> HttpRequest:
-    """Return the request to PagerDuty's Events API v2: the end of an alert resolves its incident."""
+    """Build the request to PagerDuty's Events API v2. The end of an alert resolves its incident."""
     assert isinstance(channel.settings, PagerDutyChannel)
     severity = "warning" if one.state == "fired" else "info"
     event: dict[str, Any] = {
@@ -97,7 +97,7 @@ def pagerduty(channel: OpenChannel, id_: str, one: Announcement, now: int) -> Ht
 
 
 def webhook(channel: OpenChannel, id_: str, one: Announcement, now: int) -> HttpRequest:
-    """Return the signed request of Standard Webhooks; the event type is, for example, `alert.fired` or `alert.over`."""
+    """Build a signed request as specified by Standard Webhooks. The event type is, for example, `alert.fired`."""
     assert isinstance(channel.settings, WebhookChannel)
     data = {**asdict(one), "at": format_instant(one.at)}
     content = {"type": f"alert.{one.state}", "timestamp": format_instant(one.at), "data": data}
@@ -106,7 +106,10 @@ def webhook(channel: OpenChannel, id_: str, one: Announcement, now: int) -> Http
 
 
 def email(channel: OpenChannel, id_: str, one: Announcement, now: int) -> EmailMessage:
-    """Return the e-mail. Messages about the start and the end of an alert are in the same thread."""
+    """Build the e-mail for an announcement.
+
+    The e-mails about the start and the end of an alert belong to the same thread.
+    """
     assert isinstance(channel.settings, EmailChannel)
     message = EmailMessage()
     domain = channel.settings.sender.rpartition("@")[2]
@@ -129,9 +132,9 @@ NOTIFIERS: Final[Mapping[type[Any], Notifier]] = {
     EmailChannel: email,
     WebhookChannel: webhook,
 }
-"""Functions that build the request or e-mail, by channel type.
+"""Functions that build a request or an e-mail, by channel type.
 
-Their arguments are the channel, the message's id, the announcement and the time in microseconds.
+Their arguments are the channel, the message id, the announcement and the time in microseconds.
 """
 
 

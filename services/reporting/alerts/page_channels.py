@@ -1,4 +1,7 @@
-"""Alert channels that people set on the page: Slack incoming webhooks, with URLs encrypted in the database."""
+"""Alert channels that people set on the alerts page.
+
+These channels are Slack incoming webhooks. Their URLs are stored encrypted.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +21,26 @@ from reporting.sql import SQL
 from servicekit import Clock, RequestRefused, StartError
 
 MOST_CHANNELS: Final = 50
-"""Maximum number of channels per project that people may set on the page."""
+"""Maximum number of channels per project that can be set on the alerts page."""
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _URL: Final = re.compile(r"https?://[\x21-\x7e]{1,1990}")
 NO_KEY: Final = "Channels cannot be set here: REPORTING_SECRET_KEY is not set. Define them in the file of alerts."
 
 
 class ChannelLocked(Exception):
-    """Error for a channel that cannot be decrypted, because REPORTING_SECRET_KEY is missing or is another key."""
+    """Error for a channel that cannot be decrypted because REPORTING_SECRET_KEY is missing or wrong."""
 
 
 class PageChannels:
-    """Channels of projects in the database. `secret_key` has Fernet keys, separated by commas; the first one encrypts.
+    """Alert channels set on the alerts page, stored in the database.
 
-    Without a key no channel can be set or used. If `private` is set, administrators of all tenants may set http URLs
-    and URLs outside of the public Internet. Raises StartError for an invalid key.
+    Args:
+        secret_key: Comma-separated Fernet keys; the first one is used for encryption. Without a key, channels can be
+            neither set nor used.
+        private: Allow administrators of all tenants to set URLs that use http or are outside the public Internet.
+
+    Raises:
+        StartError: If a key is invalid.
     """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, secret_key: str | None, *, private: bool = False) -> None:
@@ -46,7 +54,16 @@ class PageChannels:
         return self._keys is not None
 
     async def set(self, at: Project, name: str, url: str, address: str, by: str, *, everywhere: bool) -> None:
-        """Store a channel. `everywhere` is True if the caller administers all tenants. Raises RequestRefused."""
+        """Store a channel, replacing any channel with the same name.
+
+        Args:
+            url: URL of the Slack incoming webhook.
+            address: Base URL of the dashboard, for the links in messages.
+            everywhere: True if the caller administers all tenants.
+
+        Raises:
+            RequestRefused: If there is no key, the name or URL is not allowed, or the project has too many channels.
+        """
         if self._keys is None:
             raise RequestRefused(409, NO_KEY)
         if not _NAME.fullmatch(name):
@@ -62,13 +79,13 @@ class PageChannels:
             raise RequestRefused(409, f"A project has at most {MOST_CHANNELS} channels: remove one first.")
 
     async def remove(self, at: Project, name: str) -> bool:
-        """Delete a channel. Return False if there is none."""
+        """Delete a channel. Returns False if there is none."""
         place = {"tenant": at.tenant, "project": at.project, "name": name}
         done = await self._pool.execute(*SQL.delete_alert_channel(**place))
         return not done.endswith(" 0")
 
     async def of(self, at: Project) -> Sequence[OpenChannel]:
-        """Return the channels of a project that can be decrypted, sorted by name."""
+        """Return the channels of a project, sorted by name. Channels that cannot be decrypted are omitted."""
         rows = await self._pool.fetch(*SQL.list_alert_channels(tenant=at.tenant, project=at.project))
         channels = []
         for row in rows:
@@ -77,7 +94,11 @@ class PageChannels:
         return channels
 
     async def find(self, at: Project, name: str) -> OpenChannel | None:
-        """Return a channel, or None if there is none. Raises ChannelLocked if it cannot be decrypted."""
+        """Return a channel by name, or None if there is none.
+
+        Raises:
+            ChannelLocked: If the channel cannot be decrypted.
+        """
         row = await self._pool.fetchrow(*SQL.find_alert_channel(tenant=at.tenant, project=at.project, name=name))
         return None if row is None else self._opened(at, row)
 
@@ -95,7 +116,11 @@ class PageChannels:
         return OpenChannel(settings, url)
 
     async def _is_private(self, url: str) -> bool:
-        """Return True if a URL uses http or a private address. Raises RequestRefused if it or its host is invalid."""
+        """Return True if the URL uses http or resolves to a private address.
+
+        Raises:
+            RequestRefused: If the URL is invalid or its host name cannot be resolved.
+        """
         try:
             parts = urlsplit(url)
             port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -115,7 +140,11 @@ class PageChannels:
 
 
 def keys_of(secret_key: str) -> MultiFernet:
-    """Return the keys in REPORTING_SECRET_KEY. Raises StartError if one is invalid."""
+    """Parse the value of REPORTING_SECRET_KEY.
+
+    Raises:
+        StartError: If a key is invalid.
+    """
     try:
         return MultiFernet([Fernet(one.strip()) for one in secret_key.split(",")])
     except ValueError:

@@ -1,4 +1,4 @@
-"""Alert rules: the table of kinds, and the settings of each kind. Pure."""
+"""Alert rules and their settings. No I/O."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from contracts.base import Id, Name
 
 JudgedBy = Literal["people", "machine"]
-"""Author of the verdicts that a rule counts; `machine` includes the reviews that replace machine verdicts."""
+"""Author of the verdicts that a rule counts. `machine` includes reviews that replace machine verdicts."""
 MOST_CHANNELS_OF_RULE: Final = 10
 
 
 class RuleSettings(BaseModel):
-    """Settings common to all rules. Without `channels`, alerts are shown on the page and not sent."""
+    """Settings common to all rules. Without channels, alerts are only shown on the page."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -30,7 +30,7 @@ class RuleSettings(BaseModel):
 
 
 class ShareRuleSettings(RuleSettings):
-    """Settings of a rule about satisfaction, tested for each agent or each version of an agent."""
+    """Settings common to all satisfaction rules. Each agent, or each version of an agent, is tested separately."""
 
     agent: Annotated[Id | None, Field(description="The only agent to test; null for every agent.")] = None
     per: Annotated[
@@ -48,23 +48,26 @@ class ShareRuleSettings(RuleSettings):
 
 
 class SatisfactionBelow(ShareRuleSettings):
-    """Rule for satisfaction below a level. The always-valid upper confidence bound must also be below the level."""
+    """Rule that fires if satisfaction is significantly below a level.
+
+    Both the satisfaction and its always-valid upper confidence bound must be below the level.
+    """
 
     kind: Annotated[Literal["satisfaction_below"], Field(description="Kind of the rule.")]
     below: Annotated[float, Field(gt=0, lt=1, description="The level, between 0 and 1.", examples=[0.8])]
 
 
 class SatisfactionDropped(ShareRuleSettings):
-    """Rule for satisfaction that is significantly lower than in the 28 days before.
+    """Rule that fires if satisfaction is significantly lower than in the preceding 28 days.
 
-    A version is compared to all versions of its agent.
+    A version is compared with all versions of its agent.
     """
 
     kind: Annotated[Literal["satisfaction_dropped"], Field(description="Kind of the rule.")]
 
 
 class Silence(RuleSettings):
-    """Rule for missing feedback: there are no verdicts, but there were some in the same hours a week before."""
+    """Rule that fires if there are no verdicts, although there were enough in the same hours a week earlier."""
 
     kind: Annotated[Literal["silence"], Field(description="Kind of the rule.")]
     agent: Annotated[Id | None, Field(description="The only agent to test; null for the whole project.")] = None
@@ -75,13 +78,16 @@ class Silence(RuleSettings):
 
 
 class IssueRuleSettings(RuleSettings):
-    """Settings of a rule about issues, tested for each issue."""
+    """Settings common to all rules about issues. Each issue is tested separately."""
 
     agent: Annotated[Id | None, Field(description="The only agent with tested issues; null for all agents.")] = None
 
 
 class NewIssue(IssueRuleSettings):
-    """Rule for an open issue that affects many people and began recently. It ends when the issue is no longer open."""
+    """Rule that fires if a new issue affects many people.
+
+    The alert ends when the issue is no longer open.
+    """
 
     kind: Annotated[Literal["new_issue"], Field(description="Kind of the rule.")]
     people: Annotated[int, Field(ge=1, le=1_000_000, description="Minimum number of affected people.")] = 5
@@ -89,13 +95,16 @@ class NewIssue(IssueRuleSettings):
 
 
 class RegressedIssue(IssueRuleSettings):
-    """Rule for a regressed issue. The alert ends when the issue is resolved again, muted or reopened."""
+    """Rule that fires if a resolved issue regresses.
+
+    The alert ends when the issue is resolved again, muted or reopened.
+    """
 
     kind: Annotated[Literal["regressed_issue"], Field(description="Kind of the rule.")]
 
 
 class DeadLetters(RuleSettings):
-    """Rule for records that became dead letters in the last hour."""
+    """Rule that fires if there were too many dead letters in the last hour."""
 
     kind: Annotated[Literal["dead_letters"], Field(description="Kind of the rule.")]
     more_than: Annotated[
@@ -104,7 +113,7 @@ class DeadLetters(RuleSettings):
 
 
 class Lag(RuleSettings):
-    """Rule for records that have been waiting in the log for some time."""
+    """Rule that fires if too many records have been waiting in the log for some time."""
 
     kind: Annotated[Literal["lag"], Field(description="Kind of the rule.")]
     more_than: Annotated[int, Field(ge=0, description="Maximum number of waiting records; more raise an alert.")] = (
@@ -119,10 +128,10 @@ class Lag(RuleSettings):
 ShareRule = SatisfactionBelow | SatisfactionDropped
 IssueRule = NewIssue | RegressedIssue
 ProjectRule = ShareRule | Silence | IssueRule
-"""Rule about the feedback of one project."""
+"""Rule about the feedback of a project."""
 PlatformRule = DeadLetters | Lag
-"""Rule about the whole platform, which is shown only to callers with access to all tenants."""
+"""Rule about the whole platform. It is shown only to callers with access to all tenants."""
 AlertRule = ProjectRule | PlatformRule
 KINDS: Final = {get_args(one.model_fields["kind"].annotation)[0]: one for one in get_args(AlertRule)}
-"""Class of each kind of rule. Each kind also needs an entry in `decisions.DECISIONS`."""
+"""Classes of rules by kind. Each kind also needs an entry in `decisions.DECISIONS`."""
 PROJECT_RULE: Final[TypeAdapter[ProjectRule]] = TypeAdapter(Annotated[ProjectRule, Field(discriminator="kind")])

@@ -1,4 +1,4 @@
-"""Deliver announcements by HTTP or e-mail, to permitted addresses only and with a time limit."""
+"""Delivery of announcements by HTTP or e-mail, with a time limit and only to permitted addresses."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from servicekit import Clock
 AT_ONCE: Final = 2
 """Maximum number of concurrent attempts per channel of a project."""
 RECEIVERS_AT_ONCE: Final = 4
-"""Maximum number of channels per tenant with concurrent attempts."""
+"""Maximum number of channels per tenant that are served concurrently."""
 NO_CHANNEL: Final = AttemptResult("no_channel", gone=True)
-"""Outcome for a channel that was removed."""
+"""Result for a message whose channel was removed."""
 LOCKED: Final = "wrong_secret_key"
-"""Recorded outcome of messages to a channel that REPORTING_SECRET_KEY does not decrypt."""
+"""Result recorded for a message whose channel cannot be decrypted with REPORTING_SECRET_KEY."""
 LOCKED_SECONDS: Final = 60
-"""Pause before a message to an undecryptable channel is retried, in seconds."""
+"""Seconds until a message is retried if its channel cannot be decrypted."""
 log = structlog.get_logger(part="alerts")
 
 
 class AlertCourier:
-    """Sender of queued messages.
+    """Delivers queued alert messages.
 
-    Errors of receivers are recorded without secrets and not raised. Each channel of a project has its own task, so a
-    slow channel does not delay the messages of other tenants.
+    Delivery errors are recorded without secrets instead of being raised. Each channel of a project has its own task, so
+    that a slow channel does not delay the messages of other tenants.
     """
 
     def __init__(
@@ -77,9 +77,12 @@ class AlertCourier:
         await self._http.close()
 
     async def deliver(self) -> None:
-        """Start to send all due messages. Failed messages are retried like webhooks; a crash may send a message twice.
+        """Start sending all messages that are due.
 
-        Raises the error that ended a task since the last call, for example a lost database connection.
+        Failed messages are retried on the same schedule as webhooks. After a crash, a message may be sent twice.
+
+        If a delivery task has failed since the last call, for example because the database was unavailable, its
+        exception is raised here.
         """
         for receiver in await self._messages.due(self._clock.now()):
             if receiver not in self._tasks:
@@ -91,7 +94,7 @@ class AlertCourier:
             raise failure
 
     async def sent(self) -> None:
-        """Wait until all tasks that `deliver` started have ended."""
+        """Wait until all running delivery tasks have ended."""
         if self._tasks:
             await asyncio.wait([*self._tasks.values()])
 
@@ -108,7 +111,7 @@ class AlertCourier:
             self._failure = task.exception() or self._failure
 
     async def _deliver_some(self, receiver: AlertReceiver) -> bool:
-        """Send at most AT_ONCE due messages of one receiver. Return False if there are none."""
+        """Send up to AT_ONCE due messages of a receiver. Returns False if none are due."""
         now = self._clock.now()
         due = await self._messages.claim(receiver, now, now + int(2 * self._seconds * SECOND), AT_ONCE)
         # If one message raises an error, the other attempts still end and their outcomes are stored.
@@ -132,7 +135,11 @@ class AlertCourier:
         return await self._http.post(made.url, made.body, made.headers, private=channel.settings.private)
 
     async def _channel(self, one: WaitingMessage) -> OpenChannel | None:
-        """Return the current channel of a message, which may have changed since the message was queued."""
+        """Look up the current channel for a message, because it may have changed since the message was queued.
+
+        Returns:
+            The channel, or None if it was removed.
+        """
         tenant, project = one.announcement.tenant, one.announcement.project
         at = None if tenant is None or project is None else Project(tenant, project)
         found = self._settings.channels.get(one.channel)
@@ -164,14 +171,20 @@ class AlertCourier:
 
 
 def metric_label(channel: OpenChannel | None) -> str:
-    """Return the channel's label in metrics: its name in the file, or one common label for channels set on the page."""
+    """Return the metric label of a channel.
+
+    A channel in the alerts file has its name as label. All channels set on the alerts page share one label.
+    """
     if channel is None or isinstance(channel.settings, PageSlackChannel):
         return metrics.OTHER_CHANNELS
     return channel.settings.name
 
 
 async def send_mail(settings: EmailChannel, password: str, message: EmailMessage, seconds: float) -> AttemptResult:
-    """Make one attempt to send an e-mail by SMTP, to the permitted address that was resolved."""
+    """Make one attempt to send an e-mail by SMTP.
+
+    The host name is resolved only once. The connection then uses the resolved address, if that address is permitted.
+    """
     try:
         async with asyncio.timeout(seconds):
             address = await address_of(settings.host, settings.port, private=settings.private)
@@ -195,7 +208,7 @@ async def send_mail(settings: EmailChannel, password: str, message: EmailMessage
 
 
 class _Smtp(smtplib.SMTP):
-    """SMTP client that connects to `address` and verifies the certificate for `host`."""
+    """SMTP client that connects to a given address but verifies the certificate against the host name."""
 
     def __init__(self, host: str, port: int, address: str, seconds: float) -> None:
         self._address = address
@@ -212,9 +225,9 @@ class _SmtpTls(smtplib.SMTP_SSL, _Smtp):
 
 
 class _MailAttempt:
-    """One attempt to send an e-mail, which another thread may abort.
+    """An attempt to send an e-mail. Another thread can abort it.
 
-    If the connection ends before the server has received the whole e-mail, the server does not deliver it.
+    The server does not deliver an e-mail that it has not received completely.
     """
 
     def __init__(
@@ -229,7 +242,7 @@ class _MailAttempt:
         self._aborted = False
 
     def abort(self) -> None:
-        """Shut down the connection, if one is open. Has no effect once the attempt has finished."""
+        """Shut down the connection. Does nothing if no connection is open."""
         self._aborted = True
         connection = None if self._client is None else self._client.sock
         if connection is not None:
@@ -238,7 +251,11 @@ class _MailAttempt:
                 socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
     def send(self) -> None:
-        """Send the e-mail. Raises smtplib.SMTPException, OSError or ValueError."""
+        """Send the e-mail.
+
+        Raises:
+            smtplib.SMTPException, OSError, ValueError: If the e-mail cannot be sent.
+        """
         context = ssl.create_default_context()
         client = self._connect(context)
         try:

@@ -1,4 +1,4 @@
-"""Alerts file: channels, rules and digests, with secrets from the environment."""
+"""Alerts file: channels, rules and digests. The secrets of channels come from the environment."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class _AlertsPart(BaseModel):
 
 
 class AlertChannel(_AlertsPart):
-    """Destination of alerts. Only rules of its `tenant` and `project` may use it; None allows all.
+    """Settings common to all alert channels.
 
-    A setting that ends in `_from` is the name of an environment variable with a secret. Instead of the variable NAME,
-    NAME_FILE may contain the path of a file with the secret. `private` allows http, and addresses outside of the public
-    Internet.
+    `tenant` and `project` restrict the channel to the rules of a tenant or project. `private` allows http and addresses
+    outside the public Internet. A setting that ends in `_from` is the name of an environment variable with a secret.
+    Instead of the variable NAME, you can set NAME_FILE to the path of a file with the secret.
     """
 
     name: Name
@@ -44,7 +44,11 @@ class AlertChannel(_AlertsPart):
         return [value for name, value in self if name.endswith("_from") and value]
 
     def serves(self, at: Project | None) -> bool:
-        """Return True if rules of the project may use the channel; None stands for the platform's rules."""
+        """Return True if a project's rules may use the channel.
+
+        Args:
+            at: The project, or None for the platform.
+        """
         if at is None:
             return self.tenant is None
         return self.tenant in (None, at.tenant) and self.project in (None, at.project)
@@ -58,7 +62,10 @@ class SlackChannel(AlertChannel):
 
 
 class PageSlackChannel(AlertChannel):
-    """Slack incoming webhook that was set on the page (`page_channels.py`); `address` is the base URL of links."""
+    """Slack incoming webhook set on the alerts page (`page_channels.py`).
+
+    `address` is the base URL of the links in messages.
+    """
 
     type: Literal["slack"] = "slack"
     address: str
@@ -72,7 +79,7 @@ class TeamsChannel(AlertChannel):
 
 
 class PagerDutyChannel(AlertChannel):
-    """PagerDuty Events API v2; set `url` for another region."""
+    """PagerDuty Events API v2. Set `url` to use another region."""
 
     type: Literal["pagerduty"]
     key_from: Variable
@@ -80,7 +87,7 @@ class PagerDutyChannel(AlertChannel):
 
 
 class EmailChannel(AlertChannel):
-    """E-mail by SMTP."""
+    """E-mail sent by SMTP."""
 
     type: Literal["email"]
     host: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.:_-]{1,253}$")]
@@ -101,7 +108,7 @@ class EmailChannel(AlertChannel):
 
 
 class WebhookChannel(AlertChannel):
-    """Webhook of the Standard Webhooks specification, signed with a secret."""
+    """Webhook with signed requests as specified by Standard Webhooks."""
 
     type: Literal["webhook"]
     url: Url
@@ -112,7 +119,7 @@ AnyChannel = SlackChannel | TeamsChannel | PagerDutyChannel | EmailChannel | Web
 
 
 class DigestSettings(_AlertsPart):
-    """Regular summary of a project: its three largest changes in satisfaction by agent or version."""
+    """Settings of a project's digest, which shows the three largest changes in satisfaction by agent or version."""
 
     every: Every
     channels: Annotated[tuple[Name, ...], Field(min_length=1, max_length=10)]
@@ -132,7 +139,7 @@ class ProjectAlerts(_AlertsPart):
 
 
 class AlertsFile(_AlertsPart):
-    """Content of the file. `address` is the dashboard's base URL, for links in messages."""
+    """Contents of the alerts file. `address` is the base URL of the dashboard, for the links in messages."""
 
     address: Url
     channel: list[Annotated[AnyChannel, Field(discriminator="type")]] = []
@@ -168,7 +175,7 @@ class AlertsFile(_AlertsPart):
 
     @property
     def rules(self) -> Mapping[Project | None, Sequence[AlertRule]]:
-        """Return the rules by project; the platform's rules have the key None."""
+        """Return the rules of each project, and the platform's rules under the key None."""
         return {None: self.platform, **{one.at: one.rule for one in self.project}}
 
 
@@ -182,7 +189,7 @@ def _check(name: str, named: Sequence[str], channels: Mapping[str, AlertChannel]
 
 @dataclass(frozen=True, slots=True)
 class OpenChannel:
-    """Alert channel with its secret: a URL, key or password, or an empty text if it has none."""
+    """Alert channel with its secret (URL, key or password), which is empty if the channel needs none."""
 
     settings: AnyChannel | PageSlackChannel
     secret: str = field(default="", repr=False)
@@ -190,7 +197,7 @@ class OpenChannel:
 
 @dataclass(frozen=True, slots=True)
 class AlertSettings:
-    """Content of the file, and the file's channels by name, with their secrets."""
+    """Settings from the alerts file with the secrets of the channels."""
 
     address: str = ""
     channels: Mapping[str, OpenChannel] = field(default_factory=dict)
@@ -198,12 +205,20 @@ class AlertSettings:
     digests: Mapping[Project, DigestSettings] = field(default_factory=dict)
 
     def channels_of(self, at: Project | None) -> Iterator[OpenChannel]:
-        """Yield the channels that rules of the project may use; None stands for the platform's rules."""
+        """Yield the alert channels available to a project's rules.
+
+        Args:
+            at: The project, or None for the platform.
+        """
         return (one for one in self.channels.values() if one.settings.serves(at))
 
 
 def read_alerts(path: Path | None) -> AlertSettings:
-    """Read the file, or return empty settings if `path` is None. Raises StartError, with no secrets in its message."""
+    """Read the alerts file. Returns empty settings if `path` is None.
+
+    Raises:
+        StartError: If the file or a secret is invalid. The message contains no secrets.
+    """
     if path is None:
         return AlertSettings()
     found = read_toml(path, AlertsFile)

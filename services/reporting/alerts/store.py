@@ -1,4 +1,4 @@
-"""Store alert rules, alerts and queued messages."""
+"""Storage of alert rules, alerts and queued messages."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from reporting.read_models.database import Connection
 from reporting.sql import SQL
 
 MOST_RULES: Final = 200
-"""Maximum number of rules per project that may be set on the page or over HTTP."""
+"""Maximum number of rules per project that can be set on the alerts page or through the HTTP API."""
 _SHOWN: Final = 100
 
 
 class AlertRow(NamedTuple):
-    """Stored alert. Times are in microseconds; `path` is the path of the dashboard page with its turns."""
+    """Stored alert. Times are in microseconds. `path` is the dashboard page with the alert's turns."""
 
     id: UUID
     rule: str
@@ -39,7 +39,7 @@ class AlertRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WaitingMessage:
-    """Announcement queued for a channel."""
+    """Announcement that is queued for a channel."""
 
     id: UUID
     channel: str
@@ -49,7 +49,7 @@ class WaitingMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChannelCount:
-    """Numbers of a channel's waiting and dead messages. `last_answer` is an HTTP status or the name of an error."""
+    """Message counts of a channel. `last_answer` is an HTTP status or the name of an error."""
 
     waiting: int = 0
     dead: int = 0
@@ -61,7 +61,7 @@ def _place(at: Project | None) -> dict[str, str | None]:
 
 
 async def stored_rules(pool: Any, at: Project | None = None) -> Mapping[Project, Sequence[ProjectRule]]:
-    """Return the stored rules of a project, or of all projects."""
+    """Return the stored rules of a project, or of all projects if `at` is None."""
     found: dict[Project, list[ProjectRule]] = {}
     for row in await pool.fetch(*SQL.list_alert_rules(**_place(at))):
         found.setdefault(Project(row["tenant"], row["project"]), []).append(PROJECT_RULE.validate_json(row["rule"]))
@@ -69,7 +69,7 @@ async def stored_rules(pool: Any, at: Project | None = None) -> Mapping[Project,
 
 
 async def set_rule(pool: asyncpg.Pool, at: Project, rule: ProjectRule, now: int) -> bool:
-    """Store a rule; replace a rule of the same name. Return False if the project has too many rules."""
+    """Store a rule, replacing any rule with the same name. Returns False if the project has too many rules."""
     known = await stored_rules(pool, at)
     if len(known.get(at, ())) >= MOST_RULES and all(one.name != rule.name for one in known[at]):
         return False
@@ -80,9 +80,15 @@ async def set_rule(pool: asyncpg.Pool, at: Project, rule: ProjectRule, now: int)
 async def set_rule_channels(
     pool: asyncpg.Pool, at: Project, name: str, channels_of: Callable[[ProjectRule], Sequence[str]], now: int
 ) -> bool:
-    """Replace the channels of a stored rule by the result of `channels_of`. Return False if the rule does not exist.
+    """Replace the channels of a stored rule with the result of `channels_of(rule)`.
 
-    The rule is locked meanwhile, so other changes of the rule are kept. Raises pydantic.ValidationError.
+    The rule is locked meanwhile, so that no concurrent change is lost.
+
+    Returns:
+        False if there is no such rule.
+
+    Raises:
+        pydantic.ValidationError: If the channels are invalid.
     """
     async with pool.acquire() as connection, connection.transaction():
         stored = await connection.fetchval(*SQL.lock_alert_rule(**at._asdict(), name=name))
@@ -97,31 +103,34 @@ async def set_rule_channels(
 
 
 async def delete_rule(pool: asyncpg.Pool, at: Project, name: str) -> bool:
-    """Delete a stored rule. Return False if there is none."""
+    """Delete a stored rule. Returns False if there is none."""
     done = await pool.execute(*SQL.delete_alert_rule(**at._asdict(), name=name))
     return not done.endswith(" 0")
 
 
 async def alert_rows(pool: Any, at: Project | None) -> list[AlertRow]:
-    """Return at most 100 alerts of a project or the platform (None): open alerts first, then the newest."""
+    """Return up to 100 alerts of a project, or of the platform if `at` is None.
+
+    Open alerts come first, then the most recent ones.
+    """
     return [_alert(row) for row in await pool.fetch(*SQL.list_alerts(**_place(at), limit=_SHOWN))]
 
 
 async def message_counts(pool: Any, at: Project | None) -> dict[str, ChannelCount]:
-    """Return the numbers of messages by channel."""
+    """Return the number of waiting and dead messages of each channel."""
     rows = await pool.fetch(*SQL.count_alert_messages(**_place(at)))
     return {row["channel"]: ChannelCount(row["waiting"], row["dead"], row["last_answer"]) for row in rows}
 
 
 class AlertTransaction:
-    """Reads and writes of one project's alerts, or of the platform's alerts, in one transaction."""
+    """Reads and writes the alerts of a project, or of the platform if `at` is None, in one transaction."""
 
     def __init__(self, connection: Connection, at: Project | None) -> None:
         self._connection = connection
         self._place = _place(at)
 
     async def rows(self) -> list[AlertRow]:
-        """Return the open alert of each rule and subject, or the last alert if none is open."""
+        """Return one alert for each rule and subject: the open alert, or the last one if none is open."""
         return [_alert(row) for row in await self._connection.fetch(*SQL.list_alert_states(**self._place))]
 
     async def open(self, id_: UUID, rule: AlertRule, found: AlertFinding, title: str, path: str, now: int) -> None:
@@ -141,18 +150,18 @@ class AlertTransaction:
         await self._connection.execute(*SQL.end_alert(id=row.id, now=now))
 
     async def begin_digest(self, period_end: int) -> bool:
-        """Record that the digest of the period is queued. Return False if it was already recorded."""
+        """Record that the digest of a period is queued. Returns False if it already was."""
         return bool(await self._connection.fetchval(*SQL.begin_digest(**self._place, period_end=period_end)))
 
     async def announce(self, one: Announcement, channels: Sequence[str], now: int) -> None:
-        """Queue an announcement for each channel."""
+        """Queue an announcement for each of the channels."""
         for channel in channels:
             values = {"channel": channel, "key": one.key, "message": json.dumps(asdict(one))}
             await self._connection.execute(*SQL.add_alert_message(id=uuid4(), **self._place, **values, now=now))
 
 
 class AlertReceiver(NamedTuple):
-    """Channel of a project, or of the platform (None)."""
+    """Channel of a project. `tenant` and `project` are None for the platform."""
 
     channel: str
     tenant: str | None
@@ -160,17 +169,20 @@ class AlertReceiver(NamedTuple):
 
 
 class AlertMessages:
-    """Queue of messages for channels."""
+    """Queue of alert messages."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
     async def due(self, now: int) -> list[AlertReceiver]:
-        """Return the receivers of due messages, oldest message first."""
+        """Return the channels that have due messages. The channel with the oldest message comes first."""
         return [AlertReceiver(*row) for row in await self._pool.fetch(*SQL.due_alert_receivers(now=now))]
 
     async def claim(self, of: AlertReceiver, now: int, until: int, limit: int) -> list[WaitingMessage]:
-        """Return up to `limit` due messages of a receiver, and make them due again at `until` (microseconds)."""
+        """Claim up to `limit` due messages of a channel.
+
+        The claim expires at `until`, in microseconds.
+        """
         limits = {"now": now, "until": until, "limit": limit}
         rows = await self._pool.fetch(*SQL.claim_alert_messages(**of._asdict(), **limits))
         return [
@@ -182,19 +194,24 @@ class AlertMessages:
         await self._pool.execute(*SQL.delete_alert_message(id=one.id))
 
     async def postponed(self, one: WaitingMessage, again_at: int, why: str) -> None:
-        """Make a message due at `again_at` (microseconds), without counting an attempt."""
+        """Postpone a message to `again_at` (microseconds) without counting an attempt."""
         await self._pool.execute(
             *SQL.note_alert_failure(id=one.id, attempts=one.attempts, next_at=again_at, answer=why)
         )
 
     async def failed(self, one: WaitingMessage, again_at: int | None, answer: str) -> None:
-        """Record a failed attempt. The message is retried at `again_at` (microseconds), or is dead if that is None."""
+        """Record a failed attempt to send a message.
+
+        Args:
+            again_at: Time of the next attempt in microseconds, or None if the message is now dead.
+            answer: HTTP status or name of the error.
+        """
         statement = SQL.note_alert_failure(id=one.id, attempts=one.attempts + 1, next_at=again_at, answer=answer)
         await self._pool.execute(*statement)
 
 
 def alert_states(rows: Sequence[AlertRow], rule: AlertRule) -> dict[Subject, AlertState]:
-    """Return the rule's state for each subject that has an alert."""
+    """Return the state of a rule for each subject that has had an alert."""
     return {
         row.subject: AlertState(row.finding if row.over_at is None else None, row.over_at or 0)
         for row in rows

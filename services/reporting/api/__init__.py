@@ -1,1 +1,1 @@
-"""HTTP API of reporting: routes, request and response models, and queries that only the API needs."""
+"""HTTP API of the reporting service: routes, models, and queries that only the API needs."""

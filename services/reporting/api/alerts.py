@@ -1,4 +1,4 @@
-"""HTTP routes for alerts: read a project's alerts, rules and channels, change rules, and test a channel."""
+"""HTTP routes for the alerts of a project and their rules and channels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RULES, REMOVALS, TESTS = ALERTS + "/rules", ALERTS + "/removals", ALERTS + "/tes
 
 
 class AlertShown(ResponseModel):
-    """Alert, either open or over."""
+    """An alert, either open or over."""
 
     rule: Annotated[str, Field(description="Name of the alert's rule.", examples=["support-bot-low"])]
     kind: Annotated[str, Field(description="Kind of the alert's rule.", examples=["satisfaction_below"])]
@@ -42,7 +42,7 @@ class AlertShown(ResponseModel):
 
 
 class RuleShown(ResponseModel):
-    """Rule of a project, with its origin."""
+    """An alert rule and where it was set."""
 
     source: Annotated[
         Source, Field(description="`file`: set in the operator's file. `here`: set on the page or with this API.")
@@ -51,7 +51,7 @@ class RuleShown(ResponseModel):
 
 
 class ChannelShown(ResponseModel):
-    """Channel that the project's rules may use."""
+    """A channel that the project's rules may use."""
 
     name: Annotated[
         str, Field(description="Name of the channel in the file or on the page.", examples=["support-slack"])
@@ -69,7 +69,7 @@ class ChannelShown(ResponseModel):
 
 
 class ProjectAlertsState(ResponseModel):
-    """Alerts, rules and channels of a project."""
+    """The alerts, rules and channels of a project."""
 
     tenant: Annotated[str, Field(description="The tenant in the path.")]
     project: Annotated[str, Field(description="The project in the path.")]
@@ -96,14 +96,14 @@ class ChannelName(BaseModel):
 
 
 class ChangedRule(ResponseModel):
-    """Name and new state of a rule that was stored or removed."""
+    """Result of storing or removing a rule."""
 
     name: Annotated[str, Field(description="Name of the rule.", examples=["support-bot-low"])]
     state: Annotated[Literal["stored", "removed"], Field(description="State of the rule after the request.")]
 
 
 class TestedChannel(ResponseModel):
-    """Outcome of a test message."""
+    """Result of a test message."""
 
     delivered: Annotated[bool, Field(description="True if the channel accepted the test message.")]
     answer: Annotated[
@@ -121,7 +121,7 @@ def alerts_router(administration: AlertAdministration) -> Routes:
 
     @router.at("GET", ALERTS, summary="Alerts, rules and channels")
     async def alerts(tenant: Name, project: Name) -> ProjectAlertsState:
-        """Get the project's open and latest alerts, its rules, and the channels that its rules may use."""
+        """Get the project's open and most recent alerts, its rules, and the channels that its rules may use."""
         found = await administration.overview(Project(tenant, project))
         return ProjectAlertsState(
             tenant=tenant,
@@ -149,13 +149,13 @@ def alerts_router(administration: AlertAdministration) -> Routes:
     async def set_rule(
         tenant: Name, project: Name, body: Annotated[ProjectRule, Body(discriminator="kind")], caller: Caller
     ) -> ChangedRule:
-        """Store a rule. It replaces a rule of the same name that was stored by this API or on the page."""
+        """Store a rule. It replaces a rule with the same name that was set on the page or with this API."""
         await administration.set_rule(Project(tenant, project), body, caller.subject)
         return ChangedRule(name=body.name, state="stored")
 
     @router.at("POST", REMOVALS, summary="Remove an alert rule", refuses={404: "No stored rule has this name."})
     async def remove(tenant: Name, project: Name, body: RuleName, caller: Caller) -> ChangedRule:
-        """Remove a rule that was stored by this API or on the page. Its open alerts end within a minute."""
+        """Remove a rule that was set on the page or with this API. Its open alerts end within a minute."""
         await administration.remove_rule(Project(tenant, project), body.name, caller.subject)
         return ChangedRule(name=body.name, state="removed")
 
@@ -166,7 +166,7 @@ def alerts_router(administration: AlertAdministration) -> Routes:
         refuses={404: "The project has no such channel.", 429: "Too many tests within a minute; see Retry-After."},
     )
     async def test(tenant: Name, project: Name, body: ChannelName) -> TestedChannel:
-        """Send a test message now, and return the channel's answer. In PagerDuty, the message opens an incident."""
+        """Send a test message now and return the channel's response. In PagerDuty, the message opens an incident."""
         result = await administration.test(Project(tenant, project), body.channel)
         return TestedChannel(delivered=result.delivered, answer=result.what)
 

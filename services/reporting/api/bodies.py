@@ -1,4 +1,4 @@
-"""Request bodies of the HTTP API. Sizes are bounded, and unknown fields are rejected."""
+"""Request bodies of the HTTP API. Unknown fields are rejected and sizes are limited."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _text_only(value: object) -> object:
 
 
 Moment = Annotated[Instant, BeforeValidator(_text_only)]
-"""Time: an RFC 3339 string in the body, an integer of microseconds since the epoch in Python."""
+"""Time, which is an RFC 3339 string in the request and an integer in microseconds since the epoch in Python."""
 Days = Annotated[int, Field(ge=1, le=3650, strict=True, description="Length of the period up to now, in days.")]
 Limit = Annotated[int, Field(ge=1, le=500, strict=True, description="Maximum number of items in the response.")]
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")]
@@ -40,7 +40,10 @@ class RequestBody(BaseModel):
 
 
 class Paged(RequestBody):
-    """Paged query: repeat it with the response's `next_cursor` until `next_cursor` is null."""
+    """A query with several pages.
+
+    To get the next page, send `next_cursor` from the response as `cursor`. It is null on the last page.
+    """
 
     limit: Limit = 100
     cursor: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = Field(
@@ -91,7 +94,10 @@ class PeriodBody(Paged):
 
 
 class LatestBody(Paged):
-    """Query for changes. In the first query, omit `since` and `watermark`; later, send the last `watermark`."""
+    """Query for changes. Omit `since` and `watermark` in the first query.
+
+    In later queries, send the `watermark` from the last response.
+    """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"turn_ids": ["t-7"], "since": "2026-11-20T09:00:00Z"}]})
 
@@ -120,7 +126,10 @@ AnswerAttributes = Annotated[
 
 
 class FilterBody(RequestBody):
-    """Filters; a record must match all of them. Without filters, all effective feedback and all replies match."""
+    """Filters for feedback. A record must match all of them.
+
+    Without filters, all effective feedback and all replies match.
+    """
 
     agent_id: Id | None = Field(default=None, description="The agent that answered.")
     agent_version: Label | None = Field(default=None, description="The agent's version.")
@@ -215,7 +224,10 @@ class FilterBody(RequestBody):
 
 
 class SearchBody(FilterBody, Paged):
-    """Search filters; a record must match all of them. Without filters, all effective feedback and replies match."""
+    """Search filters. A record must match all of them.
+
+    Without filters, all effective feedback and all replies match.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -239,9 +251,11 @@ class MomentFilter(RequestBody):
 
 
 class ArtifactsBody(RequestBody):
-    """Search for artifacts. The scope `conversation` requires `conversation_id`; `user` requires `user_id`.
+    """Search for artifacts.
 
-    The other id is an optional filter. Kinds and tags may have the prefix `kind:`, which older clients send.
+    The scope `conversation` requires `conversation_id`, and `user_id` is an optional filter. The scope `user` requires
+    `user_id`, and `conversation_id` is an optional filter. For compatibility with older clients, kinds and tags may
+    start with `kind:`.
     """
 
     model_config = ConfigDict(
@@ -294,7 +308,7 @@ class ArtifactsBody(RequestBody):
         return self
 
     def search(self, now: int) -> Search:
-        """Return the search criteria; `now` is in microseconds."""
+        """Convert the body to search criteria. `now` is in microseconds."""
         asked = KINDS if self.kinds is None else [_kind(name) for name in self.kinds]
         wanted = self.roles is None or "artifact" in self.roles
         return Search(

@@ -1,4 +1,4 @@
-"""Query routes of the reporting HTTP API. Each query covers one project of one tenant."""
+"""HTTP routes that query conversations and their feedback. Each query covers one project of a tenant."""
 
 from __future__ import annotations
 
@@ -39,19 +39,21 @@ def conversations_router(
     access_log: AccessLog | None = None,
     current: asyncpg.Pool | None = None,
 ) -> Routes:
-    """Return the routes that query conversations, turns and their feedback. `access_log` records reads of turns.
+    """Return the query routes for conversations, turns and their feedback.
 
-    Reads that must show the latest writes or return watermarks use the pool `current`; if it is None, `pool`.
+    Args:
+        access_log: Log in which reads of turns are recorded.
+        current: Connection pool for queries that return watermarks or must see the latest writes. Defaults to `pool`.
     """
     current = current or pool
     router = Routes("reporting", FAILURES)
 
     @router.at("POST", PROJECT + "/feedback/conversations-in-period")
     async def period(tenant: Name, project: Name, body: PeriodBody) -> ConversationsInPeriod:
-        """List conversations with reactions in a time window, newest activity first.
+        """List the conversations with reactions in a period, most recently active first.
 
-        No conversation is listed twice. A conversation that changes after the first page may be missing from later
-        pages; a new query lists it.
+        No conversation is listed twice. If a conversation changes after the first page, it may be missing from later
+        pages. A new query then lists it.
         """
         return await conversations_in_period(
             current,
@@ -64,7 +66,10 @@ def conversations_router(
 
     @router.at("POST", PROJECT + "/feedback/search")
     async def find(tenant: Name, project: Name, body: SearchBody) -> FoundFeedbacks:
-        """List feedback records that match all filters, including replies to answers; by default newest first."""
+        """List the feedback records that match all filters, including replies to answers.
+
+        The newest records come first, unless `sort` is `oldest`.
+        """
         return await search(
             pool,
             Project(tenant, project),
@@ -77,7 +82,7 @@ def conversations_router(
 
     @router.at("POST", PROJECT + "/feedback/artifacts")
     async def find_artifacts(tenant: Name, project: Name, body: ArtifactsBody) -> Artifacts:
-        """Search artifacts (effective reactions and turn logs) of a conversation or a person."""
+        """Search for the artifacts of a conversation or a person: effective reactions and turn logs."""
         return await artifacts(
             pool,
             Project(tenant, project),
@@ -90,7 +95,7 @@ def conversations_router(
     async def turns(
         tenant: Name, project: Name, conversation_id: Id, body: TurnsBody, caller: Caller
     ) -> TurnsWithFeedbacks:
-        """List the conversation's turns in time order, with their texts and effective reactions."""
+        """List the turns of a conversation in time order, with their texts and effective reactions."""
         since = max(0, clock.now() - body.days * DAY)
         at = ConversationScope(tenant, project, conversation_id)
         async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
@@ -101,10 +106,10 @@ def conversations_router(
 
     @router.at("POST", CONVERSATION + "/feedback/latest")
     async def latest_feedback(tenant: Name, project: Name, conversation_id: Id, body: LatestBody) -> Latest:
-        """List the latest reaction of each changed turn, oldest change first; a null reaction means a retraction.
+        """List the latest reaction of each changed turn, oldest change first.
 
-        A query with the last page's `watermark` returns all changes that the earlier pages did not contain, including
-        concurrent writes.
+        A null reaction means that the reaction was retracted. To get only later changes, send the `watermark` of the
+        last page with the next query. No change is missed, even if it was written concurrently.
         """
         at = ConversationScope(tenant, project, conversation_id)
         asked = LatestQuestion(body.turn_ids, body.since, body.watermark, body.limit, body.cursor)

@@ -1,4 +1,4 @@
-"""Export route of the reporting HTTP API: a stream of training examples."""
+"""HTTP route that streams training examples."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ EXPORT = PROJECT + "/exports/{wanted:segment}"
 
 
 class ExportQuestion(FilterBody):
-    """Filters of an export: those of a search. By default, only verdicts of people and reviewers are exported."""
+    """Filters of an export. A search has the same filters.
+
+    By default, only verdicts of people and reviewers are exported.
+    """
 
     everyone: bool = Field(
         default=False,
@@ -44,7 +47,11 @@ class ExportQuestion(FilterBody):
     file: FileType = Field(default="jsonl", description="`jsonl`, or `parquet` if the server has pyarrow.")
 
     def filters_for(self, wanted: Format) -> Filters:
-        """Return the filters with default origins; `detector` exports all machine verdicts, even overruled ones."""
+        """Return the filters for an export in the given format.
+
+        The format `detector` always exports all machine verdicts, including overruled ones. The other formats export
+        verdicts of people and reviewers by default. Only `events` includes replies by default.
+        """
         if wanted == "detector":
             return replace(self.filters, origins=("machine",), overruled=True)
         found = self.filters if self.origin or self.everyone else replace(self.filters, origins=("user", "reviewer"))
@@ -53,7 +60,7 @@ class ExportQuestion(FilterBody):
 
 
 def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> Routes:
-    """Return the route that streams exports. Each export is recorded in the `access_log`, if there is one."""
+    """Return the route that streams exports. If there is an access log, each export is recorded in it."""
     router = Routes("exports", FAILURES)
 
     @router.at(
@@ -72,10 +79,11 @@ def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> R
     ) -> StreamingResponse:
         """Stream the matching feedback as training examples, newest first, in TRL's conversational format.
 
-        `kto`: prompt, completion, label. `dpo`: prompt, chosen, rejected; a pair comes from a correction, or from a
-        request with a rejected answer and a later accepted answer. `sft`: prompt, completion, from accepted answers
-        and corrections. `events`: the feedback records themselves. `detector`: machine verdicts with people's verdicts
-        on the same turn. Erased feedback is omitted. An unknown project gives 404.
+        `kto` examples consist of a prompt, a completion and a label. `dpo` examples consist of a prompt, a chosen
+        answer and a rejected answer. The chosen answer is a person's correction, or a later accepted answer to the same
+        request. `sft` examples consist of a prompt and a completion, which come from accepted answers and corrections.
+        `events` contains the feedback records themselves. `detector` contains machine verdicts together with people's
+        verdicts on the same turn. Erased feedback is omitted. An unknown project gives 404.
         """
         try:
             check_available(question.file)

@@ -1,4 +1,4 @@
-"""Statistics routes of the reporting HTTP API: satisfaction, agent ranking, calibration, reasons, session ratings."""
+"""HTTP routes for statistics: satisfaction, agent ranking, calibration, reasons and session ratings."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from reporting.queries.sessions import SessionRatings, session_ratings
 from servicekit import Clock, Routes
 
 SESSIONS = "/conversations/{tenant}/sessions"
-"""Path without a project; it requires a token for all projects of the tenant."""
+"""Path without a project. It requires a token for all projects of the tenant."""
 
 
 def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
-    """Return the routes that give a project's statistics and a tenant's session ratings."""
+    """Return the routes for the statistics of a project and the session ratings of a tenant."""
     router = Routes("reporting", FAILURES)
 
     @router.at("GET", PROJECT + "/feedback/summary")
@@ -46,7 +46,10 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
 
     @router.at("GET", PROJECT + "/feedback/agents")
     async def agents(tenant: Name, project: Name, question: Annotated[RankingQuestion, Query()]) -> Ranking:
-        """Rank agents, worst first, by the upper confidence bound of people's or the machine's satisfaction."""
+        """Rank agents by satisfaction, worst first.
+
+        The ranking uses the upper confidence bound of satisfaction, computed from either people's or machine verdicts.
+        """
         span = question.span(clock.now())
         at, filters = Project(tenant, project), question.filters
         return await ranking(
@@ -59,9 +62,10 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
     async def comparison(
         tenant: Name, project: Name, question: Annotated[ComparisonQuestion, Query()]
     ) -> ValueComparison:
-        """Compare two versions, models, strategies or other values, with the confidence interval of the difference.
+        """Compare two versions, models, strategies or other values, with a confidence interval of the difference.
 
-        All intervals are 95 % confidence intervals that account for clustering of verdicts by person.
+        All intervals are 95 % confidence intervals. They take into account that verdicts of the same person are
+        correlated.
         """
         at, span, by = Project(tenant, project), question.span(clock.now()), dimension(question.by)
         return await compare(pool, at, span, question.filters, by, (question.a, question.b))
@@ -70,12 +74,15 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
     async def reliability(
         tenant: Name, project: Name, question: Annotated[CalibrationQuestion, Query()]
     ) -> Calibration:
-        """Compare machine verdicts with people's explicit and emoji feedback on the same turn."""
+        """Compare machine verdicts with people's explicit and emoji feedback on the same turns."""
         return await calibration(pool, Project(tenant, project), question.span(clock.now()), question.filters)
 
     @router.at("GET", PROJECT + "/feedback/reasons")
     async def why(tenant: Name, project: Name, question: Annotated[PagedQuestion, Query()]) -> Reasons:
-        """Count the reasons of verdicts: people's tags, and the machine's rules and correction types."""
+        """Count the reasons of verdicts.
+
+        The reasons of people's verdicts are tags. The reasons of machine verdicts are rules and correction types.
+        """
         at, span = Project(tenant, project), question.span(clock.now())
         return await reasons(
             pool, at, span, question.filters, question.limit, cursor=question.cursor, given=question.asked
@@ -83,9 +90,9 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
 
     @router.at("GET", PROJECT + "/feedback/response-rates")
     async def response(tenant: Name, project: Name, question: Annotated[ResponseQuestion, Query()]) -> ResponseRates:
-        """Count answered turns and impressions, and return the shares of both that have feedback so far.
+        """Count answered turns and impressions, and return the share of each that has received feedback so far.
 
-        Impressions exist only if pages report them (`POST …/impressions`).
+        An impression is a view of the feedback controls. Pages have to report impressions (`POST …/impressions`).
         """
         return await response_rates(pool, Project(tenant, project), question.span(clock.now()), question.filters)
 

@@ -1,4 +1,4 @@
-"""Request bodies and response models of the HTTP API for issues."""
+"""Request and response models of the HTTP API for issues."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class IssuesQuestion(RequestBody):
 
 
 class IssueBody(RequestBody):
-    """Replacement of an issue's state, version, assignee and note; omitted fields become empty."""
+    """The new state, version, assignee and note of an issue. Omitted fields are cleared."""
 
     state: Literal["open", "resolved", "muted"] = Field(
         description="The state. `resolved` becomes `regressed` when people reject answers of the issue again."
@@ -84,7 +84,7 @@ class PeopleShare(ResponseModel):
 
 
 class IssueItem(ResponseModel):
-    """Issue: rejected turns of an agent on one topic."""
+    """An issue, which is a group of an agent's rejected turns on one topic."""
 
     id: Annotated[int, Field(description="Id of the issue, which does not change while the issue grows.")]
     agent_id: Annotated[str, Field(description="The agent.")]
@@ -124,7 +124,7 @@ class IssueList(ResponseModel):
 
 
 class IssueTurnItem(ResponseModel):
-    """Rejected turn of an issue, with truncated texts; a text is null if unknown."""
+    """A rejected turn of an issue. Long texts are truncated, and unknown texts are null."""
 
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
@@ -141,7 +141,7 @@ class IssueTurnItem(ResponseModel):
 
 
 class WellReceivedItem(ResponseModel):
-    """Accepted turn on the topic of an issue, with truncated texts."""
+    """An accepted turn on the topic of an issue. Long texts are truncated."""
 
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
@@ -152,7 +152,7 @@ class WellReceivedItem(ResponseModel):
 
 
 class ResolutionFigures(ResponseModel):
-    """Rejection rates before and after the resolution."""
+    """Rejection rates before and after an issue was resolved."""
 
     before: Annotated[TopicShare, Field(description="Rejection rate of turns with earlier versions.")]
     after: Annotated[
@@ -189,7 +189,7 @@ def _time(moment: int | None) -> str | None:
 
 
 def item_of(one: Issue) -> IssueItem:
-    """Return the API model of an issue."""
+    """Convert an issue to its API model."""
     return IssueItem(
         id=one.id,
         agent_id=one.agent_id,
@@ -219,7 +219,7 @@ def item_of(one: Issue) -> IssueItem:
 
 
 def detail_of(page: IssuePage) -> IssueDetail:
-    """Return the API model of an issue with its turns."""
+    """Convert an issue with its turns to its API model."""
     proof = page.resolution
     return IssueDetail(
         issue=item_of(page.issue),

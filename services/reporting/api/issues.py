@@ -1,4 +1,4 @@
-"""HTTP API for issues: list issues, and read, change, merge or split an issue."""
+"""HTTP routes for issues: list, read, change, merge and split them."""
 
 from __future__ import annotations
 
@@ -45,12 +45,20 @@ _UNKNOWN: Final = {404: "The project has no such issue, or it was merged."}
 
 
 def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Routes:
-    """Return the issue routes; changes are stored through the pool `writes`."""
+    """Return the routes for issues.
+
+    Args:
+        reads: Connection pool for queries.
+        writes: Connection pool for storing changes.
+    """
     router = Routes("issues", FAILURES)
 
     @router.at("GET", ISSUES)
     async def issues(tenant: Name, project: Name, question: Annotated[IssuesQuestion, Query()]) -> IssueList:
-        """List issues, by default most turns first. An issue is a group of an agent's rejected turns on one topic."""
+        """List issues, by default those with the most turns first.
+
+        An issue is a group of an agent's rejected turns on one topic.
+        """
         at = Project(tenant, project)
         states = None if question.state is None else [question.state]
         order = SortOrder.parse(question.sort, ISSUE_COLUMNS)
@@ -63,7 +71,10 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
     @router.at("GET", ISSUE, refuses=_UNKNOWN)
     async def issue_of(tenant: Name, project: Name, issue: IssuePath) -> IssueDetail:
-        """Get an issue with its turns and, if it was resolved, the rejection rates before and after."""
+        """Get an issue with its turns.
+
+        For a resolved issue, the response also contains the rejection rates before and after the resolution.
+        """
         at = Project(tenant, project)
         found = await find_issue(reads, at, issue, clock.now())
         if found is None:
@@ -72,7 +83,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
     @router.at("POST", CHANGE, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(IssueBody))
     async def change_issue(tenant: Name, project: Name, issue: IssuePath, request: Request) -> IssueId | Response:
-        """Set an issue's state, resolving version, assignee and note."""
+        """Set the state, resolving version, assignee and note of an issue."""
         body = await _read(request, IssueBody, _plain(IssueBody))
         at, wanted = Project(tenant, project), IssueChange(body.state, body.resolved_in, body.assignee, body.note)
         if not await change(writes, at, issue, wanted, clock.now()):
@@ -81,7 +92,10 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
     @router.at("POST", MERGE, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(MergeBody))
     async def merge_issue(tenant: Name, project: Name, issue: IssuePath, request: Request) -> IssueId | Response:
-        """Move all turns of an issue to another issue of the same agent, and later rejections on its topic as well."""
+        """Merge an issue into another issue of the same agent.
+
+        All its turns move to the other issue. Later rejections on its topic are also assigned to the other issue.
+        """
         body = await _read(request, MergeBody, _plain(MergeBody))
         at = Project(tenant, project)
         if not await merge(writes, at, issue, body.into, clock.now()):
@@ -90,7 +104,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
     @router.at("POST", SPLIT, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(SplitBody))
     async def split_issue(tenant: Name, project: Name, issue: IssuePath, request: Request) -> IssueId | Response:
-        """Move some turns of an issue to a new issue. Return the new issue's id."""
+        """Move some turns of an issue to a new issue and return the id of the new issue."""
         body = await _read(request, SplitBody, _split_form)
         at = Project(tenant, project)
         made = await split(writes, at, issue, [(one.conversation_id, one.turn_id) for one in body.turns], clock.now())
@@ -102,7 +116,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
 
 def _body(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the OpenAPI description of a body that may be sent as JSON or as a form."""
+    """Return the OpenAPI description of a JSON request body. Forms are accepted but not described."""
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
     definitions = schema.pop("$defs", {})
     for name, one in schema.get("properties", {}).items():
@@ -112,7 +126,11 @@ def _body(model: type[BaseModel]) -> dict[str, Any]:
 
 
 async def _read(request: Request, model: type[Body], form: Callable[[bytes], Body]) -> Body:
-    """Return the parsed body: JSON, or a form of the dashboard. Raises RequestRefused if it is invalid."""
+    """Parse a request body, which is JSON or a form from the dashboard.
+
+    Raises:
+        RequestRefused: If the body is invalid.
+    """
     return await read_body(request, {JSON: model.model_validate_json, FORM: form})
 
 
@@ -121,7 +139,7 @@ def _is_form(request: Request) -> bool:
 
 
 def _plain(model: type[Body]) -> Callable[[bytes], Body]:
-    """Return a parser of form bodies. Empty fields count as missing."""
+    """Return a parser for form bodies that ignores empty fields."""
     return lambda raw: model.model_validate({name: value for name, value in _pairs(raw) if value})
 
 
@@ -135,7 +153,7 @@ def _pairs(raw: bytes) -> list[tuple[str, str]]:
 
 
 def _answer(request: Request, at: Project, issue: int) -> IssueId | Response:
-    """Return the issue's id, or, if the request was a form, a redirect to the issue's page."""
+    """Return the id of the issue or, for a form, a redirect to the issue's page."""
     if not _is_form(request):
         return IssueId(id=issue)
     return RedirectResponse(f"{PAGE}?at={quote(at.tenant, safe='')}/{quote(at.project, safe='')}&issue={issue}", 303)

@@ -1,4 +1,4 @@
-"""Query parameters of the statistics routes: a time window and filters."""
+"""Query parameters of the statistics routes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_DAYS = 30
 
 
 class WindowQuestion(RequestBody):
-    """Time window from `start` (inclusive) to `end` (exclusive); the default is the last 30 days."""
+    """A time window from `start` (inclusive) to `end` (exclusive). The default is the last 30 days."""
 
     start: Moment | None = Field(
         default=None, description="Start of the window, inclusive; by default 30 days before the end."
@@ -34,14 +34,14 @@ class WindowQuestion(RequestBody):
         return self
 
     def span(self, now: int) -> TimeSpan:
-        """Return the window in microseconds since the epoch, at least one microsecond long."""
+        """Return the time window in microseconds since the epoch. It is at least one microsecond long."""
         end = max(now + 1, (self.start or 0) + 1) if self.end is None else self.end
         start = max(0, end - DEFAULT_DAYS * DAY) if self.start is None else self.start
         return TimeSpan(min(start, max(0, end - 1)), end)
 
 
 class FilteredQuestion(WindowQuestion):
-    """Time window with filters."""
+    """A time window and filters."""
 
     agent_id: Id | None = Field(default=None, description="Only this agent.")
     agent_version: Label | None = Field(default=None, description="Only this version of the agent.")
@@ -83,7 +83,7 @@ class FilteredQuestion(WindowQuestion):
 
 
 class ResponseQuestion(WindowQuestion):
-    """Time window and filters of answers and impressions."""
+    """A time window and filters for answers and impressions."""
 
     agent_id: Id | None = Field(default=None, description="Only this agent.")
     agent_version: Label | None = Field(default=None, description="Only this version of the agent.")
@@ -95,7 +95,7 @@ class ResponseQuestion(WindowQuestion):
 
 
 class CalibrationQuestion(FilteredQuestion):
-    """Time window and filters of machine verdicts."""
+    """A time window and filters for machine verdicts."""
 
     detector: Label | None = Field(default=None, description="Only verdicts of this detector version.")
     decided_by: DecidedBy | None = Field(
@@ -112,7 +112,7 @@ class SessionsBody(WindowQuestion):
 
 
 class PagedQuestion(FilteredQuestion):
-    """Paged query; the first page's window applies to all pages."""
+    """A query with several pages. All pages cover the time window of the first page."""
 
     limit: Annotated[int, Field(ge=1, le=1_000, description="Maximum number of items in the response.")] = 200
     cursor: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = Field(
@@ -121,7 +121,7 @@ class PagedQuestion(FilteredQuestion):
 
     @property
     def asked(self) -> tuple[object, ...]:
-        """Return the parameters that must be equal in the requests for all pages."""
+        """Return the parameters that must be the same for all pages of a query."""
         return self.start, self.end, asdict(self.filters)
 
 
@@ -130,7 +130,7 @@ class SummaryQuestion(FilteredQuestion):
 
 
 class ComparisonQuestion(FilteredQuestion):
-    """Two values of a dimension, a time window and filters."""
+    """Two values of a dimension to compare, with a time window and filters."""
 
     by: DimensionName = Field(
         default="version",

@@ -1,4 +1,4 @@
-"""Re-exports of all routers and paths of the HTTP API for `service.py`."""
+"""All routers and paths of the HTTP API, re-exported for `service.py`."""
 
 from reporting.api.alerts import ALERTS, REMOVALS, RULES, TESTS, alerts_router
 from reporting.api.audit.routes import AUDIT, DRAWS, audit_router

@@ -1,4 +1,4 @@
-"""HTTP API for suspect verdicts: a reviewer confirms or clears the suspicion of spam."""
+"""HTTP route for reviewers to confirm or clear the suspicion that a verdict is spam."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Feedback = Annotated[UUID, Path(description="The feedback record.", examples=["
 
 
 class SuspicionBody(RequestBody):
-    """A reviewer's decision on a verdict, which overrides the rules."""
+    """A reviewer's decision on a verdict. It takes precedence over the rules that detect spam."""
 
     suspect: bool = Field(description="True if the verdict is spam and must not count; false if it counts.")
     whole_person: bool = Field(
@@ -42,7 +42,11 @@ class Decided(ResponseModel):
 
 
 def suspects_router(writes: asyncpg.Pool, clock: Clock) -> Routes:
-    """Return the route for decisions on suspect verdicts, which are stored through the pool `writes`."""
+    """Return the route for decisions on suspect verdicts.
+
+    Args:
+        writes: Connection pool for storing decisions.
+    """
     router = Routes("reporting", FAILURES)
     schema = SuspicionBody.model_json_schema()
     described: dict[str, Any] = {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}}

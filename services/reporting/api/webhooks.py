@@ -1,4 +1,4 @@
-"""HTTP routes for webhook operators: read the delivery state of endpoints, and replay deliveries."""
+"""HTTP routes for operators of webhooks: the delivery state of endpoints, and replays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REPLAY = WEBHOOKS + "/{endpoint:segment}/replay"
 
 
 class WebhookStatus(BaseModel):
-    """Delivery state of one webhook endpoint."""
+    """Delivery state of a webhook endpoint."""
 
     name: str = Field(description="The endpoint's name in the webhooks file.", examples=["learner"])
     waiting: int = Field(description="Number of undelivered events that will be retried.", examples=[0])
@@ -34,13 +34,13 @@ class WebhookStatus(BaseModel):
 
 
 class WebhookStatuses(BaseModel):
-    """Delivery states of the tenant's webhook endpoints."""
+    """Delivery states of all webhook endpoints of the tenant."""
 
     endpoints: list[WebhookStatus] = Field(description="State of each endpoint of the tenant, in the file's order.")
 
 
 class Replayed(BaseModel):
-    """Number of deliveries that a replay made due."""
+    """Result of a replay."""
 
     due: int = Field(description="Number of dead and waiting events, which will all be sent now.", examples=[3])
 
@@ -51,7 +51,7 @@ def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries
 
     @router.at("GET", WEBHOOKS, summary="Delivery state of the webhook endpoints")
     async def webhook_statuses(tenant: Name) -> WebhookStatuses:
-        """Get the numbers of waiting and dead events of each of the tenant's endpoints."""
+        """Get the number of waiting and dead events of each of the tenant's webhook endpoints."""
         counts = await deliveries.counts(tenant)
         found = []
         for endpoint in endpoints:

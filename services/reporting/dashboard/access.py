@@ -1,4 +1,4 @@
-"""Access page: the caller's own account, and the accounts and keys that an administrator manages."""
+"""Access page: the caller's own account, and the accounts and API keys that administrators manage."""
 
 from __future__ import annotations
 
@@ -135,9 +135,16 @@ def access_router(
 
 @dataclass(frozen=True, slots=True)
 class _AccountChange:
-    """Change of an account: a sentence for the page, the text and tenants of its log entries, and a link's secret.
+    """Result of a change to an account.
 
-    A move to another tenant is logged in both tenants, because administrators see only changes of their own tenant.
+    If an account moves to another tenant, the change is logged in both tenants, because administrators see only the
+    changes in their own tenant.
+
+    Attributes:
+        said: Message shown on the page.
+        about: Text of the log entries.
+        tenants: Tenants that get a log entry.
+        secret: Secret of the link for setting a password, or empty if the change creates no link.
     """
 
     said: str
@@ -147,7 +154,7 @@ class _AccountChange:
 
 
 async def _carry_out(accounts: Accounts, form: Form, caller: Caller) -> _AccountChange:
-    """Execute an account form."""
+    """Make the account change requested by a form."""
     within = managed_by(caller)
     for action in ("link", "disable", "enable", "remove"):
         if action in form:
@@ -179,5 +186,5 @@ async def _carry_out(accounts: Accounts, form: Form, caller: Caller) -> _Account
 
 
 def _places(form: Form) -> list[str]:
-    """Return the projects that the form contains, selected or typed."""
+    """Return the projects that were selected or typed in the form."""
     return [one for one in [*form.get("place", []), *form.field("places").replace(",", " ").split()] if one]

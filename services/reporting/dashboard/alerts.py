@@ -1,4 +1,4 @@
-"""Form handling of the alerts page: set and remove rules, and test channels."""
+"""Forms of the alerts page: change rules and channels, and test channels."""
 
 from __future__ import annotations
 
@@ -27,14 +27,20 @@ from servicekit import Form, RequestRefused
 
 @dataclass(frozen=True, slots=True)
 class FormOutcome:
-    """Outcome of a form as a sentence for the page. `failed` is True if nothing was changed or delivered."""
+    """Message about the outcome of a submitted form.
+
+    `failed` is True if nothing was changed or delivered.
+    """
 
     said: str
     failed: bool = False
 
 
 async def carry_out(administration: AlertAdministration, at: Project, request: Request) -> FormOutcome:
-    """Execute a submitted form and return its outcome. If the request is refused, return the refusal as the outcome."""
+    """Carry out a submitted form and return the outcome.
+
+    If the request is refused or the form is invalid, the outcome states the reason.
+    """
     try:
         said = await Form.read(request)
         if "remove" in said:
@@ -77,7 +83,10 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
 
 
 async def _tested(administration: AlertAdministration, at: Project, channel: str) -> FormOutcome:
-    """Send a test message to the channel. Raises RequestRefused if the channel does not exist."""
+    """Send a test message to the channel.
+
+    Raises RequestRefused if the channel does not exist.
+    """
     result = await administration.test(at, channel)
     if result.delivered:
         return FormOutcome(f"The channel {channel} accepted the test message.")
@@ -85,7 +94,10 @@ async def _tested(administration: AlertAdministration, at: Project, channel: str
 
 
 def _rule_of(said: dict[str, list[str]]) -> dict[str, Any]:
-    """Return the rule that a submitted form describes. Percentages become proportions; empty fields are omitted."""
+    """Return the rule described by a form, as input for validation.
+
+    Percentages become proportions, and empty fields are omitted.
+    """
     rule: dict[str, Any] = {name: values[0] for name, values in said.items() if name != "channels" and values[0]}
     if "below" in rule:
         rule["below"] = float(rule["below"]) / 100
@@ -93,7 +105,7 @@ def _rule_of(said: dict[str, list[str]]) -> dict[str, Any]:
 
 
 def rule_in_words(rule: AlertRule) -> str:
-    """Return the condition of a rule as a sentence."""
+    """Describe the condition of a rule in a sentence."""
     match rule:
         case ShareRuleSettings():
             each = (
@@ -120,7 +132,7 @@ def rule_in_words(rule: AlertRule) -> str:
 
 
 def sources(rules: Sequence[tuple[AlertRule, str]]) -> list[dict[str, Any]]:
-    """Return the values that the template shows for each rule."""
+    """Return the values that the template needs for each rule."""
     return [
         {"name": rule.name, "words": rule_in_words(rule), "channels": rule.channels, "source": source}
         for rule, source in rules

@@ -1,6 +1,7 @@
-"""Charts as inline SVG. The markup contains only numbers, dates, and escaped URLs and labels. Pure.
+"""Charts as inline SVG. No I/O.
 
-The style sheet sets colours and fonts by class, so the same SVG works in light and dark mode.
+The markup contains only numbers, dates, and escaped URLs and labels. Colours and fonts come from the style sheet, so
+the same SVG works in light and dark mode.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ _LONG: Final[dict[Bucket, str]] = {"hour": "%-d %b, %H:%M", "day": "%-d %b %Y", 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Bucket of a chart over time. `start` is in microseconds; `href` links to the bucket's feedback."""
+    """Time step of a chart.
+
+    Attributes:
+        start: Start of the step, in microseconds.
+        href: Link to the feedback from this step.
+    """
 
     start: int
     ok: int = 0
@@ -45,9 +51,12 @@ def over_time(
     zone: ZoneInfo,
     markers: Sequence[tuple[int, str]] = (),
 ) -> Markup:
-    """Draw satisfaction as a line with its 95 % confidence band, and the volume as stacked bars below it.
+    """Draw satisfaction over time, with the volume of verdicts below it.
 
-    `markers` are pairs of a time in microseconds and a label, in ascending order.
+    Satisfaction is a line with its 95 % confidence band. The volume is a stacked bar per step.
+
+    Args:
+        markers: Pairs of a time in microseconds and a label, in ascending order.
     """
     plot, slot = width - _LEFT - _RIGHT, (width - _LEFT - _RIGHT) / max(1, len(steps))
     upper = round((height - _TOP - _GAP - _BOTTOM) * 0.66)
@@ -74,7 +83,7 @@ def over_time(
 
 
 def _svg(attributes: str, *parts: str) -> Markup:
-    return Markup(f"<svg {attributes}>{''.join(parts)}</svg>")  # noqa: S704  # holds numbers, dates, escaped addresses and labels
+    return Markup(f"<svg {attributes}>{''.join(parts)}</svg>")  # noqa: S704  # numbers, dates, escaped URLs and labels
 
 
 def _grid(width: int, upper: int, lower_top: int, base: int, most: int) -> str:
@@ -90,7 +99,11 @@ def _grid(width: int, upper: int, lower_top: int, base: int, most: int) -> str:
 
 
 def _band_and_line(steps: Sequence[Step], slot: float, upper: int) -> list[str]:
-    """Draw a line with a band for each run of adjacent steps with votes; a single step is a dot with a whisker."""
+    """Draw the satisfaction line with its confidence band.
+
+    The line is interrupted at time steps without votes. A single step between two interruptions is drawn as a dot with
+    a whisker.
+    """
     parts = []
     for run in _runs(steps):
         points = []
@@ -135,7 +148,10 @@ def _dates(steps: Sequence[Step], bucket: Bucket, slot: float, plot: float, heig
 def _markers(
     markers: Sequence[tuple[int, str]], steps: Sequence[Step], slot: float, base: int, width: int
 ) -> list[str]:
-    """Draw a labelled line at the step of each marker. A label that would overlap the next label is omitted."""
+    """Draw a labelled line at the time of each marker.
+
+    If two labels would overlap, the earlier one is omitted.
+    """
     parts, free = [], float(width - _RIGHT)
     for moment, label in reversed(markers):
         at = sum(step.start <= moment for step in steps) - 1
@@ -160,7 +176,10 @@ def _title(step: Step, bucket: Bucket, zone: ZoneInfo) -> str:
 
 
 def interval(share: float, low: float, high: float) -> Markup:
-    """Draw a proportion and its interval on a scale from 0 to 100 %. All values are 0 to 1."""
+    """Draw a proportion with its interval on a scale from 0 to 100 %.
+
+    All values are between 0 and 1.
+    """
     at = [f"{6 + 388 * value:.1f}" for value in (low, high, share)]
     return _svg(
         'class="interval" viewBox="0 0 400 18" aria-hidden="true"',
@@ -185,7 +204,10 @@ def spark(steps: Sequence[Votes]) -> Markup:
 
 
 def split(ok: int, neutral: int, not_ok: int) -> Markup:
-    """Draw the proportions of the three reactions as one stacked bar; the bar is empty without reactions."""
+    """Draw the proportions of the three reactions as one stacked bar.
+
+    The bar is empty if there are no reactions.
+    """
     total, x, parts = ok + neutral + not_ok, 0.0, []
     for name, count in (("ok", ok), ("neutral", neutral), ("not_ok", not_ok)):
         if count:
@@ -200,7 +222,7 @@ def split(ok: int, neutral: int, not_ok: int) -> Markup:
 
 
 def _round_up(count: int) -> int:
-    """Return the upper end of an axis: `count` rounded up to a round number, at least 1."""
+    """Return `count` rounded up to a round number, as the upper end of an axis; at least 1."""
     scale = 1
     while True:
         for step in (1, 2, 3, 4, 5, 6, 8):

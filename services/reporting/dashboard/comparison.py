@@ -1,4 +1,4 @@
-"""Data for the comparison page, and for the releases (versions) on the agent page."""
+"""Data for the comparison page and for the releases (versions) on the agent page."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from reporting.queries.selection import Bucket, Filters, Project, TimeSpan
 from reporting.queries.sorting import VOTES_COLUMNS, Column, SortOrder, in_order
 
 _MARKERS: Final = 12
-"""Maximum number of release markers in a chart. If there are more versions, only the latest are marked."""
+"""Maximum number of release markers in a chart. Only the latest versions are marked."""
 _MOST_AGENTS: Final = 5
-"""Number of agents with the most verdicts among which the page looks for one with two versions."""
+"""Maximum number of agents (those with the most verdicts) that are searched for one with two versions."""
 
 
 VALUE_COLUMNS: Final[Mapping[str, Column[ValueVotes]]] = {
@@ -40,10 +40,13 @@ VALUE_COLUMNS: Final[Mapping[str, Column[ValueVotes]]] = {
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPage:
-    """Data of the comparison page. `comparison` is None if there are no two values to compare.
+    """Data of the comparison page.
 
-    `values` are sorted by `sorting`, by default alphabetically. `agent` is the agent whose verdicts are counted, None
-    for all agents. It is the view's agent, or the result of `_agent_with_versions`.
+    Attributes:
+        values: Verdict counts of each value of the dimension, sorted by `sorting`. The default order is alphabetical.
+        comparison: None if there are no two values to compare.
+        agent: Agent whose verdicts are counted, or None for all agents. It comes from the URL or from
+            `_agent_with_versions`.
     """
 
     by: Dimension
@@ -54,16 +57,17 @@ class ComparisonPage:
     agent: str | None
 
     def cases(self, value: str) -> dict[str, str | None]:
-        """Return the URL parameters of pages that list the feedback with a value."""
+        """Return the URL parameters that filter the feedback list by this value."""
         return {"agent": self.agent, **self.by.cases(value)}
 
 
 @dataclass(frozen=True, slots=True)
 class Releases:
-    """An agent's satisfaction over time, its releases, and a comparison of its two latest versions.
+    """Satisfaction with an agent over time, its releases, and a comparison of its two latest versions.
 
-    `first_at` is the time of the first verdict on each version, in microseconds. `comparison` is None if the window
-    has fewer than two versions.
+    Attributes:
+        first_at: Time of the first verdict on each version, in microseconds.
+        comparison: None if fewer than two versions have verdicts in the time window.
     """
 
     charted: Origin
@@ -77,8 +81,9 @@ class Releases:
 async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, link: Link) -> ComparisonPage:
     """Return the data of the comparison page.
 
-    If no values are chosen, the two latest versions or the two most frequent values are compared. Versions of different
-    agents are compared only if they are chosen, because such a difference says nothing about a release.
+    If the user has not chosen any values, the page compares the two latest versions or, for another dimension, the two
+    most frequent values. By default, the two versions belong to the same agent, because a difference between agents
+    says nothing about a release.
     """
     filters, by = replace(view.filters, origins=None), dimension(view.dimension or "version")
     known, values = await asyncio.gather(
@@ -109,7 +114,11 @@ async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view:
 async def releases(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, counted: Breakdown, link: Link
 ) -> Releases:
-    """Return the trend and the releases of the view's agent. `counted` contains the verdicts by time step."""
+    """Return the satisfaction over time and the releases of the agent selected in `view`.
+
+    Args:
+        counted: Verdict counts by time step, from `steps_of`.
+    """
     bucket = bucket_of(span)
     begins = starts(span, bucket, view.zone)
     only_machine = counted.whole["machine"].total and not counted.whole["user"].total
@@ -135,7 +144,7 @@ async def releases(
 
 
 async def steps_of(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> Breakdown:
-    """Return the verdict counts of the view's agent, by the time steps of its chart."""
+    """Count the verdicts on the agent selected in `view`, by the time steps of its chart."""
     filters = replace(view.filters, origins=None)
     return await breakdown(pool, at, span, filters, starts(span, bucket_of(span), view.zone))
 
@@ -143,9 +152,9 @@ async def steps_of(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) 
 async def _chosen(
     pool: asyncpg.Pool, at: Project, view: View, by: Dimension, values: Sequence[ValueVotes]
 ) -> tuple[str | None, str | None]:
-    """Return the two values that the view chooses, None for each value not chosen.
+    """Return the two values that the user chose. A value that was not chosen is None.
 
-    Values chosen for another dimension, and versions that the view's agent never had, count as not chosen.
+    A choice is ignored if it was made for another dimension, or if it is a version that the selected agent never had.
     """
     if view.chosen_by is not None and view.chosen_by != by.name:
         return None, None
@@ -159,7 +168,11 @@ async def _chosen(
 async def _agent_with_versions(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, agents: Sequence[ValueVotes]
 ) -> tuple[str, list[ValueVotes]] | None:
-    """Return the first of the `agents` that has verdicts on two versions or more, and these verdicts; else None."""
+    """Find the first of the agents that has verdicts on at least two versions.
+
+    Returns:
+        The agent's id and its verdict counts by version, or None if there is no such agent.
+    """
     by = KNOWN["version"]
     for one in agents[:_MOST_AGENTS]:
         values = await value_votes(pool, at, span, replace(filters, agent_id=one.value), by)
@@ -169,9 +182,9 @@ async def _agent_with_versions(
 
 
 def _pair(a: str | None, b: str | None, by: Dimension, values: Sequence[ValueVotes]) -> tuple[str, str] | None:
-    """Return the two values to compare, or None if there are no two values.
+    """Return the two values to compare, or None if there are fewer than two.
 
-    A value that is not chosen is the latest version or the most frequent value.
+    If the user has not chosen both, the latest version is added or, for another dimension, the most frequent value.
     """
     a = None if a == b else a
     likely = list(values)

@@ -1,6 +1,8 @@
-"""Erasure page: an administrator looks up a person's data, confirms the erasure, and sees its progress by service.
+"""Erasure page, on which an administrator erases a person's data.
 
-The script of the page sends the erasure request to the feedback service, which has the same base URL, and polls it.
+The administrator looks up the person's data, confirms the erasure, and sees its progress by service. The page's script
+sends the erasure request to the feedback service, which has the same base URL, and then polls that service for the
+progress.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ _NAME: Final[TypeAdapter[str]] = TypeAdapter(Name)
 
 
 def erasure_router(reads: asyncpg.Pool) -> APIRouter:
-    """Return the route of the page."""
+    """Return the route of the erasure page."""
     router = APIRouter(include_in_schema=False)
 
     async def show(request: Request) -> Response:
@@ -71,7 +73,10 @@ def erasure_router(reads: asyncpg.Pool) -> APIRouter:
 
 
 async def tenants_of(reads: asyncpg.Pool, caller: Caller) -> list[str]:
-    """Return the tenants in which the caller may erase people, because the caller may access all their projects."""
+    """Return the tenants in which the caller may erase people.
+
+    The caller must have access to all projects of a tenant.
+    """
     if caller.project is not None:
         return []
     if caller.tenant is not None:
@@ -80,7 +85,7 @@ async def tenants_of(reads: asyncpg.Pool, caller: Caller) -> list[str]:
 
 
 async def _found(reads: asyncpg.Pool, tenant: str, user: str) -> Mapping[str, int]:
-    """Return the numbers of a person's messages and feedback records, and of the projects that contain any of them."""
+    """Count a person's messages and feedback records, and the projects in which they occur."""
     names = [one.project for one in await projects(reads, tenant, None)]
     [row] = await reads.fetch(*SQL.count_of_person(tenant=tenant, user_id=user, projects=names))
     return dict(row)

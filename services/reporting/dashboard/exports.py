@@ -1,4 +1,4 @@
-"""Encode the feedback list as CSV and JSONL files, streamed in bounded memory."""
+"""Export of the feedback list as CSV and JSONL files, streamed in bounded memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 async def as_csv(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
-    """Yield chunks of a CSV file (RFC 4180, UTF-8) with a header.
+    """Yield a CSV file (RFC 4180, UTF-8) with a header, in chunks.
 
     Text that a spreadsheet would evaluate as a formula is prefixed with an apostrophe.
     """
@@ -36,7 +36,7 @@ async def as_csv(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
 
 
 async def as_jsonl(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
-    """Yield chunks of JSON lines with the fields of a search result."""
+    """Yield JSON lines with the fields of a search result, in chunks."""
     buffer, count = io.StringIO(), 0
     async for row in rows:
         buffer.write(as_answer(row).model_dump_json() + "\n")

@@ -1,4 +1,4 @@
-"""Cached health of the platform (all services) for the dashboard."""
+"""Cached health of all services, for the dashboard."""
 
 from __future__ import annotations
 
@@ -24,7 +24,15 @@ log = structlog.get_logger(part="reporting")
 
 @dataclass(frozen=True, slots=True)
 class HealthFacts:
-    """Health of the platform. `known` is False if the service runs alone; `failed` is True if the read failed."""
+    """Health of the platform.
+
+    Attributes:
+        known: False if the service runs alone.
+        failed: True if the health could not be read.
+        lag: Number of waiting records by consumer group, largest first.
+        parked: Number of parked events, or None if unknown.
+        dead_letters: Number of dead letters by reason, largest first.
+    """
 
     known: bool = True
     failed: bool = False
@@ -47,7 +55,10 @@ class HealthFacts:
 
 
 class SharedHealth:
-    """Cache of the platform's health for all viewers. One request at a time refreshes it, at most every `seconds`."""
+    """Cache of the platform's health, shared by all viewers.
+
+    It is refreshed at most once every `seconds`, by a single request at a time.
+    """
 
     def __init__(self, health: Health | None, clock: Clock, seconds: float = 3.0) -> None:
         self._health = health
@@ -57,7 +68,10 @@ class SharedHealth:
         self._answered_at = 0
 
     async def facts(self) -> HealthFacts:
-        """Return the health facts, at most a few seconds old. Never raises; waits at most two seconds."""
+        """Return the health of the platform, at most a few seconds old.
+
+        Waits at most two seconds and never raises.
+        """
         old = self._clock.now() - self._answered_at
         if self._asked is None or (self._asked.done() and not 0 <= old < self._microseconds):
             self._asked = asyncio.ensure_future(self._ask())
@@ -70,7 +84,10 @@ class SharedHealth:
 
 
 async def health_facts(health: Health | None) -> HealthFacts:
-    """Call `health`. Never raises; waits at most two seconds."""
+    """Read the health of the platform.
+
+    Waits at most two seconds and never raises. A failure is reported in the result.
+    """
     if health is None:
         return HealthFacts(known=False)
     try:

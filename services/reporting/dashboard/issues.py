@@ -45,11 +45,14 @@ _NO_FILTER: Final = dict.fromkeys(
         *("thread", "type", "reason", "confidence", "suspect", "state", "q", "user", "conversation"),
     )
 )
-"""Changes to a link's parameters that remove the filters of the feedback list."""
+"""URL parameters that remove the filters of the feedback list from a link."""
 
 
 async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int, link: Link) -> dict[str, Any]:
-    """Return the data of the issue list; `now` is in microseconds."""
+    """Return the template values of the issue list.
+
+    `now` is in microseconds.
+    """
     states = UNSOLVED if view.state is None else None if view.state == "all" else (view.state,)
     order = sorting(view.sort, ISSUE_COLUMNS, lambda text: link("/dashboard/issues", sort=text), MOST_FIRST)
     issues = await list_issues(pool, at, now, view.agent, states, MOST_LISTED, order.order or MOST_FIRST)
@@ -68,7 +71,10 @@ async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int, l
 async def issue_values(
     pool: asyncpg.Pool, at: Project, issue: int, now: int, caller: Caller, trace_url_template: str | None, link: Link
 ) -> dict[str, Any] | None:
-    """Return the data of one issue, or None if the project has no such issue. `now` is in microseconds."""
+    """Return the template values of an issue's page, or None if the project has no such issue.
+
+    `now` is in microseconds.
+    """
     found = await find_issue(pool, at, issue, now)
     if found is None:
         return None
@@ -103,9 +109,15 @@ def cases_of(
     until: str | None = None,
     **narrowed: str,
 ) -> str:
-    """Return the URL of the page `path` with an issue's rejections, of all time or between two UTC days (inclusive).
+    """Return the URL of a page that is filtered to an issue's rejections.
 
-    The URL omits the current filters, because an issue's figures do not depend on them.
+    The current filters are dropped from the URL, because they do not affect an issue's figures.
+
+    Args:
+        path: Path of the page, by default the feedback list.
+        since: First UTC day to include. If None, the period is unlimited.
+        until: Last UTC day to include.
+        narrowed: Further URL parameters.
     """
     days = {"from": since, "to": until, "tz": "UTC"} if since else {"from": None, "to": None, "period": "all"}
     changes = {**_NO_FILTER, **days, **narrowed}
@@ -113,14 +125,14 @@ def cases_of(
 
 
 def trend_days(now: int) -> list[str]:
-    """Return the UTC days of an issue's trend in the form `2026-01-31`; the last day is today."""
+    """Return the UTC days of an issue's trend, such as `2026-01-31`, ending today."""
     return [
         f"{local(day * DAY, zone_of('UTC')):%Y-%m-%d}" for day in range(now // DAY - TREND_DAYS + 1, now // DAY + 1)
     ]
 
 
 class Causes(NamedTuple):
-    """Causes of rejections: issues, or the most frequent reasons if there are no issues."""
+    """Causes of rejections: the unsolved issues, or the most frequent reasons if there are none."""
 
     issues: Sequence[Issue]
     reasons: Sequence[Reason]
@@ -129,7 +141,10 @@ class Causes(NamedTuple):
 async def causes(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, now: int, agent: str | None
 ) -> Causes:
-    """Return the causes of rejections. Reasons are those given in the window; issues cover all time."""
+    """Return the causes of rejections.
+
+    Issues cover all time, whereas reasons are counted in the time window.
+    """
     issues = await unsolved(pool, at, now, agent)
     if issues:
         return Causes(issues, ())
@@ -138,5 +153,5 @@ async def causes(
 
 
 async def unsolved(pool: asyncpg.Pool, at: Project, now: int, agent: str | None) -> Sequence[Issue]:
-    """Return the open and regressed issues with the most turns, for an issue card."""
+    """Return the open and regressed issues with the most turns, at most six."""
     return await list_issues(pool, at, now, agent, UNSOLVED, _CARD)

@@ -1,4 +1,4 @@
-"""Convert messages from Markdown to safe HTML. Pure."""
+"""Conversion of Markdown messages to safe HTML. No I/O."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 MOST_CHARACTERS: Final = 50_000
-"""Maximum length of a rendered message, in characters. Longer messages are shown as plain text to save time."""
+"""Maximum length of a message to render, in characters. Longer messages are shown as plain text to save time."""
 _PLAIN: Final = re.compile(r"[^\W\d_](?:[^\W_]|[ ,.;:?!()'/%+-])*(?<! )")
-"""One line without Markdown or characters to escape, like most questions. The parser takes 0.3 ms for a line."""
+"""Matches a line without Markdown or characters to escape, like most questions. The parser would take 0.3 ms for it."""
 # Raw HTML, and links with schemes other than http, https and mailto, are shown as text. Images are not loaded.
 _LINKS: Final = ("http://", "https://", "mailto:")
 
@@ -43,7 +43,10 @@ for _name in ("th_open", "td_open"):
 
 
 def rendered(text: str) -> Markup:
-    """Return a message as HTML. All text that is not Markdown is escaped."""
+    """Render a message as HTML.
+
+    All text that is not Markdown is escaped, including raw HTML.
+    """
     if len(text) > MOST_CHARACTERS:
         return Markup('<p class="plain">{}</p>').format(text)
     if _PLAIN.fullmatch(text):

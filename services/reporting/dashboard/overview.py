@@ -41,7 +41,12 @@ Link = Callable[..., str]
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Part of the overview that the page polls: the newest feedback, and the stamp for the next request."""
+    """Part of the overview that is refreshed by polling.
+
+    Attributes:
+        stamp: Stamp to send with the next poll.
+        newest: The newest feedback.
+    """
 
     stamp: str
     newest: list[dict[str, Any]]
@@ -49,7 +54,10 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Verdicts of one origin. `change` is relative to the previous period; it is None if one period has no verdicts."""
+    """Verdicts of one origin.
+
+    `change` compares them with the previous period. It is None if either period has no verdicts.
+    """
 
     origin: Origin
     votes: Votes
@@ -60,7 +68,13 @@ class Side:
 class AgentRow:
     """Verdicts on an agent.
 
-    The chart shows the verdicts of `origin`. `enough` is True if these verdicts are enough to rank the agent.
+    Attributes:
+        change: Change in satisfaction since the previous period, computed from the verdicts of `origin`. None if one of
+            the two periods has no such verdicts.
+        origin: Origin of the verdicts that rank the agent. The sparkline shows the same verdicts.
+        enough: True if there are enough of these verdicts to rank the agent.
+        versions: The agent's versions with the most verdicts.
+        more_versions: Number of further versions.
     """
 
     agent_id: str
@@ -76,7 +90,7 @@ class AgentRow:
 
     @property
     def spark(self) -> Markup:
-        """Return the sparkline. Only the listed agents need one."""
+        """Draw the sparkline. It is drawn on demand, because not all agents are listed."""
         return charts.spark(self.steps)
 
     @property
@@ -102,7 +116,10 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Data of the overview page. People's verdicts and machine verdicts (with reviews) are never added up."""
+    """Data of the overview page.
+
+    People's verdicts and machine verdicts (including reviews) are never added together.
+    """
 
     span: TimeSpan
     bucket: Bucket
@@ -130,7 +147,10 @@ class Overview:
 
 
 async def live(pool: asyncpg.Pool, at: Project, view: View, now: int) -> Live | None:
-    """Return the newest feedback; None if nothing was written since the view's stamp. `now` is in microseconds."""
+    """Return the newest feedback, or None if nothing has changed since the stamp in `view`.
+
+    `now` is in microseconds.
+    """
     if view.stamp is not None and not await changed_since(pool, at, view.stamp):
         return None
     read_from = await stamp(pool)
@@ -139,7 +159,10 @@ async def live(pool: asyncpg.Pool, at: Project, view: View, now: int) -> Live | 
 
 
 async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: Link) -> Overview:
-    """Return the data of the overview page; `now` is in microseconds."""
+    """Return the data of the overview page.
+
+    `now` is in microseconds.
+    """
     read_from = await stamp(pool)
     first = await first_reaction(pool, at) if view.period == "all" else None
     span = view.span(now, first)
@@ -219,7 +242,7 @@ def ranked_agents(counted: Breakdown, before: Breakdown) -> list[AgentRow]:
 
 
 def moved(counted: Breakdown, before: Breakdown) -> list[Moved]:
-    """Return the agents and agent versions whose satisfaction changed significantly, greatest change first."""
+    """Return the agents and versions whose satisfaction changed significantly, greatest change first."""
     found = []
     for origin in BOTH:
         pairs: list[tuple[Version, Votes, Votes]] = [
@@ -245,7 +268,7 @@ def _side(origin: Origin, counted: Breakdown, before: Breakdown) -> Side:
 
 
 def _versions(counted: Breakdown) -> dict[str, list[str]]:
-    """Return the versions of each agent, those with most verdicts first."""
+    """Return the versions of each agent, those with the most verdicts first."""
     totals: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for (_, version), votes in counted.versions.items():
         if version.name is not None:
@@ -259,7 +282,10 @@ def _versions(counted: Breakdown) -> dict[str, list[str]]:
 def chart_steps(
     counted: Breakdown, origin: Origin, begins: Sequence[int], span: TimeSpan, view: View, link: Link
 ) -> list[charts.Step]:
-    """Return the time steps of the chart of one origin's verdicts, each with a link to its feedback."""
+    """Return the time steps for a chart of one origin's verdicts.
+
+    Each step links to the feedback from that step.
+    """
     steps = []
     for number, begin in enumerate(begins):
         votes = counted.steps.get((origin, number), Votes())
@@ -272,7 +298,7 @@ def chart_steps(
 
 
 async def _before(pool: asyncpg.Pool, at: Project, earlier: TimeSpan | None, filters: Filters) -> Breakdown:
-    """Return the verdict counts of the earlier window; no counts if there is none."""
+    """Count the verdicts of the previous period, or return empty counts if there is none."""
     return Breakdown() if earlier is None else await breakdown(pool, at, earlier, filters)
 
 

@@ -34,7 +34,7 @@ _REASONS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """Verdicts on one agent version; `name` is None if the answers have no version."""
+    """Verdicts on one agent version. `name` is None if the answers have no version."""
 
     name: str | None
     people: Votes
@@ -46,7 +46,13 @@ VERSION_COLUMNS: Final[Mapping[str, Column[VersionRow]]] = {"version": lambda on
 
 @dataclass(frozen=True, slots=True)
 class AgentPage:
-    """Data of the agent page. `people` and `machine` cover all versions; by default, most verdicts first."""
+    """Data of the agent page.
+
+    Attributes:
+        people: People's verdicts on all versions.
+        machine: Machine verdicts on all versions, with reviews.
+        versions: Verdicts by version, by default those with the most verdicts first.
+    """
 
     people: Votes
     machine: Votes
@@ -64,8 +70,10 @@ class AgentPage:
 class ConversationPage:
     """Data of the conversation page.
 
-    `newer` and `older` are the neighbours, in the feedback list, of the record that the viewer opened. `reviewer` is
-    the viewer's user id if the viewer may review, otherwise None.
+    Attributes:
+        newer: The next newer record in the feedback list, if the viewer opened a record from the list.
+        older: The next older record in the feedback list, if the viewer opened a record from the list.
+        reviewer: The viewer's user id if the viewer may review, otherwise None.
     """
 
     conversation: ConversationScope
@@ -75,42 +83,46 @@ class ConversationPage:
     reviewer: str | None
     trace_url_template: str | None
     reviewed_kinds: KindCounts
-    """Numbers of reviewed and of right machine verdicts in the project, by kind."""
+    """Numbers of reviewed machine verdicts in the project, and of those that were right, by kind."""
     came_from: Mapping[str, Any] | None
     """Feedback record that the viewer opened from the list."""
     queue: ReviewQueue | None = None
     """Position of the viewer in a review queue; None outside of a queue."""
 
     def accuracy_of(self, one: Mapping[str, Any]) -> VerdictKind | None:
-        """Return the precision of machine verdicts of the same kind as `one`. Return None for a person's verdict."""
+        """Return the precision of machine verdicts of this kind, or None if the record is not a machine verdict."""
         if one["origin"] != "machine" or one["reaction"] is None:
             return None
         return kind_of(one["reaction"], one["decided_by"], self.reviewed_kinds)
 
     def has_reviewed(self, reactions: Sequence[dict[str, Any]]) -> bool:
-        """Return True if the viewer wrote the effective review among `reactions`."""
+        """Return True if the viewer wrote the effective review among these reactions."""
         return any(one["origin"] == "reviewer" and one["user_id"] == self.reviewer for one in reactions)
 
     def review_path(self, turn_id: str) -> str:
-        """Return the API path for reviews of the turn."""
+        """Return the API path of the turn's reviews."""
         return review_path(Project(*self.conversation[:2]), self.conversation.conversation_id, turn_id)
 
     def review_waits(self, reviewed: UUID | None) -> bool:
-        """Return True if `reviewed`, the review that was just accepted, is not in the transcript yet."""
+        """Return True if a submitted review is not in the transcript yet.
+
+        Args:
+            reviewed: Id of the review that the viewer has just submitted, or None.
+        """
         return reviewed is not None and all(one["feedback_id"] != reviewed for one in _said(self.shown))
 
     def trace(self, trace_id: str | None) -> str | None:
-        """Return the URL of the trace; None if no template is set or `trace_id` is None."""
+        """Return the URL of the trace, or None if no template is set or `trace_id` is None."""
         return trace_url(self.trace_url_template, trace_id)
 
 
 def trace_url(template: str | None, trace_id: str | None) -> str | None:
-    """Return the URL of a trace; None if no template is set or the trace is unknown."""
+    """Return the URL of a trace, or None if no template is set or the trace is unknown."""
     return None if template is None or not trace_id else template.replace("{trace_id}", quote(trace_id, safe=""))
 
 
 def path_of(template: str, at: Project) -> str:
-    """Return the path of a route with the tenant and project of `at`."""
+    """Return a route's path with the tenant and project of `at` filled in."""
     return template.format(tenant=quote(at.tenant, safe=""), project=quote(at.project, safe=""))
 
 
@@ -156,9 +168,9 @@ async def _releases(
 async def conversation(
     pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, reviewer: str | None, trace_url_template: str | None
 ) -> ConversationPage | None:
-    """Return a transcript, and the neighbours in the feedback list of the record that the viewer opened.
+    """Return the data of the conversation page, or None if the conversation has neither messages nor feedback.
 
-    Return None if the conversation has neither messages nor feedback.
+    If the viewer came from the feedback list, the data include the neighbours of the opened record.
     """
     where = ConversationScope(*at, view.id or "")
     async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):

@@ -1,4 +1,7 @@
-"""Templates, assets and response headers of all pages. Templates escape all user text."""
+"""Templates, assets and response headers of all pages.
+
+Templates escape all user text.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ ASSETS: Final = {
 }
 """Content and media type of each asset, by file name."""
 VERSION: Final = hashlib.sha256(b"".join(body for body, _ in ASSETS.values())).hexdigest()[:12]
-"""Digest of all assets. It is part of their URLs, so browsers may cache assets indefinitely."""
+"""Digest of all assets. It is part of their URLs, so that browsers may cache them indefinitely."""
 
 
 def _number(count: int) -> str:
@@ -80,14 +83,14 @@ def _in_words(reason: str) -> str:
 
 
 def reasons_shown(feedback: Mapping[str, Any]) -> list[str]:
-    """Return the reasons of a feedback record as labels: tags of a person, or rules of the machine."""
+    """Return the labels of a feedback record's reasons: a person's tags, or the machine's rules."""
     if feedback["origin"] == "machine":
         return list(reason_in_words(feedback["tags"]))
     return [_in_words(tag) for tag in feedback["tags"]]
 
 
 def accuracy_in_words(kind: VerdictKind) -> str:
-    """Return a sentence that states the precision of a kind of verdict."""
+    """State the precision of a kind of verdict in a sentence."""
     verdicts = {"not_ok": "rejections", "ok": "praises"}.get(kind.reaction, "verdicts")
     where = "reviewed in this project" if kind.source == "reviews" else "in published tests"
     part = f" by its {_PARTS[kind.decided_by]}" if kind.decided_by else ""
@@ -142,15 +145,18 @@ _ENVIRONMENT.globals |= {
 
 
 def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """Render a template. The response is not cached; its content security policy blocks foreign and inline scripts."""
+    """Render a page from a template.
+
+    The response is not cached. Its content security policy blocks inline scripts and scripts from other sites.
+    """
     return HTMLResponse(_rendered(template, values), status, {**PRIVATE, "Content-Security-Policy": _POLICY})
 
 
 def _rendered(template: str, values: Mapping[str, Any]) -> str:
-    """Return the page that `template` makes of `values`.
+    """Render a template, then clear its context.
 
-    A context and its macros refer to each other, so they would keep the page's data until a garbage collection, which
-    then stops the event loop for 40 ms after sixteen transcripts of 200 turns.
+    A context and its macros form a reference cycle, which would keep the page's data in memory until the next garbage
+    collection. After sixteen transcripts of 200 turns, that collection would block the event loop for 40 ms.
     """
     found = _ENVIRONMENT.get_template(template)
     context = found.new_context(dict(values))
@@ -162,5 +168,5 @@ def _rendered(template: str, values: Mapping[str, Any]) -> str:
 
 
 def error_page(status: int, title: str, text: str) -> HTMLResponse:
-    """Render the error page with a title and a text."""
+    """Render the error page."""
     return page("error.html", status, title=title, text=text)

@@ -1,4 +1,4 @@
-"""Review queues: unreviewed verdicts that match the filters of the list, and answers drawn at random."""
+"""Review queues: unreviewed verdicts that match the filters of the feedback list, and randomly drawn answers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,19 @@ from reporting.sql import SQL
 REVIEW_PAGE: Final = "/dashboard/review"
 CONVERSATION: Final = "/dashboard/conversation"
 MOST_LEFT: Final = 1_000
-"""Maximum number of verdicts to read when counting the turns left in a queue."""
+"""Maximum number of verdicts to read in order to count the turns left in a queue."""
 Link = Callable[..., str]
-"""Function that returns the URL of a page with the current filters and the given changes."""
+"""Function that returns the URL of a page with the current filters and some changes: `link(path, **changes)`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """Form that retracts the last review: `path` is its action, `back` the page to show afterwards."""
+    """Form that retracts the last review.
+
+    Attributes:
+        path: The form's action.
+        back: URL of the page to show afterwards.
+    """
 
     path: str
     back: str
@@ -36,10 +41,15 @@ class Undo:
 
 @dataclass(frozen=True, slots=True)
 class ReviewQueue:
-    """Position in a review queue. `left` is the number of turns without a review; the other fields are URLs.
+    """Viewer's position in a review queue.
 
-    `saved` is the page to show after a review. `following` and `previous` are the neighbouring turns in the queue.
-    `home` is the page that lists the queue.
+    Attributes:
+        left: Number of turns still to be reviewed.
+        home: URL of the page that lists the queue.
+        saved: URL of the page to show after a review.
+        following: URL of the next turn in the queue.
+        previous: URL of the previous turn, or None.
+        undo: Form that retracts the last review, or None.
     """
 
     left: int
@@ -51,12 +61,19 @@ class ReviewQueue:
 
 
 def waiting(view: View) -> Filters:
-    """Return the view's filters limited to verdicts without a review. Search words are ignored."""
+    """Return the view's filters, limited to verdicts on turns without a review.
+
+    Search words are ignored.
+    """
     return replace(view.filters, unreviewed=True, feedback_type=view.type or "verdict")
 
 
 async def left(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> int:
-    """Return the number of unreviewed turns among the newest MOST_LEFT verdicts, except for the turn reviewed last."""
+    """Count the turns still to be reviewed.
+
+    The turn that was reviewed last is not counted, even if its review is not stored yet. Only the newest MOST_LEFT
+    verdicts are read.
+    """
     filters = waiting(view)
     condition, values = where(at, span, filters)
     statement = SQL.count_turns.filled(view=filters.view, where=condition)
@@ -65,9 +82,10 @@ async def left(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> i
 
 
 async def next_in_queue(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, link: Link) -> str | None:
-    """Return the URL of the next turn after the turn reviewed last; None at the end of the queue.
+    """Return the URL of the next turn in the queue, or None at the end of the queue.
 
-    Without a turn reviewed last, return the first turn of the queue.
+    The next turn is the one after the turn that was reviewed last. If no turn has been reviewed, it is the first turn
+    in the queue.
     """
     place = None
     if view.last_mark is not None and "-" in view.last_mark:
@@ -81,7 +99,11 @@ async def next_in_queue(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: V
 async def queue_at(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, link: Link, row: Mapping[str, Any]
 ) -> ReviewQueue:
-    """Return the position of the feedback record `row` in the queue that the view's filters define."""
+    """Return the viewer's position in the queue defined by the view's filters.
+
+    Args:
+        row: Feedback record that the viewer is at.
+    """
     place, turn = (row["occurred_at"], row["feedback_id"]), (view.id, row["turn_id"])
     older = await following(pool, at, span, waiting(view), place, turn)
     newer = await following(pool, at, span, waiting(view), place, turn, newer=True)
@@ -112,7 +134,7 @@ async def next_in_audit(pool: asyncpg.Pool, at: Project, view: View, link: Link)
 
 
 async def audit_at(pool: asyncpg.Pool, at: Project, view: View, link: Link) -> ReviewQueue:
-    """Return the position of the view's turn in the audit queue."""
+    """Return the viewer's position in the audit queue."""
     assert view.audit is not None
     return ReviewQueue(
         await pending_count(pool, at),
@@ -124,9 +146,12 @@ async def audit_at(pool: asyncpg.Pool, at: Project, view: View, link: Link) -> R
 
 
 def undo_of(at: Project, view: View, link: Link, **back: Any) -> Undo | None:
-    """Return the form that retracts the last review, with the page of the reviewed turn to show afterwards.
+    """Return the form that retracts the last review, or None if there is no last review.
 
-    Return None without a last review.
+    After the retraction, the viewer returns to the page of the reviewed turn.
+
+    Args:
+        back: Further URL parameters of that page.
     """
     if view.last is None or view.last_turn is None:
         return None
@@ -136,7 +161,7 @@ def undo_of(at: Project, view: View, link: Link, **back: Any) -> Undo | None:
 
 
 def review_path(at: Project, conversation_id: str, turn_id: str) -> str:
-    """Return the API path for reviews of the turn."""
+    """Return the API path of a turn's reviews."""
     place = PROJECT.format(tenant=quote(at.tenant, safe=""), project=quote(at.project, safe=""))
     return f"{place}/{quote(conversation_id, safe='')}/turns/{quote(turn_id, safe='')}/reviews"
 

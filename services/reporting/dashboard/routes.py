@@ -83,11 +83,13 @@ PAGES: Final = (
 FILES: Final = (CSV, JSONL)
 _PAGE: Final = 50
 OLDEST: Final = "oldest"
-"""Value of `sort` for oldest feedback first. The list has only this order and its reverse, which an index supports."""
+"""Value of `sort` that lists the oldest feedback first. The list has only this order and its reverse, because an index
+supports them."""
 
 
 Where = Callable[[str, str, str, bool], Awaitable[list[dict[str, str]]]]
-"""Function of (tenant, project, id, True for a message id) that returns the processing steps of the id's events."""
+"""Function that returns the processing steps of an event or a message. Its arguments are a tenant, a project, an id,
+and True if this is a message id."""
 
 
 def pages_router(
@@ -101,11 +103,13 @@ def pages_router(
     current: asyncpg.Pool | None = None,
     sample: SampleLoader | None = None,
 ) -> APIRouter:
-    """Return the routes of all pages and assets. All of them require a token.
+    """Return the routes of all pages and assets. They all require a token.
 
-    The alerts page requires an `alert_administration`. The `access_log`, if given, records access. Pages that must show
-    the viewer's own changes read from the pool `current`; if it is None, from `pool`. If there is no project, the front
-    page offers to load the `sample`.
+    Args:
+        alert_administration: Administration of alert rules and channels. If None, the alerts page is not available.
+        access_log: Log that records the access to conversations and exports.
+        current: Pool for pages that must show the viewer's own changes immediately, by default `pool`.
+        sample: Sample conversations that the front page offers to load if there are no projects.
     """
     current = current or pool
     router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -375,23 +379,26 @@ def pages_router(
 
 
 def turns_in_words(one: RatingsOfLength) -> str:
-    """Return a range of session lengths as text: `1`, `2 to 3`, `32 or more`."""
+    """Describe a range of session lengths: `1`, `2 to 3` or `32 or more`."""
     if one.turns_to is None:
         return f"{one.turns_from} or more"
     return str(one.turns_from) if one.turns_from == one.turns_to else f"{one.turns_from} to {one.turns_to}"
 
 
 def _is_oldest_first(sort: str | None) -> bool:
-    """Return True if `sort` asks for oldest feedback first. Raises UnknownColumn for other orders."""
+    """Return True if `sort` asks for the oldest feedback first, or False if it is None.
+
+    Raises UnknownColumn for any other order.
+    """
     if sort not in (None, OLDEST):
         raise UnknownColumn
     return sort == OLDEST
 
 
 def _continued(cursor: str | None) -> tuple[TimeSpan, str] | None:
-    """Return the two parts of a list cursor: the time window of the first page, and the position in the list.
+    """Split a list cursor into the time window of the first page and the position in the list.
 
-    Return None without a cursor. Raises BadCursor if the cursor is malformed.
+    Returns None without a cursor. Raises BadCursor if the cursor is malformed.
     """
     if cursor is None:
         return None

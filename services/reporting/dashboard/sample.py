@@ -1,4 +1,7 @@
-"""Route that loads the sample conversations, for the button of a page without any project."""
+"""Route that loads the sample conversations.
+
+If there are no projects, the dashboard shows a page with a button that uses this route.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +18,29 @@ SAMPLE: Final = "/dashboard/sample"
 
 
 class SampleLoader(Protocol):
-    """Loader of the sample conversations. It works in the background."""
+    """Loader of the sample conversations, which works in the background."""
 
     @property
     def is_loading(self) -> bool:
-        """Return True from the first start until the sample is loaded or has failed to load."""
+        """Return True while the sample is being loaded."""
 
     def start(self) -> None:
-        """Load the sample, unless it is loading or loaded."""
+        """Start loading the sample, unless it is loading or loaded."""
 
 
 def may_load(caller: Caller) -> bool:
-    """Return True if the caller may load the sample, which has a tenant of its own."""
+    """Return True if the caller may load the sample.
+
+    The sample has a tenant of its own, so only administrators of all tenants may load it.
+    """
     return caller.tenant is None and caller.project is None and ADMIN in caller.scopes
 
 
 def sample_router(sample: SampleLoader | None) -> APIRouter:
-    """Return the route; it answers 404 if `sample` is None."""
+    """Return the route that loads the sample.
+
+    The route responds with 404 if `sample` is None.
+    """
     router = APIRouter(include_in_schema=False)
 
     @router.post(SAMPLE, response_model=None)

@@ -1,4 +1,4 @@
-"""Validate URLs to save as a view: the permitted pages, and the filters that a view keeps. Pure."""
+"""Validation of page URLs that are saved as views. No I/O."""
 
 from __future__ import annotations
 
@@ -20,27 +20,31 @@ _PAGES: Final[Mapping[str, frozenset[str]]] = {
     "/dashboard/audit": frozenset(),
     "/dashboard/sessions": frozenset(),
 }
-"""Parameters that a view keeps for one page only, by the page's path. A view of any page keeps the common filters."""
+"""Parameters kept only in views of one page, by the page's path. Views of all pages keep the common filters."""
 SORTED_BY: Final[Mapping[str, frozenset[str]]] = {
     "/": frozenset({"agent", "change", "people", "machine", "rejected", "total"}),
     "/dashboard/issues": frozenset({"turns", "people", "topic", "last"}),
     "/dashboard/compare": frozenset({"value", "first", "last", "people", "machine", "rejected", "total"}),
     "/dashboard/agent": frozenset({"version", "people", "machine", "rejected", "total"}),
 }
-"""Columns by which the table of each page can be sorted, by path. The pages' own modules import I/O, so the names
-are repeated here."""
+"""Columns by which the table of each page can be sorted, by path. The names are repeated here because the pages' own
+modules import I/O."""
 _OLDEST: Final = "oldest"
 _OF_PEOPLE: Final = ("user", "conversation", "thread", "q")
-"""Filters that may identify a person: ids and search words. A view with them would survive the person's erasure."""
+"""Filters that may identify a person: ids and search words. A view with such a filter would survive the person's
+erasure."""
 MOST_CHARACTERS: Final = 2_000
 
 
 class NotSavable(ValueError):
-    """Error for a URL that cannot be saved as a view; its text is the reason."""
+    """Error for a URL that cannot be saved as a view, with the reason as its text."""
 
 
 class SavablePage(NamedTuple):
-    """Page and filters of a view; `query` is a query string without the project."""
+    """Page and filters of a view.
+
+    `query` is a query string without the project.
+    """
 
     path: str
     query: str
@@ -52,7 +56,7 @@ def can_be_saved(path: str) -> bool:
 
 
 def savable_page(url: str, at: Project) -> SavablePage:
-    """Parse a relative URL of the dashboard, and return its page and filters.
+    """Parse a relative URL of the dashboard into its page and filters.
 
     Unknown parameters, list positions and the project are omitted. Raises NotSavable if the URL cannot be saved.
     """

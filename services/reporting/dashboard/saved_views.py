@@ -1,4 +1,4 @@
-"""Page that lists the saved views of a project, and its forms."""
+"""Page with the saved views of a project, and its forms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ VIEWS: Final = "/dashboard/views"
 
 
 def saved_views_router(reads: asyncpg.Pool, clock: Clock, changes: ViewChanges) -> APIRouter:
-    """Return the routes of the page with saved views. Every reader of a project may open and save its views."""
+    """Return the routes of the page with saved views.
+
+    Every reader of a project may open and save its views.
+    """
     router = APIRouter(include_in_schema=False, route_class=PageRoute)
     visits = Visits(reads, clock, None)
 

@@ -1,4 +1,7 @@
-"""Pages that list dead letters and events that wait for their message, without any content."""
+"""Pages that list dead letters and parked events, without their contents.
+
+Parked events are events that wait for their message.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ DEAD_LETTERS: Final = "/dashboard/dead-letters"
 PARKED: Final = "/dashboard/parked"
 Kind = Literal["dead letters", "parked"]
 Unprocessed = Callable[[Kind], Awaitable[Sequence[Mapping[str, str]]]]
-"""Function that returns records of all tenants: dead letters latest first, parked events oldest first.
+"""Function that returns the dead letters, latest first, or the parked events, oldest first, of all tenants.
 
 The keys of each record are `group` (consumer group), `record` (topic, partition and offset), `cause` (coordinates of
 the chat record from which it was derived), `reason`, `detail`, `noted_at` (RFC 3339), `tenant`, `project`, `event_id`
@@ -30,7 +33,10 @@ log = structlog.get_logger(part="reporting")
 
 
 def unprocessed_router(unprocessed: Unprocessed | None) -> APIRouter:
-    """Return the routes of the two pages. If `unprocessed` is None, the pages name the commands to use instead."""
+    """Return the routes of both pages.
+
+    If `unprocessed` is None, the pages name the commands to use instead.
+    """
     router = APIRouter(include_in_schema=False)
 
     async def show(request: Request) -> Response:

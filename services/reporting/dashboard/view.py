@@ -1,4 +1,4 @@
-"""State of a page, such as its filters, parsed from the URL. Pure."""
+"""State of a page, such as its filters, parsed from its URL. No I/O."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PERIODS: Final[dict[Period, tuple[str, int]]] = {
 }
 ORIGINS: Final[dict[Origin, str]] = {"user": "People", "machine": "Machine", "reviewer": "Reviewers"}
 _REVIEWED_MACHINE: Final[tuple[Origin, ...]] = ("machine", "reviewer")
-"""Origins that pages show as `machine`: machine verdicts, and the reviews that replace them."""
+"""Origins selected by the filter `machine`: machine verdicts, and the reviews that replace them."""
 _AHEAD: Final = 10 * MINUTE  # timestamps of feedback may be slightly ahead of this clock
 
 
@@ -57,7 +57,7 @@ _Position = Annotated[Annotated[str, Field(max_length=CURSOR_LIMIT)] | None, Emp
 
 
 class View(BaseModel):
-    """State of a page, which its URL encodes. Empty form fields count as missing."""
+    """State of a page, encoded in its URL. Empty form fields count as missing."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -67,7 +67,7 @@ class View(BaseModel):
     project: Annotated[Name | None, Empty] = None
     period: Period = "30d"
     start: _Day = Field(default=None, alias="from")
-    """First day or minute of a custom range, in the time zone `tz`. A custom range overrides `period`."""
+    """First day or minute of a custom range, in the time zone `tz`. A custom range takes precedence over `period`."""
     end: _Day = Field(default=None, alias="to")
     """Last day or minute of a custom range, inclusive."""
     tz: Annotated[str | None, BeforeValidator(_zone)] = None
@@ -91,7 +91,7 @@ class View(BaseModel):
     reaction: Annotated[Reaction | None, Empty] = None
     type: Annotated[FoundType | None, Empty] = None
     judged: Annotated[Judged | None, Empty] = None
-    """Only machine verdicts on turns with this verdict of a person or reviewer, or with any."""
+    """Only machine verdicts on turns to which a person or reviewer gave this verdict, or any verdict."""
     bin: Annotated[Annotated[int, Field(ge=0, lt=BINS)] | None, BeforeValidator(_given_number)] = None
     """Only machine verdicts with a confidence in this bin of the calibration page, 0 to 19."""
     reason: Annotated[Label | None, Empty] = None
@@ -100,12 +100,12 @@ class View(BaseModel):
     suspect: Annotated[bool, BeforeValidator(bool)] = False
     """Feedback list: True for suspect verdicts, False for effective feedback."""
     state: Annotated[Literal["all", "open", "resolved", "muted", "regressed"] | None, Empty] = None
-    """Issue list: only issues in this state; None for open and regressed issues."""
+    """Issue list: only issues in this state. None selects open and regressed issues."""
     q: Annotated[Annotated[str, Field(max_length=200, pattern=r"^[^\x00]+$")] | None, Empty] = None
     """Feedback list: search words for questions, answers and feedback."""
     user: Annotated[Id | None, Empty] = None
     issue: Annotated[Annotated[int, Field(ge=1, lt=2**63)] | None, Empty] = None
-    """Id of an issue. Feedback list: only verdicts on its turns. Issue page: the issue to show."""
+    """Id of an issue. Feedback list: only verdicts on the issue's turns. Issue page: the issue to show."""
     conversation: Annotated[Id | None, Empty] = None
     reviewed: Annotated[UUID | None, Empty] = None
     """Transcript: id of the review that was just submitted."""
@@ -118,7 +118,7 @@ class View(BaseModel):
     feedback: Annotated[UUID | None, Empty] = None
     """Transcript: id of the feedback record that the viewer opened from the list."""
     audit: Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, Empty] = None
-    """Position in the audit queue. Transcript: of the turn to review. Audit page: of the turn reviewed last."""
+    """Position in the audit queue: of the turn to review (transcript), or of the turn reviewed last (audit page)."""
     queue: Annotated[bool, BeforeValidator(bool)] = False
     """Transcript: True if the viewer is working through a review queue."""
     last: Annotated[Id | None, Empty] = None
@@ -189,7 +189,10 @@ class View(BaseModel):
 
     @property
     def listed(self) -> Filters:
-        """Return the filters of the feedback list. Only this list supports search words and suspect verdicts."""
+        """Return the filters of the feedback list.
+
+        No other list can be filtered by search words or show suspect verdicts.
+        """
         return replace(self.filters, suspect=self.suspect, words=self.q)
 
     @property
@@ -200,7 +203,7 @@ class View(BaseModel):
 
     @property
     def narrows(self) -> bool:
-        """Return True if a filter is set that the form hides by default under "More filters"."""
+        """Return True if any of the filters under "More filters" is set. The form hides these filters by default."""
         rare = (
             "suspect",
             "source",
@@ -229,7 +232,13 @@ class View(BaseModel):
         return "period" if self.own_range else PERIODS[self.period][0]
 
     def span(self, now: int, first: int | None) -> TimeSpan:
-        """Return the time window in microseconds; for the period "all", it starts at `first`, the oldest feedback."""
+        """Return the time window of the view.
+
+        Args:
+            now: Current time, in microseconds.
+            first: Time of the oldest feedback, in microseconds. The period "all" starts at this time. If it is None,
+                the period "all" is the last 30 days.
+        """
         length = PERIODS[self.period][1]
         end = now + _AHEAD if self.end is None else parse_local(self.end, self.zone, last=True)
         if self.start is not None:
@@ -241,20 +250,27 @@ class View(BaseModel):
         return TimeSpan(max(0, min(start, end - 1)), end)
 
     def span_of_answers(self, span: TimeSpan) -> TimeSpan:
-        """Return the window `span`; for "all", from the epoch, because answers may precede the first feedback."""
+        """Return the time window in which to count answers.
+
+        For the period "all", the window starts at the epoch, because there may be answers from before the first
+        feedback. For other periods, it is `span`.
+        """
         return span._replace(start=0) if self.period == "all" and self.start is None else span
 
     def before(self, span: TimeSpan) -> TimeSpan | None:
-        """Return the window of the same length before `span`; None for "all" or if it starts before the epoch."""
+        """Return the time window of the same length directly before `span`.
+
+        Returns None for the period "all", or if the window would start before the epoch.
+        """
         if self.period == "all" and not self.own_range:
             return None
         length = span.end - span.start - (0 if self.own_range else _AHEAD)
         return TimeSpan(span.start - length, span.start) if span.start > length else None
 
     def parameters(self, at: Project, **changes: Any) -> dict[str, Any]:
-        """Return this view's URL parameters for any page, with `changes`.
+        """Return this view's URL parameters for a link to any page, with `changes` applied.
 
-        Parameters that only one page has are omitted, unless `changes` has them.
+        Parameters that belong to a single page are omitted, unless they are in `changes`.
         """
         said = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
         pages = (
@@ -284,10 +300,16 @@ class View(BaseModel):
 
 
 def chosen(view: View, known: list[Project], last: str | None = None) -> Project | None:
-    """Return the project to show; None if there is none.
+    """Return the project to show, or None if there is none.
 
-    The candidates are, in this order: `at` if known; `tenant` and `project` if given, even if unknown; the project that
-    the reader viewed last (`last`, as `tenant/project`) if known; the first known project.
+    1. If the URL has `at`, return that project, or None if it is unknown.
+    2. If the URL has `tenant` and `project`, return that project, even if it is unknown.
+    3. Otherwise, return the last viewed project, or the first known project if the last one is unknown. If the URL has
+       only `tenant`, only projects of this tenant are considered.
+
+    Args:
+        known: Projects that the caller may choose.
+        last: The last viewed project, as `tenant/project`.
     """
     if view.at is not None:
         tenant, _, project = view.at.partition("/")
@@ -300,7 +322,7 @@ def chosen(view: View, known: list[Project], last: str | None = None) -> Project
 
 
 def address(path: str, parameters: dict[str, Any]) -> str:
-    """Return `path` with the `parameters` that are not empty."""
+    """Return a URL with the given path and parameters. Empty parameters are omitted."""
     query = "&".join(
         f"{_quoted(name)}={_quoted(str(value))}" for name, value in parameters.items() if value not in (None, "")
     )
@@ -308,5 +330,5 @@ def address(path: str, parameters: dict[str, Any]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return `text` as a part of a query. Most names and values need no quoting."""
+    """Quote `text` for use in a URL's query string. Most names and values need no quoting."""
     return text if _PLAIN.fullmatch(text) else quote_plus(text)

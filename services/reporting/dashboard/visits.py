@@ -1,4 +1,4 @@
-"""Context of a page request: caller, project, period and filters, or an error page."""
+"""Context of page requests: the caller, project, period and filters."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from servicekit import Caller, Clock
 
 ZONE_COOKIE: Final = "agent_feedback_zone"
 PROJECT_COOKIE: Final = "agent_feedback_project"
-"""Cookie with the last viewed project (`tenant/project`), which is the default for URLs without a project."""
+"""Cookie with the last viewed project (`tenant/project`), which is shown if the URL has no project."""
 _COOKIE_SECONDS: Final = 365 * 24 * 3600
 NO_PROJECT: Final = ("There is nothing here", "The project does not exist, or this token is not valid for it.")
 """Heading and text of the error page for a project that does not exist or that the caller may not see."""
 
 
 class PageRoute(APIRoute):
-    """Route that responds to invalid filters with an error page."""
+    """Route that answers invalid filters with an error page."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
@@ -61,7 +61,7 @@ class Visit:
     here: str | None = None
     """URL of the page if it can be saved as a view."""
     parameters: Mapping[str, Any] = field(init=False)
-    """URL parameters of the page's filters. A page has some hundred links with them."""
+    """URL parameters of the page's filters, computed once because a page has about a hundred links with them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", self.view.parameters(self.at))
@@ -87,7 +87,10 @@ class Visit:
 
 
 def view_of(request: Request) -> View:
-    """Return the view from the request's URL. If it has no time zone, use the zone in the viewer's cookie."""
+    """Parse the view from the URL of a request.
+
+    If the URL has no time zone, the zone in the viewer's cookie is used.
+    """
     said = dict(request.query_params)
     zone = request.cookies.get(ZONE_COOKIE, "")
     if not said.get("tz") and zone in known_zones():
@@ -103,7 +106,9 @@ def _savable(request: Request) -> str | None:
 class Visits:
     """Factory of page contexts.
 
-    `health` supplies the data of the health panel. Without any project, the page offers to load the `sample`.
+    Args:
+        health: Function that returns the data for the health panel, if available.
+        sample: Sample conversations that the page offers to load if there are no projects.
     """
 
     def __init__(
@@ -119,7 +124,11 @@ class Visits:
         return await self._health.facts() if caller.tenant is None and caller.project is None else None
 
     async def of(self, request: Request) -> Visit | Response:
-        """Return the context, or an error page if the project does not exist, or the empty page without any project."""
+        """Return the context of a page request, or the page to show instead.
+
+        This is an error page if the project does not exist or the caller may not access it, and the empty page if there
+        are no projects.
+        """
         caller: Caller = request.state.caller
         view = view_of(request)
         known = await projects(self._pool, caller.tenant, caller.projects)
@@ -137,7 +146,10 @@ class Visits:
         return Visit(caller, view, at, known, await saved_views(self._pool, at), _savable(request))
 
     def answered(self, show: Callable[[Visit], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-        """Return a request handler that renders a page with `show` and remembers the project in a cookie."""
+        """Return a request handler that renders a page with `show`.
+
+        The handler remembers the project in a cookie.
+        """
 
         async def answered(request: Request) -> Response:
             visit = await self.of(request)

@@ -1,4 +1,4 @@
-"""Conversion between timestamps and local days and hours of the viewer. Pure."""
+"""Conversion between timestamps and the viewer's local time. No I/O."""
 
 from __future__ import annotations
 
@@ -25,19 +25,23 @@ def zone_of(name: str) -> ZoneInfo:
 
 
 def local(moment: int, zone: ZoneInfo) -> datetime:
-    """Return `moment`, in microseconds since the epoch, as local time of the zone."""
+    """Convert a time in microseconds since the epoch to local time."""
     return datetime.fromtimestamp(moment // SECOND, zone)
 
 
 def moment_of(stamp: datetime) -> int:
-    """Return an aware datetime as microseconds since the epoch, at least 0."""
+    """Convert an aware datetime to microseconds since the epoch, at least 0."""
     return max(0, round(stamp.timestamp()) * SECOND)
 
 
 def parse_local(text: str, zone: ZoneInfo, *, last: bool) -> int:
-    """Return the start of a day (`2026-01-31`) or minute (`2026-01-31T09:30`) in microseconds since the epoch.
+    """Parse a local day (`2026-01-31`) or minute (`2026-01-31T09:30`).
 
-    With `last`, return the start of the next day or minute. Raises ValueError for other texts.
+    Returns:
+        The start of the day or minute, in microseconds since the epoch. If `last` is set, the end of the day or minute.
+
+    Raises:
+        ValueError: If the text has another format.
     """
     if "T" in text:
         stamp = datetime.strptime(text, "%Y-%m-%dT%H:%M").replace(tzinfo=zone)
@@ -54,9 +58,10 @@ def bucket_of(span: TimeSpan) -> Bucket:
 
 
 def starts(span: TimeSpan, bucket: Bucket, zone: ZoneInfo) -> list[int]:
-    """Return the starts, in microseconds, of the newest 800 hours, days or weeks that overlap the span.
+    """Return the start times of the hours, days or weeks that overlap the span, in microseconds.
 
-    Days and weeks begin at midnight in the time zone, weeks on Monday.
+    Days and weeks begin at midnight in the time zone, and weeks begin on Monday. If there are more than 800 of them,
+    only the newest 800 are returned.
     """
     if bucket == "hour":
         first = local(span.start, zone)
@@ -79,7 +84,7 @@ def starts(span: TimeSpan, bucket: Bucket, zone: ZoneInfo) -> list[int]:
 
 
 def offset_text(moment: int, zone: ZoneInfo) -> str:
-    """Return the zone's offset from UTC at `moment`, such as `UTC+01:00`."""
+    """Return the zone's offset from UTC at the given time, such as `UTC+01:00`."""
     offset = local(moment, zone).utcoffset() or timedelta()
     if not offset:
         return "UTC"

@@ -1,4 +1,4 @@
-"""Feedback figures as metrics, so that the operator's monitoring can alert on them."""
+"""Feedback figures as Prometheus metrics, so that the operator's monitoring can alert on them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reporting.sql import SQL
 from servicekit import Clock, Database
 
 MOST_AGENTS: Final = 100
-"""Maximum number of agents with metrics. If there are more, the agents with most verdicts are chosen."""
+"""Maximum number of agents with metrics. The agents with the most verdicts are chosen."""
 _AHEAD: Final = 10 * MINUTE
 _GAUGES: Final = (metrics.SATISFACTION, metrics.VERDICTS, metrics.REJECTION_RATE)
 
@@ -31,7 +31,7 @@ class AgentLabels(NamedTuple):
 
 
 class FeedbackMetrics:
-    """Gauges with the figures of the last 24 hours, for the agents with most verdicts."""
+    """Gauges with figures of the last 24 hours for the agents with the most verdicts."""
 
     def __init__(self, pool: Database, clock: Clock) -> None:
         self._pool = pool
@@ -39,7 +39,7 @@ class FeedbackMetrics:
         self._shown: set[tuple[str, ...]] = set()
 
     async def update(self) -> None:
-        """Read the figures of all projects and publish them."""
+        """Read the figures of all projects and update the gauges."""
         now = self._clock.now()
         span = TimeSpan(now - DAY, now + _AHEAD)
         found: dict[AgentLabels, dict[Origin, Votes]] = defaultdict(dict)
@@ -56,7 +56,7 @@ class FeedbackMetrics:
         return [(row["agent_id"], row["origin"], Votes(row["ok"], row["neutral"], row["not_ok"])) for row in rows]
 
     def _publish(self, found: Mapping[AgentLabels, Mapping[Origin, Votes]]) -> None:
-        """Set the gauges, and remove gauges of agents that are no longer among the first MOST_AGENTS."""
+        """Set the gauges of the MOST_AGENTS agents with the most verdicts, and remove those of all other agents."""
         ranked = sorted(found, key=lambda one: (-sum(votes.total for votes in found[one].values()), one))
         shown: set[tuple[str, ...]] = set()
         for labels in ranked[:MOST_AGENTS]:

@@ -10,7 +10,10 @@ WEBHOOKS = Counter(
     ("endpoint", "outcome"),
 )
 OTHER_CHANNELS = "(not in the file)"
-"""Common label of all channels that users set on the page or that were removed: names by users are unbounded."""
+"""Label shared by removed channels and by all channels set on the alerts page.
+
+Users can choose any channel names, so a label for each name could create too many time series.
+"""
 ALERT_MESSAGES = Counter(
     "agent_feedback_alert_messages_total",
     "Attempts to announce an alert in a channel: delivered, failed, or failed for the last time (dead). Channels that "

@@ -1,1 +1,1 @@
-"""Issues: rejected turns of an agent grouped by topic, with titles, trends and proof of resolution."""
+"""Issues: an agent's rejected turns grouped by topic, with titles, trends and proofs of resolution."""

@@ -1,4 +1,8 @@
-"""Sentence encoder with a cache, because questions repeat and each rejection of an answer needs the answer's vector."""
+"""Sentence encoder with a cache.
+
+The same texts are encoded repeatedly: different people ask the same question, and an answer is encoded for each
+rejection.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +16,24 @@ import numpy as np
 from detector.encoders.embedder import Embedder, Vectors, WordLlamaEmbedder, encodable
 
 _KEPT: Final = 4_096
-"""Maximum number of vectors in the cache: 6 MiB with 384 floats each."""
+"""Maximum number of cached vectors. They take 6 MiB at 384 floats each."""
 
 
 _COHERENCE: Final = 0.3
 
 
 def least_coherence(encoder: Embedder) -> float:
-    """Return the minimum mean pairwise similarity of a new issue's turns (see `grouping.grouped`).
+    """Return the minimum coherence (mean pairwise similarity) of a new issue; see `grouping.grouped`.
 
-    A reader found no topic in less similar groups of the sample. Without such groups, the issues of
-    `benchmarks/issue_groups.py` also agree better with the known topics. Word vectors have no minimum, because their
-    similarity is often lower within a topic.
+    Someone read sample groups with a lower coherence and found no common topic in them. With this minimum, the groups
+    also match the known topics in `benchmarks/issue_groups.py` better. For word vectors there is no minimum (0),
+    because the similarity of turns on the same topic is often low.
     """
     return 0.0 if isinstance(encoder, WordLlamaEmbedder) else _COHERENCE
 
 
 class CachingEncoder:
-    """Encoder that encodes equal texts only once. The cache keys are digests, so the cache contains no text."""
+    """Encoder that encodes equal texts only once. The cache is keyed by digests and contains no text."""
 
     def __init__(self, encoder: Embedder, limit: int = _KEPT) -> None:
         self._encoder = encoder
@@ -45,7 +49,7 @@ class CachingEncoder:
         return self._encoder.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return vectors of shape (len(texts), dimension), as the encoder does."""
+        """Return the vectors of the texts as an array of shape (len(texts), dimension)."""
         if not texts:
             return self._encoder.embed(texts)
         digests = [sha256(encodable(text).encode()).digest() for text in texts]

@@ -1,4 +1,4 @@
-"""Vectors of rejected turns, and their grouping by topic. Pure."""
+"""Vectors of rejected turns and clustering of the turns by topic. No I/O."""
 
 from __future__ import annotations
 
@@ -15,22 +15,27 @@ from sklearn.decomposition import PCA
 from detector.encoders.embedder import Vectors, unit_rows
 
 SMALLEST: Final = 3
-"""Minimum number of turns of a new issue."""
+"""Minimum number of turns for a new issue."""
 MOST: Final = 5_000
-"""Maximum number of turns to cluster at once, because the run time grows with the square of this number."""
+"""Maximum number of turns to cluster at once. The running time grows with the square of this number."""
 _DIMENSIONS: Final = 20
 _NEIGHBOURS: Final = 2
 _SPREAD: Final = 2
 _CLOSEST: Final = 0.8
 _SAME: Final = 0.85
-"""Minimum cosine similarity at which clustering treats two turns as one."""
+"""Cosine similarity above which two turns are clustered as one."""
 _ANSWER: Final = 0.2
-"""Weight of the answer's vector, relative to the question's vector."""
+"""Weight of the answer's vector relative to the question's vector."""
 
 
 @dataclass(frozen=True, slots=True)
 class Centre:
-    """Centre of a group: its mean vector, of length 1, and the minimum similarity of its members."""
+    """Centre of a group of turns.
+
+    Attributes:
+        vector: Mean vector of the group, normalised to length 1.
+        radius: Minimum similarity to the centre at which a turn belongs to the group.
+    """
 
     vector: Vectors
     radius: float
@@ -38,9 +43,11 @@ class Centre:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Result of a clustering. `joined` maps turns to existing issues; `new` has the turns of each new issue.
+    """Result of a clustering, in which turns are identified by row number.
 
-    Turns are row numbers.
+    Attributes:
+        joined: Maps turns to the existing issues they join.
+        new: Turns of each new issue.
     """
 
     joined: Mapping[int, int]
@@ -48,11 +55,13 @@ class Groups:
 
 
 def turn_vectors(questions: Vectors, answers: Vectors, complaints: Vectors) -> Vectors:
-    """Return one vector of length 1 for each turn, from the vectors of its three texts, each of shape (turns, width).
+    """Combine the vectors of each turn's question, answer and complaint into a unit vector.
 
-    The weight of a complaint is its similarity to the question. Otherwise, turns on different topics would be similar
-    just because their complaints are ("that's wrong"). If the question is unknown, only the complaint counts. A turn
+    A complaint is weighted by its similarity to the question. Otherwise, a common complaint such as "that's wrong"
+    would make turns on different topics similar. If the question is unknown, the complaint has full weight. A turn
     without any text gets a zero vector.
+
+    All arrays have the shape (turns, width).
     """
     alike = np.clip((questions * complaints).sum(axis=1, keepdims=True), 0, 1)
     asked = np.linalg.norm(questions, axis=1, keepdims=True) > 0
@@ -60,10 +69,10 @@ def turn_vectors(questions: Vectors, answers: Vectors, complaints: Vectors) -> V
 
 
 def centre_of(vectors: Vectors) -> Centre:
-    """Return the centre of a group of at least one turn.
+    """Return the centre of a group of one or more turns.
 
-    Its radius is two standard deviations below the mean similarity of the turns, at most 0.8. The limit of 0.8 lets
-    paraphrases join a group of almost equal turns.
+    The radius is the mean similarity of the turns to the centre minus two standard deviations, and at most 0.8. The
+    limit allows paraphrases to join a group of near-duplicates.
     """
     mean = unit_rows(vectors.mean(axis=0, keepdims=True))[0]
     near = vectors @ mean
@@ -71,7 +80,7 @@ def centre_of(vectors: Vectors) -> Centre:
 
 
 def nearest(vectors: Vectors, centres: Sequence[Centre]) -> list[int | None]:
-    """Return the index of the nearest centre for each turn, or None if the turn is outside of all radii."""
+    """Return the index of the nearest centre for each turn, or None if no centre is similar enough."""
     if not centres or not len(vectors):
         return [None] * len(vectors)
     near = vectors @ np.stack([one.vector for one in centres]).T
@@ -81,12 +90,17 @@ def nearest(vectors: Vectors, centres: Sequence[Centre]) -> list[int | None]:
 
 
 def grouped(vectors: Vectors, issues: Sequence[int | None], coherence: float = 0.0) -> Groups:
-    """Cluster all turns of an agent, at most MOST, and assign turns without an issue.
+    """Cluster the turns of an agent, and assign turns without an issue to issues.
 
-    `issues` has the issue of each turn, or None. A turn never leaves its issue, so merges and splits by people persist.
-    If at least half of a cluster's turns have an issue, the other turns join the most frequent issue. Otherwise they
-    become a new issue if their mean pairwise similarity is at least `coherence`. A turn outside of all clusters joins a
-    new issue if it is within the issue's radius; otherwise it stays without an issue.
+    Turns with an issue always stay in it, so that people's merges and splits persist. The other turns of a cluster join
+    the cluster's most frequent issue if at least half of the cluster's turns have an issue. Otherwise, they form a new
+    issue if there are enough of them and they are coherent enough. A turn that is still unassigned joins the nearest
+    new issue, if it is similar enough.
+
+    Args:
+        vectors: Vectors of all turns of the agent, at most MOST.
+        issues: Current issue of each turn, or None.
+        coherence: Minimum mean pairwise similarity of the turns of a new issue.
     """
     joined: dict[int, int] = {}
     new: list[list[int]] = []
@@ -109,17 +123,17 @@ def grouped(vectors: Vectors, issues: Sequence[int | None], coherence: float = 0
 
 
 def _coherence(vectors: Vectors) -> float:
-    """Return the mean pairwise similarity of the turns of a group, at least two."""
+    """Return the mean pairwise similarity of two or more turns."""
     count = len(vectors)
     total = float(np.square(vectors.sum(axis=0)).sum())  # of all pairs, including each turn with itself
     return (total - count) / (count * (count - 1))
 
 
 def _labels(vectors: Vectors) -> npt.NDArray[np.intp]:
-    """Return the cluster number of each turn, or -1 for none.
+    """Return the cluster number of each turn, or -1 if the turn is in no cluster.
 
-    Almost equal turns count as one point; otherwise each frequent question would be a dense cluster. If SMALLEST or
-    more almost equal turns are in no cluster, they become a cluster.
+    A group of near-duplicates counts as one point, because otherwise every frequent question would form a dense
+    cluster. If this point is in no cluster, a group of at least SMALLEST near-duplicates becomes a cluster of its own.
     """
     alike = _alike(vectors)
     labels = _density_labels(vectors[np.unique(alike)])[np.unique(alike, return_inverse=True)[1]]
@@ -131,7 +145,7 @@ def _labels(vectors: Vectors) -> npt.NDArray[np.intp]:
 
 
 def _alike(vectors: Vectors) -> npt.NDArray[np.intp]:
-    """Return, for each turn, the row of the first almost equal turn, which may be the turn itself."""
+    """Group near-duplicates. Returns for each turn the row number of the first turn in its group."""
     first = np.full(len(vectors), -1, dtype=np.intp)
     for row in range(len(vectors)):
         if first[row] < 0:
@@ -151,12 +165,12 @@ def _density_labels(vectors: Vectors) -> npt.NDArray[np.intp]:
 
 
 def packed(vector: Vectors) -> bytes:
-    """Return a vector as bytes in half precision, the format of the tables."""
+    """Convert a vector to bytes in half precision, as stored in the database."""
     return vector.astype(np.float16).tobytes()
 
 
 def unpacked(stored: Sequence[bytes]) -> Vectors:
-    """Return stored vectors of the same width as a matrix with one row per vector."""
+    """Convert stored vectors of equal width to a matrix with one row per vector."""
     if not stored:
         return np.zeros((0, 0), dtype=np.float32)
     return np.frombuffer(b"".join(stored), dtype=np.float16).reshape(len(stored), -1).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Schedule of the work on issues: assign changed rejections at once, and group an agent's turns once a day."""
+"""Job that keeps issues up to date. It assigns changed rejections immediately and groups turns daily."""
 
 from __future__ import annotations
 
@@ -20,20 +20,23 @@ if TYPE_CHECKING:
     from reporting.issues.worker import IssueWorker
 
 _ENOUGH: Final = 20
-"""Upper threshold: with this number of turns without an issue, an agent's turns are grouped before the next day."""
+"""Number of turns without an issue at which an agent's turns are grouped before the next day."""
 _FEW: Final = 5
-"""Lower threshold of turns without an issue, for an agent with few turns."""
+"""Lower threshold for an agent with few turns."""
 _SHARE: Final = 10
-"""Divisor of the number of turns: between the two thresholds, grouping is due if one in ten turns has no issue."""
+"""Between the two thresholds, grouping is due if one in this many turns has no issue."""
 _PACKAGES: Final = ("numpy", "sklearn", "wordllama")
 log = structlog.get_logger(part="reporting")
 
 
 class IssueJob:
-    """Periodic work on the issues of all projects: call `catch_up` repeatedly.
+    """Job that keeps the issues of all projects up to date. Call `catch_up` repeatedly.
 
-    `load` returns the sentence encoder. It is called, and the packages of the extra `issues` are imported, only when
-    there is work for the first time. A thread does both, because they take seconds, and would stop the event loop.
+    The packages of the extra `issues` and the sentence encoder are loaded only when there is work. This takes seconds,
+    so it is done in a thread to keep the event loop free.
+
+    Args:
+        load: Loads the sentence encoder.
     """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, load: Callable[[], Embedder]) -> None:
@@ -44,10 +47,14 @@ class IssueJob:
         self._seeded = False
 
     async def catch_up(self) -> int:
-        """Assign all changed rejections, and group the turns of each due agent. Return the number of changed turns.
+        """Assign all changed rejections, and group the turns of each agent that is due.
 
-        Return 0 if another process holds the lock, or if the extra `issues` is not installed. Raises ModelMissing if
-        the encoder is not on this machine.
+        Returns:
+            The number of changed turns. It is 0 if another process holds the lock or the extra `issues` is not
+            installed.
+
+        Raises:
+            ModelMissing: If the encoder is not on this machine.
         """
         async with self._pool.acquire() as connection:
             if not await connection.fetchval(*SQL.lock_issues()):
@@ -58,7 +65,7 @@ class IssueJob:
                 await connection.execute(*SQL.unlock_issues())
 
     async def work(self) -> int:
-        """Do the work of `catch_up`; the caller holds the lock."""
+        """Do the work of `catch_up`. The caller must hold the lock."""
         changed = await self._place_and_group()
         await count_affected_people(self._pool)
         return changed
@@ -99,11 +106,17 @@ def is_available() -> bool:
 
 
 def is_due(waiting: int, left_waiting: int, placed: int, grouped_at: int | None, now: int) -> bool:
-    """Return True if an agent's turns are due for grouping: on a new UTC day, or if many new turns have no issue.
+    """Return True if the turns of an agent should be grouped again.
 
-    `waiting` is the number of turns without an issue, and `placed` the number of turns with an issue. `left_waiting` is
-    the number of turns that the last grouping left without an issue. The threshold is lower for an agent with few
-    turns, because grouping them is cheap. Times are in microseconds.
+    Grouping is due on a new UTC day, or earlier if many turns have no issue yet. An agent with few turns has a lower
+    threshold, because grouping them is cheap.
+
+    Args:
+        waiting: Number of turns without an issue.
+        left_waiting: Number of turns without an issue after the last grouping.
+        placed: Number of turns with an issue.
+        grouped_at: Time of the last grouping in microseconds, or None.
+        now: The current time in microseconds.
     """
     enough = min(_ENOUGH, max(_FEW, (waiting + placed) // _SHARE))
     if waiting >= max(enough, 2 * left_waiting):
@@ -112,9 +125,10 @@ def is_due(waiting: int, left_waiting: int, placed: int, grouped_at: int | None,
 
 
 def issue_encoder(choice: str) -> Embedder:
-    """Return the chosen sentence encoder, or word vectors if there is none.
+    """Load the chosen sentence encoder, or word vectors if none is chosen.
 
-    Raises ModelMissing if the chosen encoder is not on this machine.
+    Raises:
+        ModelMissing: If the encoder is not on this machine.
     """
     from detector.encoders.choice import sentence_encoder
     from detector.encoders.embedder import WordLlamaEmbedder

@@ -1,4 +1,7 @@
-"""Notices of resolved issues: one `feedback.resolved` event for each person who rejected an answer of the issue."""
+"""Notices of resolved issues.
+
+Each person who rejected an answer of the issue gets one `feedback.resolved` event.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _AT_ONCE: Final = 500
 
 
 class ResolutionNotice(NamedTuple):
-    """Row of the table `resolution_notices`, without the column `announced`. Times are in microseconds."""
+    """Row of the table `resolution_notices` without the column `announced`. Times are in microseconds."""
 
     issue_id: int
     resolution: int
@@ -37,7 +40,7 @@ class ResolutionNotice(NamedTuple):
 
 
 def announcement(one: ResolutionNotice) -> Message:
-    """Return the `feedback.resolved` message for the person. The result for a notice is always identical."""
+    """Return the `feedback.resolved` message for a notice. The same notice always gives the same message."""
     event = FeedbackResolved(
         event_id=str(derived_id(FEEDBACK_RESOLVED.name, one.tenant, one.issue_id, one.resolution, one.user_id)),
         occurred_at=one.resolved_at,
@@ -60,10 +63,15 @@ def announcement(one: ResolutionNotice) -> Message:
 
 
 class ResolutionAnnouncer:
-    """Publisher of one event per person and resolution. An event may be published twice, with identical content.
+    """Publisher of `feedback.resolved` events, one for each person and resolution.
 
-    The event is published `minutes` after the resolution, unless the issue is no longer resolved then. Notices for
-    rejections that arrive late are published until `days` after the resolution.
+    An event may be published twice, with the same content.
+
+    Args:
+        minutes: Time between the resolution and its events. Nothing is published if the issue is no longer resolved
+            after this time.
+        days: Maximum age of a resolution for new events. A rejection from before the resolution that is stored late
+            still causes an event in this period.
     """
 
     def __init__(self, pool: asyncpg.Pool, producer: Producer, clock: Clock, *, minutes: float, days: float) -> None:
@@ -74,9 +82,10 @@ class ResolutionAnnouncer:
         self._within = int(days * DAY)
 
     async def sweep(self) -> int:
-        """Publish all due notices. Return the number of notified people. Raises errors of the database and the log.
+        """Publish all notices that are due, and return the number of people notified.
 
-        A concurrent erasure waits until the events are acknowledged. Erased people are not notified.
+        Concurrent erasures wait until the log has acknowledged the events. Erased people are not notified. Database and
+        log errors are raised.
         """
         now = self._clock.now()
         async with writing(self._pool) as connection:

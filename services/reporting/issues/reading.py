@@ -1,4 +1,4 @@
-"""Queries for issues, for the API and the dashboard."""
+"""Queries for issues, used by the API and the dashboard."""
 
 from __future__ import annotations
 
@@ -24,15 +24,18 @@ _COLUMNS: Final[Mapping[str, tuple[str, str]]] = {
     "last": ("i.last_at", "i.last_at"),
 }
 ISSUE_COLUMNS: Final = _COLUMNS.keys()
-"""Columns that sort issues. `topic` sorts by a confidence bound of the rejected share, as `certain_share` does."""
+"""Columns by which issues can be sorted. `topic` sorts by a confidence bound of the rejected share."""
 MOST_FIRST: Final = SortOrder("turns", descending=True)
 MOST_TURNS: Final = 100
-"""Maximum number of turns on the page of one issue. The feedback list shows all turns."""
+"""Maximum number of turns on an issue's page. The feedback list shows all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Issue of an agent. Times are in microseconds; `topic` is the number of answered turns on the issue's topic."""
+    """Issue of an agent. Times are in microseconds.
+
+    `topic` counts the answered turns on the issue's topic and how many of them were rejected.
+    """
 
     id: int
     agent_id: str
@@ -51,22 +54,25 @@ class Issue:
     last_at: int | None
     versions: Sequence[str]
     typical_question: str | None
-    """Question of the turn nearest to the issue's centre; None if it is unknown, or outside of lists."""
+    """Question of the turn nearest to the issue's centre, or None if it is unknown. It is set only in lists."""
     topic: Share
     affected: AffectedPeople
-    """Affected people at the last count, which follows a change of the issue's turns within seconds."""
+    """People affected at the last count. Counts follow changes to the issue's turns within seconds."""
     days: Sequence[int]
-    """Number of rejected turns on each of the last TREND_DAYS UTC days; the last day is today."""
+    """Number of rejected turns on each of the last TREND_DAYS UTC days, ending today."""
 
     @property
     def title(self) -> str:
-        """Return the sentence, or the distinctive words if there is no sentence, most distinctive first."""
+        """Return the title written by a language model.
+
+        If there is none, return the issue's distinctive words, or a title with the issue's id.
+        """
         return self.sentence or ", ".join(self.words) or f"Issue {self.id}"
 
 
 @dataclass(frozen=True, slots=True)
 class IssueTurn:
-    """Rejected turn of an issue, with truncated texts; a text is None if unknown.
+    """Rejected turn of an issue. Long texts are truncated, and unknown texts are None.
 
     `occurred_at` is the time of the rejection in microseconds.
     """
@@ -85,7 +91,7 @@ class IssueTurn:
 
 @dataclass(frozen=True, slots=True)
 class WellReceived:
-    """Accepted turn on the topic of an issue, with truncated texts."""
+    """Accepted turn on the topic of an issue. Long texts are truncated."""
 
     conversation_id: str
     turn_id: str
@@ -97,7 +103,10 @@ class WellReceived:
 
 @dataclass(frozen=True, slots=True)
 class IssuePage:
-    """Issue with its turns, nearest to its centre first, and the rejection rates before and after a resolution."""
+    """Issue with its turns, and the rejection rates before and after its resolution.
+
+    The turns nearest to the issue's centre come first.
+    """
 
     issue: Issue
     turns: Sequence[IssueTurn]
@@ -105,7 +114,7 @@ class IssuePage:
     """All versions of the agent, in the order of their first answers."""
     resolution: Resolution | None
     well_received: Sequence[WellReceived]
-    """At most EXAMPLES accepted turns on the topic, nearest to its centre first."""
+    """Up to EXAMPLES accepted turns on the topic, nearest to its centre first."""
 
 
 async def list_issues(
@@ -117,26 +126,36 @@ async def list_issues(
     limit: int = 100,
     order: SortOrder = MOST_FIRST,
 ) -> list[Issue]:
-    """Return the issues that have turns, each with its trend, by default most turns first. `now`: microseconds."""
+    """Return the issues that have turns, with their trends. By default, those with the most turns come first.
+
+    Args:
+        now: The current time in microseconds, for the trends.
+        agent_id: Only issues of this agent.
+        states: Only issues in one of these states.
+    """
     statement = SQL.list_issues.filled(**list_slots(order))
     rows = await pool.fetch(*statement(**at._asdict(), agent_id=agent_id, states=states, limit=limit))
     return await _with_days(pool, at, rows, now)
 
 
 def list_slots(order: SortOrder) -> dict[str, str]:
-    """Return the SQL fragments for the slots of `list_issues`. Only the order by topic needs counts of all issues."""
+    """Return the SQL fragments for the placeholders of `list_issues`.
+
+    If the issues are sorted by topic, the query needs the counts of all issues. Otherwise, it reads only the counts of
+    the listed ones.
+    """
     counts = SQL.part("counts_of_issue") if order.column == "topic" else ""
     return {"order": order_of(order), "ordered_by": counts}
 
 
 def order_of(order: SortOrder) -> str:
-    """Return the SQL expression that sorts issues. Issues without a value come last."""
+    """Return the SQL expression for a sort order. Issues without a value come last."""
     ascending, descending = _COLUMNS[order.column]
     return f"{descending} desc nulls last" if order.descending else f"{ascending} nulls last"
 
 
 async def waiting(pool: asyncpg.Pool, at: Project, agent_id: str | None = None) -> int:
-    """Return the number of rejected turns without an issue."""
+    """Return the number of rejected turns that have no issue."""
     count: int = await pool.fetchval(*SQL.count_waiting_turns(**at._asdict(), agent_id=agent_id))
     return count
 
@@ -144,7 +163,11 @@ async def waiting(pool: asyncpg.Pool, at: Project, agent_id: str | None = None) 
 async def find_issue(
     pool: asyncpg.Pool, at: Project, issue: int, now: int, limit: int = MOST_TURNS
 ) -> IssuePage | None:
-    """Return the issue with its turns, or None if the project has no such issue. `now` is in microseconds."""
+    """Return an issue with its turns, or None if the project has no such issue.
+
+    Args:
+        now: The current time in microseconds, for the trend.
+    """
     of = at._asdict()
     row = await pool.fetchrow(*SQL.find_issue(**of, id=issue))
     if row is None:

@@ -1,6 +1,6 @@
-"""Proof that an issue is resolved: rejection rates on its topic before and after a version or a time. Pure.
+"""Proof of resolution: rejection rates on an issue's topic before and after a version or time. No I/O.
 
-`store.recount` marks a resolved issue as regressed.
+Regressions are detected elsewhere, in `store.recount`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contracts.intervals import Interval, difference, wilson
 
 @dataclass(frozen=True, slots=True)
 class TopicCount:
-    """Numbers of answered and of rejected turns on an issue's topic in a day. `day` is its start in microseconds."""
+    """Answered and rejected turns on a topic in one day. `day` is the start of the day in microseconds."""
 
     version: str | None
     day: int
@@ -24,7 +24,7 @@ class TopicCount:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Number of turns on a topic, and number of rejected turns among them."""
+    """Number of turns on a topic and how many of them were rejected."""
 
     turns: int = 0
     rejected: int = 0
@@ -34,7 +34,7 @@ class Share:
 
     @property
     def share(self) -> float | None:
-        """Return rejected / turns; None without turns."""
+        """Return rejected / turns, or None if there are no turns."""
         return self.rejected / self.turns if self.turns else None
 
     @property
@@ -45,14 +45,14 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class AffectedPeople:
-    """Number of people with recent verdicts on an agent, and number of people among them affected by an issue."""
+    """Number of people with recent verdicts on an agent, and how many of them are affected by an issue."""
 
     people: int = 0
     affected: int = 0
 
     @property
     def share(self) -> float | None:
-        """Return affected / people; None without people."""
+        """Return affected / people, or None if there are no people."""
         return self.affected / self.people if self.people else None
 
     @property
@@ -63,28 +63,37 @@ class AffectedPeople:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Rejection rates before and after a resolution, with the 95 % confidence interval of after minus before."""
+    """Rejection rates before and after a resolution."""
 
     before: Share
     after: Share
 
     @property
     def difference(self) -> Interval:
-        """Return the interval of the difference, -1 to 1; the whole range if either side has no turns."""
+        """Return the 95 % confidence interval of the change in the rejection rate (after minus before).
+
+        The interval is [-1, 1] if there are no turns before or after the resolution.
+        """
         return difference(self.after.rejected, self.after.turns, self.before.rejected, self.before.turns)
 
     @property
     def is_proved(self) -> bool:
-        """Return True if the share is significantly lower after the resolution, at the 5 % level."""
+        """Return True if the rejection rate is significantly lower after the resolution, at the 5 % level."""
         return self.difference.high < 0
 
 
 def resolution(counts: Iterable[TopicCount], version: str | None, at: int, first_seen: Mapping[str, int]) -> Resolution:
-    """Compare the turns before `version` with the turns from `version` on.
+    """Compare the rejection rates before and after a resolution.
 
-    If `version` is None, compare the turns before and after the day of `at` (microseconds). `first_seen` is the time of
-    each version's first answer, which orders the versions. Turns of an unknown version are ignored. If `version` has no
-    answer yet, no turn counts as after.
+    If `version` is given, the turns after the resolution are those of this version and later ones. Otherwise, they are
+    the turns from the day of `at` onwards.
+
+    Args:
+        version: The version that resolved the issue, or None. If it has no answers yet, all turns count as before the
+            resolution.
+        at: Time of the resolution in microseconds.
+        first_seen: Time of the first answer of each version. Versions are ordered by this time. Turns of versions
+            without such a time are ignored if `version` is given.
     """
     before, after = Share(), Share()
     for one in counts:

@@ -1,4 +1,4 @@
-"""Titles of issues by a language model: request, validation of the response, and detection of outdated titles. Pure."""
+"""Titles of issues from a language model: requests, validation of responses, check for outdated titles. No I/O."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 from chat_completions.completion import WrongAnswer, content_in
 
 MOST_EXAMPLES: Final = 8
-"""Maximum number of turns per issue in a request to the model."""
+"""Maximum number of turns of an issue in a request to the model."""
 MOST_SHOWN: Final = 300
-"""Maximum length of a text in a request to the model, in characters."""
+"""Maximum length of each text in a request to the model, in characters."""
 MOST_CHARACTERS: Final = 80
-"""Maximum length of a title."""
+"""Maximum length of a title in characters."""
 INSTRUCTIONS: Final = f"""\
 You write a title for one topic in a list of topics on which an agent's answers were rejected.
 
@@ -26,22 +26,22 @@ Reply with the title and nothing else: one line of plain text with at most {MOST
 language of most questions. It says what people ask for and what is wrong with the answers. It names no person, no \
 address, no number and no detail of a single question."""
 _MARKUP_OR_DETAIL: Final = re.compile(r"[<>\[\]{}|`*_#\\~^@]|://|www\.|\d{5}")
-"""Pattern of markup, links, e-mail addresses, and long numbers such as order numbers."""
+"""Matches markup, links, e-mail addresses and long numbers such as order numbers."""
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _JOINERS: Final = "\u200c\u200d"
-"""Format characters that occur inside words of some scripts, and inside emoji."""
+"""Format characters that occur within words of some scripts and within emoji."""
 _AROUND: Final = "\"'“”„‘’«»「」 "
 
 
 class RejectedTexts(NamedTuple):
-    """Texts of a rejected turn; an unknown text is empty."""
+    """Texts of a rejected turn. Unknown texts are empty."""
 
     question: str
     complaint: str
 
 
 def request_of(model: str, examples: Iterable[RejectedTexts]) -> bytes:
-    """Return the body of the request for a title."""
+    """Return the body of a request for a title."""
     rejected = [
         {name: text.strip()[:MOST_SHOWN] for name, text in one._asdict().items() if text.strip()} for one in examples
     ]
@@ -57,9 +57,12 @@ def request_of(model: str, examples: Iterable[RejectedTexts]) -> bytes:
 
 
 def sentence_in(completion: bytes) -> str:
-    """Return the title in a chat completion, without quotation marks, final full stop and control characters.
+    """Return the title in a chat completion.
 
-    Raises WrongAnswer unless the title is one short line of plain text. The error never contains the title.
+    Quotation marks, a final full stop and control characters are removed.
+
+    Raises:
+        WrongAnswer: If the title is not one short line of plain text. The message does not contain the title.
     """
     lines = [line for line in content_in(completion).splitlines() if line.strip()]
     if len(lines) != 1:
@@ -80,8 +83,10 @@ def _is_hidden(character: str) -> bool:
 
 
 def is_outdated(words_then: Sequence[str], words: Sequence[str]) -> bool:
-    """Return True if a title is outdated: less than half of its words are still distinctive.
+    """Return True if fewer than half of the words that a title was based on are still distinctive.
 
-    `words_then` are the issue's distinctive words when the title was written, and `words` the current ones.
+    Args:
+        words_then: Distinctive words of the issue when the title was written.
+        words: Distinctive words of the issue now.
     """
     return 2 * len(set(words_then) & set(words)) < len(words_then)

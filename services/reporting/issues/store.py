@@ -1,4 +1,4 @@
-"""Store issues and their turns, and apply people's changes to issues."""
+"""Storage of issues and their turns, and changes made by people."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IssueState = Literal["open", "resolved", "muted", "regressed"]
 Turn = tuple[str, str]
 """Conversation id and turn id."""
 NEWEST_VERDICTS: Final = 2_000
-"""Number of newest verdicts of an agent. The share of affected people refers to the people in these verdicts."""
+"""Number of an agent's newest verdicts. The people in these verdicts are the basis for the share of affected people."""
 
 
 class AgentScope(NamedTuple):
@@ -34,7 +34,7 @@ class AgentScope(NamedTuple):
 class Rejection:
     """Rejected turn with its texts. Times are in microseconds.
 
-    `asked_at` is the time of the question, or of the rejection if the question is unknown.
+    `asked_at` is the time of the question or, if the question is unknown, of the rejection.
     """
 
     conversation_id: str
@@ -56,7 +56,7 @@ class Rejection:
 
 
 async def rejections(pool: asyncpg.Pool, at: Project, turns: Collection[Turn]) -> list[Rejection]:
-    """Return the effective rejections of `turns`, with their texts; an unknown text is empty.
+    """Return the effective rejections of the given turns with their texts. Unknown texts are empty.
 
     Turns without an effective rejection are skipped.
     """
@@ -98,7 +98,10 @@ def _rejection(row: asyncpg.Record, answer: asyncpg.Record | None, request: asyn
 
 @asynccontextmanager
 async def writing(pool: asyncpg.Pool) -> AsyncIterator[Connection]:
-    """Open a transaction that blocks erasures. Statements in it skip people who are already erased."""
+    """Open a transaction that makes concurrent erasures wait.
+
+    The statements in the transaction skip people who have already been erased.
+    """
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute(*SQL.lock_erasures())
         yield connection
@@ -112,9 +115,10 @@ async def place(connection: Connection, at: Project, issue_of: Mapping[Turn, int
 
 
 async def count_affected_people(pool: asyncpg.Pool) -> None:
-    """Count the affected people of all issues of each agent with an issue whose turns have changed since its count.
+    """Count the people affected by each issue.
 
-    Verdicts that do not change an issue's turns are counted by the next count, at the latest after the daily grouping.
+    An agent's issues are counted after the turns of one of them have changed. Other new verdicts on the agent are
+    included in the next count, at the latest after the next daily grouping.
     """
     for row in await pool.fetch(*SQL.agents_with_uncounted_people()):
         async with pool.acquire() as connection, connection.transaction():
@@ -123,9 +127,9 @@ async def count_affected_people(pool: asyncpg.Pool) -> None:
 
 
 async def recount(connection: Connection, at: Project, issues: Iterable[int], now: int) -> None:
-    """Update the turn counts of issues, and mark resolved issues as regressed if they have enough later rejections.
+    """Update the turn counts of issues and mark resolved issues as regressed if there are enough later rejections.
 
-    The affected people of these issues are counted later, by `count_affected_people`. `now` is in microseconds.
+    The people affected by the issues are counted later, by `count_affected_people`. `now` is in microseconds.
     """
     ids = sorted(set(issues))
     if ids:
@@ -134,7 +138,7 @@ async def recount(connection: Connection, at: Project, issues: Iterable[int], no
 
 
 class IssueChange(NamedTuple):
-    """New state of an issue, set by a person. `resolved_in` is the version that resolved it, if known."""
+    """New state of an issue, set by a person. `resolved_in` is the version that resolved the issue, if known."""
 
     state: IssueState
     resolved_in: str | None
@@ -143,13 +147,17 @@ class IssueChange(NamedTuple):
 
 
 async def change(pool: asyncpg.Pool, at: Project, issue: int, wanted: IssueChange, now: int) -> bool:
-    """Change an issue. Return False if it does not exist or was merged. `now` is in microseconds."""
+    """Change an issue. Returns False if it does not exist or was merged. `now` is in microseconds."""
     values = {**at._asdict(), **wanted._asdict()}
     return await pool.fetchval(*SQL.change_issue(**values, id=issue, now=now)) is not None
 
 
 async def merge(pool: asyncpg.Pool, at: Project, issue: int, into: int, now: int) -> bool:
-    """Move all turns of an issue to another issue of the same agent. Return False if either issue does not exist."""
+    """Move all turns of an issue to another issue of the same agent.
+
+    Returns:
+        False if one of the issues does not exist, or they belong to different agents.
+    """
     of = at._asdict()
     async with pool.acquire() as connection, connection.transaction():
         if not await connection.fetchval(*SQL.may_merge(**of, id=issue, into=into)):
@@ -162,7 +170,7 @@ async def merge(pool: asyncpg.Pool, at: Project, issue: int, into: int, now: int
 
 
 async def split(pool: asyncpg.Pool, at: Project, issue: int, turns: Collection[Turn], now: int) -> int | None:
-    """Move turns to a new issue and return its id. Return None if `issue` has none of these turns."""
+    """Move turns to a new issue and return its id, or None if `issue` has none of these turns."""
     of = at._asdict()
     async with pool.acquire() as connection, connection.transaction():
         if not await connection.fetchval(*SQL.holds_turns.bulk(sorted(set(turns)), **of, id=issue)):

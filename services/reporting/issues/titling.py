@@ -1,4 +1,4 @@
-"""Requests to a language model for titles of issues: a few per run, each with a deadline."""
+"""Job that requests titles for issues from a language model."""
 
 from __future__ import annotations
 
@@ -19,26 +19,30 @@ from reporting.sql import SQL
 from servicekit import Clock
 
 PAUSE: Final = 15 * MINUTE
-"""Minimum time between two requests for the title of an issue, in microseconds."""
+"""Minimum time between two requests for the title of the same issue, in microseconds."""
 QUESTIONS: Final = 10
-"""Maximum number of requests in a run."""
+"""Maximum number of requests per run."""
 SECONDS: Final = 30.0
-"""Deadline of a request, in seconds."""
+"""Time limit of a request in seconds."""
 log = structlog.get_logger(part="reporting")
 
 
 class _TooSlow(EndpointFailed):
-    """Error for an endpoint that did not respond within the deadline."""
+    """Error for an endpoint that does not respond within the time limit."""
 
 
 class TitleEndpoint(Protocol):
     async def complete(self, body: bytes) -> bytes:
-        """Return the body of a chat completion. Raises EndpointFailed or WrongAnswer."""
+        """Return the body of a chat completion.
+
+        Raises:
+            EndpointFailed, WrongAnswer: If there is no usable response.
+        """
         ...
 
 
 class IssueTitler:
-    """Job that requests a title from `model` at `endpoint` for each issue without a title. Runs may be concurrent."""
+    """Job that requests a title from a language model for each issue without one. It may run concurrently."""
 
     def __init__(
         self, pool: asyncpg.Pool, clock: Clock, endpoint: TitleEndpoint, model: str, *, seconds: float = SECONDS
@@ -50,9 +54,9 @@ class IssueTitler:
         self._seconds = seconds
 
     async def title_issues(self) -> int:
-        """Request titles for at most QUESTIONS issues, largest first. Return the number of stored titles.
+        """Request titles for up to QUESTIONS issues, largest first, and return the number of titles stored.
 
-        A failed request is repeated after PAUSE. A slow or failing endpoint ends the run.
+        A failed request is not repeated within PAUSE. The run ends if the endpoint fails or is too slow.
         """
         stored = 0
         for _ in range(QUESTIONS):
@@ -73,7 +77,7 @@ class IssueTitler:
         return stored
 
     async def _title(self, issue: asyncpg.Record) -> bool:
-        """Request the title of a claimed issue. Return True if it was stored."""
+        """Request the title of an issue claimed by this run. Returns True if the title was stored."""
         of = {"tenant": issue["tenant"], "project": issue["project"], "id": issue["id"]}
         shown = await self._typical(Project(issue["tenant"], issue["project"]), issue["id"])
         if not shown:
@@ -97,8 +101,8 @@ class IssueTitler:
     async def _typical(self, at: Project, issue: int) -> Sequence[Rejection]:
         """Return the turns nearest to the issue's centre, with their texts.
 
-        A turn is skipped if its people differ from those in its stored row. An erasure finds the titles to delete by
-        the people in these rows, so it would miss a title made from this turn.
+        Turns are skipped if the people in their stored row are outdated. An erasure finds the titles to delete by the
+        people in these rows, so it would not find a title based on such a turn.
         """
         typical = SQL.typical_turns(**at._asdict(), issue_id=issue, limit=MOST_EXAMPLES)
         rows = await self._pool.fetch(*typical)

@@ -1,4 +1,4 @@
-"""Distinctive words of an issue, by c-TF-IDF (Grootendorst, BERTopic, 2022). Pure."""
+"""Distinctive words of issues, computed with c-TF-IDF (Grootendorst, BERTopic, 2022). No I/O."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from reporting.queries.function_words import FUNCTION_WORDS
 
 MOST_WORDS: Final = 40
-"""Maximum number of stored words per turn."""
+"""Maximum number of words stored for a turn."""
 _TITLE: Final = 4
 _WORD: Final = re.compile(r"[^\W\d_]{3,30}")
 _STOP: Final = ENGLISH_STOP_WORDS | FUNCTION_WORDS
 
 
 def words_of(question: str, complaint: str) -> list[str]:
-    """Return the distinct words of a turn in order, without stop words, at most MOST_WORDS.
+    """Return up to MOST_WORDS distinct words of a turn in order of occurrence, without stop words.
 
-    The complaint's words count only if the question is unknown.
+    The complaint is used only if the question is unknown.
     """
     found = (word.lower() for word in _WORD.findall(question or complaint))
     return list(dict.fromkeys(word for word in found if word not in _STOP))[:MOST_WORDS]
@@ -31,8 +31,10 @@ def words_of(question: str, complaint: str) -> list[str]:
 def titles(issues: Mapping[int, Iterable[Sequence[str]]]) -> dict[int, list[str]]:
     """Return up to four distinctive words of each issue, most distinctive first.
 
-    `issues` has the words of each turn, for all issues of an agent. Words that occur in only one turn are used only if
-    fewer than two words occur in several turns.
+    Words that occur in only one turn are used only if fewer than two words occur in several turns.
+
+    Args:
+        issues: The words of each turn, for all issues of an agent.
     """
     counts = {issue: Counter(word for turn in turns for word in turn) for issue, turns in issues.items()}
     whole = Counter[str]()
@@ -51,7 +53,7 @@ def _title(counts: Counter[str], whole: Counter[str], average: float) -> list[st
 
 
 def _without_forms(words: Collection[str]) -> list[str]:
-    """Return the words without those that begin like an earlier word, such as "refunds" after "refund"."""
+    """Remove words that start like an earlier word, such as "refunds" after "refund"."""
     kept: list[str] = []
     for word in words:
         if not any(word.startswith(one[:5]) or one.startswith(word[:5]) for one in kept if len(one) > 3):

@@ -1,4 +1,4 @@
-"""Background work on issues: assign rejections to issues, and group the turns of agents."""
+"""Worker that assigns rejections to issues and groups the turns of agents."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from reporting.sql import SQL
 from servicekit import Clock
 
 _AT_ONCE: Final = 200
-"""Maximum number of changed turns in one transaction."""
+"""Maximum number of changed turns per transaction."""
 _MEMBERS: Final = 500
-"""Maximum number of newest turns of an issue from which its centre and words are computed."""
+"""Maximum number of an issue's turns from which its centre and words are computed. The newest turns are used."""
 _ANSWERS: Final = 2_000
-"""Maximum number of newest answers of an agent that are compared with its issues, once a day."""
+"""Maximum number of an agent's answers that are compared with its issues each day. The newest answers are used."""
 _COUNTED_DAYS: Final = 90
 _PLACED_AT_ONCE: Final = 5_000
 _WELL_RECEIVED: Final = 12
 """Maximum number of accepted turns stored for an issue.
 
-More are stored than shown, because some may be rejected before the next count.
+More turns are stored than shown, because some of them may be rejected before the next count.
 """
 _TEXT: Final = 1_000
-"""Maximum length of an encoded text in characters: the beginning of a message, the end of an answer."""
+"""Maximum length of an encoded text in characters. Messages are cut at the end, and answers at the beginning."""
 log = structlog.get_logger(part="reporting")
 
 
@@ -50,7 +50,11 @@ class IssueWorker:
         self._coherence = least_coherence(encoder)
 
     async def place_changed(self) -> int:
-        """Assign a batch of changed rejections of one project to issues. Return the number of changes, 0 at the end."""
+        """Assign a batch of changed rejections of one project to issues.
+
+        Returns:
+            The number of changes, or 0 if none are left.
+        """
         rows = await self._pool.fetch(*SQL.changed_rejections(limit=_AT_ONCE))
         if not rows:
             return 0
@@ -95,7 +99,11 @@ class IssueWorker:
         ]
 
     async def _join(self, connection: Connection, agent: AgentScope, turns: Sequence[Turn]) -> set[int]:
-        """Assign each of `turns` to the nearest issue, unless it has an issue. Return the issues of all `turns`."""
+        """Assign turns without an issue to the nearest issue, if they are similar enough.
+
+        Returns:
+            The issues of all the given turns.
+        """
         of = agent._asdict()
         waiting = await connection.fetch(*SQL.waiting_among.bulk(sorted(turns), **agent.at._asdict()))
         known = await connection.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
@@ -111,7 +119,7 @@ class IssueWorker:
         return {row["issue_id"] for row in held}
 
     async def group(self, agent: AgentScope) -> None:
-        """Group an agent's turns, then describe, name and count its issues."""
+        """Group the turns of an agent into issues, and update the centres, titles and counts of its issues."""
         of, name = agent._asdict(), self._encoder.name
         others = await self._pool.fetch(*SQL.turns_of_other_encoders(**of, encoder=name, limit=_ANSWERS))
         if others:
@@ -142,7 +150,7 @@ class IssueWorker:
         log.info("issues_grouped", turns=len(rows), issues=len(issues), waiting=waiting)
 
     async def describe(self, agent: AgentScope, issues: Sequence[int]) -> None:
-        """Compute the centres of `issues`, and the titles of all issues of the agent."""
+        """Compute the centres of the given issues and the titles of all issues of the agent."""
         of, name = agent.at._asdict(), self._encoder.name
         async with writing(self._pool) as connection:
             said: dict[int, list[Sequence[str]]] = {}
@@ -170,7 +178,7 @@ class IssueWorker:
             await connection.execute(*SQL.drop_sentences(**of, ids=outdated))
 
     async def _join_waiting(self, agent: AgentScope) -> None:
-        """Assign each turn without an issue to an issue if it is within the issue's radius."""
+        """Assign all turns without an issue to the nearest issue, if they are similar enough."""
         rows = await self._pool.fetch(*SQL.waiting_turns(**agent._asdict(), encoder=self._encoder.name))
         turns = [(row["conversation_id"], row["turn_id"]) for row in rows]
         for start in range(0, len(turns), _PLACED_AT_ONCE):
@@ -178,7 +186,7 @@ class IssueWorker:
                 await self._join(connection, agent, turns[start : start + _PLACED_AT_ONCE])
 
     async def _count_topics(self, agent: AgentScope) -> None:
-        """Count the answers on the topic of each issue, and the rejected answers among them, by version and day."""
+        """Count the answered and rejected turns on the topic of each issue by version and day."""
         of, start = agent._asdict(), self._clock.now() - _COUNTED_DAYS * DAY
         answers = await self._pool.fetch(*SQL.answers_of_agent(**of, start=start, limit=_ANSWERS))
         known = await self._pool.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
@@ -228,7 +236,7 @@ class IssueWorker:
         return found
 
     async def describe_changed(self) -> None:
-        """Recompute centres, words and counts of issues with turns that an erasure or a person has changed."""
+        """Recompute the centres, words and counts of issues whose turns were changed by an erasure or a person."""
         for row in await self._pool.fetch(*SQL.issues_without_centre(encoder=self._encoder.name, limit=_AT_ONCE)):
             agent = AgentScope(row["tenant"], row["project"], row["agent_id"])
             await self.describe(agent, [row["id"]])

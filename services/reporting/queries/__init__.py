@@ -1,1 +1,1 @@
-"""Queries on the read models. Each query takes a pool or a connection, and returns plain values."""
+"""Queries on the read models. Each takes a pool or a connection, and returns plain values."""

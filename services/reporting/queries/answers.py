@@ -1,7 +1,9 @@
-"""Response models of the HTTP API. Times are RFC 3339 in UTC, with microseconds.
+"""Response models of the HTTP API.
 
-Items that may occur hundreds of times in a response are dataclasses. They are built from trusted rows, so they are
-not validated: validation would take three times as long as the rest of the response.
+Times are RFC 3339 in UTC, with microseconds.
+
+Items that may occur hundreds of times in a response are dataclasses, built from trusted rows and not validated.
+Validation would take three times as long as the rest of the response.
 """
 
 from __future__ import annotations
@@ -69,9 +71,9 @@ class ReactionItem:
 
 @dataclass(slots=True)
 class UserText:
-    """Text that people wrote in a turn; several messages are joined with an empty line.
+    """Text that people wrote in a turn. Several messages are joined with an empty line between them.
 
-    `user_id` is the first message's sender; it is null after the person's erasure.
+    `user_id` is the sender of the first message, or null if that person has been erased.
     """
 
     message_id: Annotated[str, Field(description="The message.")]
@@ -82,7 +84,10 @@ class UserText:
 
 @dataclass(slots=True)
 class AgentText:
-    """Text that the agent wrote in a turn; `message_id` is the id of the agent's last message."""
+    """Text that the agent wrote in a turn.
+
+    `message_id` is the id of the agent's last message.
+    """
 
     message_id: Annotated[str, Field(description="The message.")]
     agent_id: Annotated[str | None, Field(description="The agent.")]
@@ -91,7 +96,7 @@ class AgentText:
 
 
 class Counts(ResponseModel):
-    """Numbers of effective reactions by origin and by verdict."""
+    """Counts of effective reactions by origin and by verdict."""
 
     total: Annotated[int, Field(description="Number of reactions: user + machine + reviewer = ok + not_ok + neutral.")]
     user: Annotated[int, Field(description="Number of people's reactions.")]
@@ -125,7 +130,7 @@ def feedback_item(row: asyncpg.Record) -> FeedbackItem:
 
 
 def reaction_item(row: asyncpg.Record, item: FeedbackItem) -> ReactionItem:
-    """Return the reaction `item` as an artifact."""
+    """Convert a reaction to an artifact."""
     return ReactionItem(
         ReactionValue(item.turn_id, item.text, item.confidence, item.ts, item.reaction, item.origin),
         ReactionMeta(item.rn, item.turn_id, row["track_id"], row["user_type"]),
@@ -133,5 +138,5 @@ def reaction_item(row: asyncpg.Record, item: FeedbackItem) -> ReactionItem:
 
 
 def joined(rows: list[Any]) -> str:
-    """Return the messages' texts joined in the given order, with an empty line between them."""
+    """Join the texts of messages in the given order, with an empty line between them."""
     return "\n\n".join(row["content"] for row in rows)

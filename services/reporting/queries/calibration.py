@@ -16,12 +16,12 @@ from reporting.queries.selection import BINS, NONE_GIVEN, Filters, Project, Time
 from reporting.sql import SQL
 
 NEWEST_VERDICTS: Final = 10_000
-"""Maximum number of newest machine verdicts that are counted by detector."""
+"""Maximum number of machine verdicts (newest first) that are counted by detector."""
 REACTIONS: Final[tuple[Reaction, ...]] = ("ok", "neutral", "not_ok")
 
 
 class Bin(ResponseModel):
-    """Agreement between the machine verdicts in one confidence bin and people's verdicts."""
+    """Agreement of people's verdicts with the machine verdicts in one confidence bin."""
 
     low: Annotated[float, Field(description="Lower bound of the confidence, inclusive, 0 to 1.")]
     high: Annotated[float, Field(description="Upper bound, exclusive; the last bin includes 1.")]
@@ -32,7 +32,7 @@ class Bin(ResponseModel):
 
 
 class Threshold(ResponseModel):
-    """Agreement between people's verdicts and the machine verdicts at or above a confidence threshold."""
+    """Agreement of people's verdicts with the machine verdicts at or above a confidence threshold."""
 
     threshold: Annotated[float, Field(description="Minimum confidence, 0 to 1.")]
     verdicts: Annotated[
@@ -44,7 +44,7 @@ class Threshold(ResponseModel):
 
 
 class OfDetector(ResponseModel):
-    """Number of verdicts decided by one part (rules, learned model or language model) of a detector version."""
+    """Number of verdicts decided by one component of a detector version: rules, learned model or language model."""
 
     detector: Annotated[str | None, Field(description="The detector's version; null for verdicts of release 0.1.0.")]
     decided_by: Annotated[DecidedBy | None, Field(description="The deciding part; null for verdicts of release 0.1.0.")]
@@ -54,7 +54,8 @@ class OfDetector(ResponseModel):
 class Calibration(ResponseModel):
     """Agreement between machine verdicts, including overruled ones, and people's verdicts.
 
-    Each pair is a machine verdict and a person's effective reaction, or the effective review, on the same turn.
+    Each machine verdict is paired with a person's effective reaction to the same turn, or with the turn's effective
+    review.
     """
 
     tenant: Annotated[str, Field(description="The tenant in the path.")]
@@ -84,7 +85,13 @@ class Calibration(ResponseModel):
 
 
 class _BinCounts(NamedTuple):
-    """People's verdicts on the turns of one machine reaction and confidence bin, and the sum of their confidences."""
+    """People's verdicts on all turns with the same machine verdict and confidence bin.
+
+    Attributes:
+        machine: The machine verdict.
+        people: Number of people's verdicts, by verdict.
+        confidence: Sum of the confidences of the machine verdicts.
+    """
 
     machine: Reaction
     bin: int
@@ -99,9 +106,12 @@ class _BinCounts(NamedTuple):
 async def calibration(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN, *, by_detector: bool = True
 ) -> Calibration:
-    """Return the agreement between the machine verdicts in a time window and people's verdicts at any time.
+    """Compare the machine verdicts of a time window with people's verdicts on the same turns.
 
-    `detectors` is empty unless `by_detector`.
+    People's verdicts may be from any time.
+
+    Args:
+        by_detector: If False, `detectors` is empty.
     """
     source, values = judgements(at, span, filters)
     rows, detectors = await asyncio.gather(

@@ -1,9 +1,9 @@
-"""Confidence intervals of proportions and their differences, for verdicts that are clustered by person. Pure.
+"""Confidence intervals for verdicts that are clustered by person. No I/O.
 
-One person's verdicts are correlated, so 100 verdicts from one person are less informative than one verdict from each
-of 100 people. The effective sample size is the number of verdicts divided by the design effect (Kish). The design
-effect is the proportion's variance under clustering, divided by its variance for independent verdicts. Wilson's and
-Newcombe's intervals use the effective sample size.
+One person's verdicts are correlated, so 100 verdicts from one person are less informative than one verdict from each of
+100 people. The intervals of proportions (Wilson) and of their differences (Newcombe) therefore use the effective sample
+size, which is the number of verdicts divided by the design effect (Kish). The design effect is the proportion's
+variance under clustering, divided by its variance for independent verdicts.
 """
 
 from __future__ import annotations
@@ -17,25 +17,29 @@ from typing import Final, NamedTuple
 from contracts.intervals import Interval, difference, wilson
 
 FEWEST_PEOPLE: Final = 10
-"""Minimum number of people to estimate the design effect from the verdicts. With fewer people, Kish's size is used."""
+"""Minimum number of people for estimating the design effect from the verdicts. With fewer, Kish's size is used."""
 _Z: Final = 1.959964
 _ENOUGH_SHARED: Final = 0.8
 
 
 class PersonVotes(NamedTuple):
-    """Verdicts of one person."""
+    """One person's verdicts."""
 
     ok: int
     verdicts: int
 
 
 def effective_size(people: Iterable[PersonVotes]) -> float:
-    """Return the effective sample size: the number of independent verdicts with the same information as `people`."""
+    """Return the number of independent verdicts that are as informative as these people's verdicts."""
     return effective_size_of(Counter(people))
 
 
 def effective_size_of(people: Mapping[PersonVotes, int]) -> float:
-    """Return the effective sample size. `people` maps the verdicts of one person to the number of people with them."""
+    """Return the effective sample size of people's verdicts.
+
+    Args:
+        people: Maps verdict counts to the number of people who have these counts.
+    """
     count = sum(people.values())
     total = sum(one.verdicts * number for one, number in people.items())
     if total == 0:
@@ -55,7 +59,13 @@ def effective_size_of(people: Mapping[PersonVotes, int]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ClusteredShare:
-    """Proportion of ok among `votes` verdicts, with `size` as the effective sample size."""
+    """Proportion of ok verdicts among verdicts that are clustered by person.
+
+    Attributes:
+        ok: Number of ok verdicts.
+        votes: Number of all verdicts.
+        size: Effective sample size.
+    """
 
     ok: int
     votes: int
@@ -77,21 +87,24 @@ class ClusteredShare:
         return wilson(good, size) if size else Interval(0.0, 1.0)
 
     def minus(self, other: ClusteredShare) -> Interval:
-        """Return the 95 % confidence interval of the difference: this proportion minus the other (Newcombe)."""
+        """Return the 95 % confidence interval of this proportion minus the other (Newcombe)."""
         return difference(*self._scaled, *other._scaled)
 
 
 class QuestionKind(NamedTuple):
-    """Both sides' verdicts on one kind of question."""
+    """Verdicts on one kind of question, on both sides of a comparison."""
 
     a: ClusteredShare
     b: ClusteredShare
 
 
 class AdjustedDifference(NamedTuple):
-    """Difference b minus a, adjusted to the same mix of questions, with its 95 % confidence interval.
+    """Difference in satisfaction (b - a), adjusted to the same mix of questions.
 
-    `shared` is the proportion of verdicts on kinds of questions that both sides have.
+    Attributes:
+        sure: 95 % confidence interval of the difference.
+        shared: Proportion of the verdicts that were used. A verdict is used if both sides have verdicts on its kind of
+            question.
     """
 
     difference: float
@@ -100,10 +113,12 @@ class AdjustedDifference(NamedTuple):
 
 
 def adjusted(strata: Sequence[QuestionKind]) -> AdjustedDifference | None:
-    """Return the difference, with each kind of question weighted by its number of verdicts on both sides.
+    """Return the difference in satisfaction (b - a), adjusted to the same mix of questions.
 
-    The interval is computed with MOVER (Zou and Donner). Return None if both sides share fewer than two kinds of
-    questions, or if the shared kinds have less than 80 % of the verdicts.
+    Only kinds of questions with verdicts on both sides are used. Each kind is weighted by its number of verdicts. The
+    interval is computed with MOVER (Zou and Donner).
+
+    Returns None if fewer than two kinds can be used, or if they contain less than 80 % of all verdicts.
     """
     everything = sum(one.a.votes + one.b.votes for one in strata)
     both = [one for one in strata if one.a.votes and one.b.votes]

@@ -38,14 +38,14 @@ from reporting.queries.votes import Votes
 from reporting.sql import SQL
 
 SAMPLE: Final = 3_000
-"""Maximum number of newest verdicts per side from which the design effect is estimated."""
+"""Maximum number of verdicts per side (newest first) from which the design effect is estimated."""
 _SCANNED: Final = 20_000
 _SCANNED_ANSWERS: Final = 5_000
-"""Maximum number of verdicts scanned if the dimension must be read from each verdict's answer."""
+"""Maximum number of verdicts to scan if the dimension must be read from each verdict's answer."""
 _SCANNED_TURNS: Final = 10_000
-"""Maximum number of newest answers scanned for answered turns of the compared values."""
+"""Maximum number of answers (newest first) to scan for answered turns of the compared values."""
 MOST_TURNS: Final = 1_500
-"""Maximum number of newest answered turns per side for which feedback is looked up."""
+"""Maximum number of answered turns per side (newest first) for which to look up feedback."""
 _OF_ANSWER: Final = ("agent_id", "agent_version", "model")
 """Filters that also apply to answered turns."""
 
@@ -74,9 +74,12 @@ async def compare(
 ) -> ValueComparison:
     """Compare two values of a dimension by the verdicts in a time window.
 
-    Counts are exact. Several verdicts by one person widen the intervals; their effect is estimated from the newest
-    verdicts. If `brief`, answered turns and the adjustment for the mix of questions are omitted. A caller that has
-    the window's counts by value passes them as `known`.
+    Counts are exact. Confidence intervals allow for people who gave several verdicts each. The size of this effect is
+    estimated from the newest verdicts.
+
+    Args:
+        brief: Leave out the answered turns and the adjustment for the mix of questions.
+        known: The window's counts by value, if the caller already has them.
     """
     votes = {one.value: one for one in known}
     if len(votes) >= MOST_VALUES or not votes.keys() >= set(values):
@@ -127,14 +130,17 @@ async def _side(
 
 
 def _until(span: TimeSpan, votes: ValueVotes) -> TimeSpan:
-    """Return the window until a day after the value's last verdict: a scan backwards finds the value's rows first."""
+    """End the time window at most a day after the last verdict on the value.
+
+    The query reads the window from its end backwards, so it would otherwise read many rows without this value.
+    """
     return TimeSpan(span.start, min(span.end, votes.last_at + DAY) if votes.last_at else span.end)
 
 
 async def _sizes(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, votes: ValueVotes
 ) -> dict[Origin, float]:
-    """Return the effective sample size of the value's verdicts by origin."""
+    """Return the effective sample size of the verdicts on a value, by origin."""
     scanned = _until(span, votes)._replace(start=max(span.start, votes.first_at))
     people = await _people(pool, at, scanned, filters, by, votes)
     return {origin: effective_size(some) for origin, some in people.items()}
@@ -165,7 +171,10 @@ async def _people(
 async def _answered(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, values: Sequence[str]
 ) -> dict[str, AnsweredTurns]:
-    """Return the answered turns by value; empty without values, or if answers do not have this dimension."""
+    """Count the answered turns of each value.
+
+    The result is empty if no values are given, or if answers do not have this dimension.
+    """
     expression = value_of_answer(by)
     if expression is None or not values:
         return {}
@@ -192,9 +201,10 @@ async def _answered(
 async def _votes_by_intent(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, values: Sequence[str]
 ) -> dict[Origin, dict[str, dict[str, Votes]]]:
-    """Return verdict counts by origin, intent and value; empty without values.
+    """Count the verdicts by origin, intent and value.
 
-    The result is empty unless the dimension is agent, version or model: only their roll-ups can be divided by intent.
+    The result is empty if no values are given, or if the dimension is not agent, version or model. Only these
+    dimensions have roll-ups that can be split by intent.
     """
     if not by.rolled or not values:
         return {}
@@ -210,7 +220,10 @@ async def _votes_by_intent(
 
 
 def _strata_of(origin: Origin, by_intent: dict[str, dict[str, Votes]], sides: list[_Side]) -> list[QuestionKind]:
-    """Return both sides' verdicts stratified by intent. The last stratum has the verdicts without an intent."""
+    """Split both sides' verdicts by intent.
+
+    The last stratum contains the verdicts without an intent.
+    """
     wholes = [side.share(origin) for side in sides]
     counts = [[found.get(side.votes.value, Votes()) for side in sides] for found in by_intent.values()]
     strata = [[(one.ok, one.total) for one in pair] for pair in counts]
@@ -226,7 +239,10 @@ def _strata_of(origin: Origin, by_intent: dict[str, dict[str, Votes]], sides: li
 
 
 def _part(ok: int, total: int, whole: ClusteredShare) -> ClusteredShare:
-    """Return the proportion for a part of the verdicts, with the design effect of the whole."""
+    """Return the proportion of ok in a subset of the verdicts.
+
+    The subset is assumed to have the same design effect as all the verdicts (`whole`).
+    """
     return ClusteredShare(ok, total, total * whole.size / whole.votes if whole.votes else 0.0)
 
 

@@ -35,7 +35,7 @@ class ComparedShare(ResponseModel):
 
 
 class AnsweredTurns(ResponseModel):
-    """Number of answered turns in the window, and of answered turns that have feedback so far."""
+    """Number of answered turns in the window, and how many of them have feedback so far."""
 
     turns: Annotated[int, Field(description="Number of answered turns, at most the 1,500 newest.")]
     complete: Annotated[bool, Field(description="True if `turns` includes all answered turns of the window.")]

@@ -16,6 +16,6 @@ def counts_of(row: asyncpg.Record | dict[str, Any]) -> dict[str, int]:
 
 
 async def totals(pool: asyncpg.Pool) -> dict[str, int]:
-    """Return the numbers of effective reactions of all tenants, and of conversations with such a reaction."""
+    """Count the effective reactions of all tenants, and the conversations that have any."""
     (row,) = await pool.fetch(*SQL.count_all())
     return {"conversations": int(row["conversations"]), **counts_of(row)}

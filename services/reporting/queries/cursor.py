@@ -1,4 +1,7 @@
-"""Cursors of paged queries: opaque to callers, bound to their query, validated on return. Pure."""
+"""Cursors of paged queries. No I/O.
+
+A cursor is opaque to callers and belongs to one query. It is validated when a caller sends it back.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +31,29 @@ class BadCursor(RequestRefused):
 
 
 def question(*parts: Any) -> str:
-    """Return a fingerprint of a query's `parts`: 16 hex digits, equal for equal parts."""
+    """Return a fingerprint of a query: 16 hex digits, equal for equal parts."""
     return hashlib.sha256(json.dumps(parts, separators=(",", ":"), default=str).encode()).hexdigest()[:16]
 
 
 def encode(asked: str, position: Sequence[Any]) -> str:
-    """Return the cursor for a `position` in the results of the query with the fingerprint `asked`."""
+    """Encode a position in a query's results as a cursor.
+
+    Args:
+        asked: The query's fingerprint, from `question`.
+    """
     inside = json.dumps([asked, *position], separators=(",", ":"), default=str)
     return base64.urlsafe_b64encode(inside.encode()).decode()
 
 
 def decode(text: str, asked: str, shape: TypeAdapter[Position]) -> Position:
-    """Return the position that the cursor `text` contains.
+    """Decode a cursor to the position in a query's results.
 
-    Raises BadCursor if the position does not have this `shape`, or the cursor belongs to another query.
+    Args:
+        asked: The query's fingerprint, from `question`.
+        shape: Type of the position.
+
+    Raises:
+        BadCursor: If the cursor belongs to another query, or its position does not match `shape`.
     """
     try:
         inside = json.loads(base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True))
@@ -53,6 +65,6 @@ def decode(text: str, asked: str, shape: TypeAdapter[Position]) -> Position:
 
 
 SnapshotText = Annotated[str, Field(pattern=r"^[0-9A-F.]{1,40}/[0-9]{1,19}:[0-9]{1,19}:[0-9,]{0,5000}$")]
-"""Text representation of `snapshots.Snapshot`: a database server and one of its snapshots."""
+"""Text of a `snapshots.Snapshot`: a database server and one of its snapshots."""
 TIMED: Final = TypeAdapter(tuple[Moment, Id, SnapshotText])
 """Position in results ordered by time, then id, with a snapshot."""

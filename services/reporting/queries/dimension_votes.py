@@ -1,4 +1,4 @@
-"""Counts of verdicts by the values of a dimension, from roll-ups if they are valid."""
+"""Verdict counts by the values of a dimension, from roll-ups if they are valid."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_VALUES: Final = 200
 
 
 def source_of(by: Dimension, at: Project, span: TimeSpan, filters: Filters) -> CountSource:
-    """Return the subselect of the window's verdict counts with the values of the dimension."""
+    """Return a subselect that counts the verdicts in a time window by value of the dimension."""
     if by.rolled:
         # In a short window, versions are sorted by the hour of their first verdict.
         return votes(at, span, filters, by_days=span.end - span.start >= LONG)
@@ -28,21 +28,29 @@ def source_of(by: Dimension, at: Project, span: TimeSpan, filters: Filters) -> C
 
 
 def value_of(by: Dimension) -> str:
-    """Return the SQL expression for the dimension's value in a row `e` of `source_of`."""
+    """Return the SQL expression for the dimension's value in a row `e` from `source_of`."""
     return f"e.{by.rolled}" if by.rolled else "e.reason"
 
 
 def narrowed_to(by: Dimension, *, to_values: bool) -> tuple[str, dict[str, Any]]:
-    """Return the SQL condition that selects rows `e` of the dimension from `source_of`, and its parameters by name.
+    """Return an SQL condition for rows `e` from `source_of`, and the condition's named parameters.
 
-    If `to_values` is set, the condition also has the parameter `:compared`, a list of values that the caller must add.
+    The condition selects the rows of the dimension.
+
+    Args:
+        to_values: Select only rows with certain values. The caller must supply them as a list in the parameter
+            `:compared`.
     """
     of_kind, values = ("true", {}) if by.rolled else ("e.kind = :kind::text", {"kind": by.name})
     return of_kind + (f" and {value_of(by)} = any(:compared::text[])" if to_values else ""), values
 
 
 def feedback_holds(by: Dimension) -> tuple[str, dict[str, Any]]:
-    """Return the SQL condition that a feedback row `e` has the value `:value`, and the other parameters by name."""
+    """Return an SQL condition for feedback rows `e`, and the condition's named parameters.
+
+    The condition selects the rows with a certain value of the dimension. The caller must supply the value in the
+    parameter `:value`.
+    """
     column = by.rolled or by.of_feedback
     if column:
         return f"e.{column} = :value::text", {}
@@ -56,9 +64,9 @@ def feedback_holds(by: Dimension) -> tuple[str, dict[str, Any]]:
 
 
 def value_of_answer(by: Dimension) -> tuple[str, dict[str, Any]] | None:
-    """Return the SQL expression for the dimension's value in an answer `e`, and its parameters by name.
+    """Return the SQL expression for the dimension's value in an answer row `e`, with its named parameters.
 
-    Return None if answers do not have this dimension.
+    Returns None if answers do not have this dimension.
     """
     if by.is_attribute:
         return "e.attributes ->> :attribute::text", {"attribute": by.name[len(ATTRIBUTES) :]}
@@ -67,9 +75,11 @@ def value_of_answer(by: Dimension) -> tuple[str, dict[str, Any]] | None:
 
 @dataclass(frozen=True, slots=True)
 class ValueVotes:
-    """Verdicts on answers with one value of a dimension. People's and the machine's verdicts are counted separately.
+    """Verdicts on answers with one value of a dimension, separately for people and the machine.
 
-    `first_at` and `last_at` are the start of the first and last verdict's hour or day, in microseconds.
+    Attributes:
+        first_at: Time of the first verdict in microseconds, rounded down to the hour or day.
+        last_at: Time of the last verdict in microseconds, rounded down to the hour or day.
     """
 
     value: str
@@ -90,9 +100,10 @@ async def value_votes(
     by: Dimension,
     values: Sequence[str] | None = None,
 ) -> list[ValueVotes]:
-    """Return the verdict counts by value of the dimension, most verdicts first.
+    """Count the verdicts by value of the dimension, most verdicts first.
 
-    If `values` is None, return at most MOST_VALUES values.
+    Args:
+        values: Values to count. If None, at most MOST_VALUES values are returned.
     """
     source = source_of(by, at, span, filters)
     narrowed, named = narrowed_to(by, to_values=values is not None)
@@ -106,9 +117,10 @@ async def value_votes(
 
 
 async def known_dimensions(pool: asyncpg.Pool, at: Project, span: TimeSpan, agent_id: str | None) -> list[Dimension]:
-    """Return version, model and agent, then the other dimensions that verdicts in the window have.
+    """Return the dimensions that have verdicts in a time window.
 
-    Days that the window covers only partly may be included as a whole.
+    Version, model and agent are always included and come first. Days that are only partly in the window may be read as
+    a whole.
     """
     kinds = (await _choices(pool, at, span, agent_id)).keys()
     always = [one for one in KNOWN.values() if one.rolled or one.name in kinds]
@@ -118,9 +130,9 @@ async def known_dimensions(pool: asyncpg.Pool, at: Project, span: TimeSpan, agen
 async def filter_choices(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, agent_id: str | None
 ) -> list[tuple[Dimension, list[str]]]:
-    """Return the dimensions of the window's verdicts, each with at most 100 of its values, sorted.
+    """Return the dimensions that have verdicts in a time window, each with up to 100 values in ascending order.
 
-    Days that the window covers only partly may be included as a whole.
+    Days that are only partly in the window may be read as a whole.
     """
     found = await _choices(pool, at, span, agent_id)
     source = votes(at, span, Filters(agent_id=agent_id))
@@ -132,7 +144,7 @@ async def filter_choices(
 
 
 async def _choices(pool: asyncpg.Pool, at: Project, span: TimeSpan, agent_id: str | None) -> dict[str, list[str]]:
-    """Return the values by dimension, except version and model."""
+    """Return the values of each dimension except version and model."""
     found: dict[str, list[str]] = {}
     given = {} if agent_id is None else {"agent_id": agent_id}
     statement = SQL.list_choices.filled(**choices_slots(agent_id))
@@ -142,14 +154,17 @@ async def _choices(pool: asyncpg.Pool, at: Project, span: TimeSpan, agent_id: st
 
 
 def choices_slots(agent_id: str | None) -> dict[str, str]:
-    """Return the SQL fragments for the slots of the statement `list_choices`."""
+    """Return the SQL fragments for the placeholders of `list_choices`."""
     of_agent = "" if agent_id is None else " and {row}.agent_id = :agent_id::text"
     stale = SQL.part("stale_rows", view="effective", narrowed=of_agent.format(row="e"))
     return {"stale": SQL.part("dimensions", rows=stale), "of_agent": of_agent.format(row="r")}
 
 
 async def first_verdicts(pool: asyncpg.Pool, at: Project, agent_id: str) -> dict[str, int]:
-    """Return the start of the hour of the first verdict on each version of an agent, in microseconds, by version."""
+    """Return the time of the first verdict on each version of an agent.
+
+    Times are in microseconds, rounded down to the hour.
+    """
     source = votes(at, ALWAYS, Filters(agent_id=agent_id), by_days=False)
     rows = await pool.fetch(*SQL.first_verdicts.filled(source=source.sql)(**source.values))
     return {row["agent_version"]: row["first_at"] for row in rows}

@@ -1,6 +1,7 @@
-"""Dimensions for comparing verdicts: properties of the agent, the answer and the person, and answer attributes.
+"""Dimensions by which verdicts are compared. No I/O.
 
-Agent, version and model are columns of every roll-up. The other dimensions have separate roll-ups. Pure.
+A dimension is a property of the agent, the answer or the person, or an answer attribute. Agent, version and model are
+columns of every roll-up. The other dimensions have roll-ups of their own.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ DimensionName = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """Dimension of verdicts. A column name is None if the table has no column for the dimension."""
+    """Dimension of verdicts, with the names of its columns.
+
+    A column name is None if the table has no column for the dimension.
+    """
 
     name: str
     label: str
@@ -38,7 +42,7 @@ class Dimension:
         return self.name.startswith(ATTRIBUTES)
 
     def cases(self, value: str) -> dict[str, str]:
-        """Return the URL parameters of pages that list the feedback with this value."""
+        """Return the URL parameters that filter the feedback list by this value."""
         return {self.name: value}
 
 
@@ -58,5 +62,8 @@ KNOWN: Final = {
 
 
 def dimension(name: str) -> Dimension:
-    """Return the dimension with this name. A name that is not in the table is the name of an answer attribute."""
+    """Return the dimension with this name.
+
+    Any name that is not in KNOWN is taken as the name of an answer attribute.
+    """
     return KNOWN.get(name) or Dimension(name, name.removeprefix(ATTRIBUTES).replace("_", " ").capitalize())

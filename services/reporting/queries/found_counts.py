@@ -15,18 +15,26 @@ from reporting.queries.selection import Filters, Project, TimeSpan, copies_of, w
 from reporting.sql import SQL
 
 COUNTED: Final = 1_000
-"""Maximum number of records to count if roll-ups do not cover the filters."""
+"""Maximum number of records to count if the roll-ups do not cover the filters."""
 
 
 class FoundCount(NamedTuple):
-    """Number of counted matches; `complete` is False if counting stopped at COUNTED."""
+    """Number of matching records.
+
+    `complete` is False if counting stopped at COUNTED.
+    """
 
     records: int
     complete: bool
 
 
 class FoundPage(NamedTuple):
-    """One page of matching rows, the next page's cursor (None on the last page), and the number of all matches."""
+    """One page of matching rows.
+
+    Attributes:
+        cursor: Cursor of the next page, or None on the last page.
+        total: Number of all matches, or None if the filters require a scan.
+    """
 
     rows: Sequence[asyncpg.Record]
     cursor: str | None
@@ -43,9 +51,11 @@ async def found_and_counted(
     *,
     oldest_first: bool = False,
 ) -> FoundPage:
-    """Return one page as `found` does, and the number of all matches as `count_found` does.
+    """Return one page of matching records (see `found`) with the total number of matches (see `count_found`).
 
-    Search words are looked up once for both. If the first page is also the last one, its rows are counted instead.
+    This is cheaper than calling both functions, because search words are looked up only once. If all matches fit on the
+    first page, no further query is needed to count them.
+
     Raises BadCursor if the cursor belongs to another query.
     """
     resolved = await looked_up(pool, at, filters)
@@ -56,9 +66,11 @@ async def found_and_counted(
 
 
 async def count_found(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> FoundCount | None:
-    """Return the number of matching records; None if the filters require a scan.
+    """Count the matching records.
 
-    Roll-ups give the exact number of verdicts if they cover the filters. Other records are counted up to COUNTED.
+    If the roll-ups cover the filters, verdicts are counted exactly. Otherwise, counting stops at COUNTED.
+
+    Returns None if the filters require a scan.
     """
     return await _count(pool, at, span, await looked_up(pool, at, filters))
 

@@ -1,4 +1,4 @@
-"""Function words (stop words), which do not indicate a question's topic. Pure."""
+"""Function words (stop words), which do not indicate a question's topic. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Size limits of a response, and the function that cuts a page at these limits. Pure."""
+"""Size limits of responses, and the selection of rows that fit on one page. No I/O."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
 PAGE_BYTES: Final = 2 * 1024 * 1024
-"""Maximum size of one page's text, in bytes; a page always has at least one item."""
+"""Maximum size of the text on one page, in bytes. A page always has at least one item."""
 ITEM_BYTES: Final = 1024 * 1024
-"""Maximum size of one item's text, in bytes. A larger item (turn or conversation) is truncated and marked."""
+"""Maximum size of the text of one item (turn or conversation), in bytes. A larger item is truncated and marked."""
 OVERHEAD: Final = 600
-"""Assumed size of a feedback record in a response without its text, in bytes."""
+"""Assumed size of a feedback record in a response, without its text, in bytes."""
 
 Row = TypeVar("Row")
 
 
 def page_of(rows: Sequence[Row], sizes: Iterable[int], limit: int) -> tuple[Sequence[Row], bool]:
-    """Return the rows that fit in one page, and a flag that is True if rows remain.
+    """Return the rows that fit on one page, and True if there are more.
 
-    `rows` should contain one row more than `limit`, if there are that many. `sizes` are the sizes of the rows' texts
-    in the response, in bytes, each at most PAGE_BYTES.
+    Args:
+        rows: Up to `limit` + 1 rows. The extra row shows that there are more than `limit`.
+        sizes: Size of each row's text in the response, in bytes. Sizes above PAGE_BYTES count as PAGE_BYTES.
     """
     taken, used = 0, 0
     for whole in sizes:

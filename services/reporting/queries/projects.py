@@ -1,4 +1,4 @@
-"""Queries for the project list, and for a project's agents and first reaction."""
+"""Queries for the list of projects, and for a project's agents and first reaction."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ MOST_PROJECTS: Final = 500
 
 
 async def projects(pool: asyncpg.Pool, tenant: str | None = None, names: Sequence[str] | None = None) -> list[Project]:
-    """Return at most 500 projects, most recently written first.
+    """Return at most 500 projects, the most recently written first.
 
-    If given, `tenant` and `names` limit the list to this tenant's projects and to projects with these names.
+    Args:
+        tenant: Only return projects of this tenant.
+        names: Only return projects with these names.
     """
     rows = await pool.fetch(*SQL.list_projects(tenant=tenant, projects=names, limit=MOST_PROJECTS))
     return [Project(row["tenant"], row["project"]) for row in rows]
@@ -29,12 +31,12 @@ async def is_known(pool: asyncpg.Pool, at: Project) -> bool:
 
 
 async def first_reaction(pool: asyncpg.Pool, at: Project) -> int | None:
-    """Return the time of the project's oldest reaction or reply, in microseconds; None if it has neither."""
+    """Return the time of the project's oldest reaction or reply, in microseconds, or None if it has neither."""
     moment: int | None = await pool.fetchval(*SQL.first_reaction(**at._asdict()))
     return moment
 
 
 async def agent_ids(pool: asyncpg.Pool, at: Project, most: int = 500) -> list[str]:
-    """Return the ids of the project's agents that have live feedback, sorted."""
+    """Return the ids of the agents that have live feedback in the project, sorted."""
     rows = await pool.fetch(*SQL.list_agents(**at._asdict(), limit=most))
     return [row["agent_id"] for row in rows]

@@ -1,4 +1,7 @@
-"""Rank agents, worst first, by people's verdicts or by the machine's verdicts, never by their sum."""
+"""Ranking of agents, worst first.
+
+Agents are ranked by people's verdicts or by machine verdicts, never by their sum.
+"""
 
 from __future__ import annotations
 
@@ -20,23 +23,27 @@ from reporting.queries.votes import Votes
 from reporting.sql import SQL
 
 ENOUGH_VOTES: Final = 10
-"""Minimum number of verdicts of one side (people or the machine) for an agent to be ranked by that side."""
+"""Minimum number of verdicts by one side (people or the machine) that are needed to rank an agent by that side."""
 MOST_AGENTS: Final = 1_000
 JudgedBy = Literal["people", "machine"]
 
 
 @dataclass(frozen=True, slots=True)
 class AgentEvidence:
-    """Verdicts on an agent. `machine` includes the reviews that replace machine verdicts."""
+    """Verdicts on an agent.
+
+    `machine` includes the reviews that replace machine verdicts.
+    """
 
     agent_id: str
     people: Votes
     machine: Votes
 
     def judged_by(self, least: int = ENOUGH_VOTES) -> JudgedBy | None:
-        """Return the side that ranks the agent, or None if neither side has at least `least` verdicts.
+        """Return the side (people or the machine) whose verdicts rank the agent.
 
-        If both sides have enough verdicts, return the side with the lower upper confidence bound of satisfaction.
+        A side needs at least `least` verdicts. If both sides have enough, it is the side whose upper confidence bound
+        of satisfaction is lower. Returns None if neither has enough.
         """
         enough: list[JudgedBy] = [side for side in _SIDES if self.of(side).total >= least]
         if not enough:
@@ -45,7 +52,11 @@ class AgentEvidence:
         return side
 
     def shown(self, least: int = ENOUGH_VOTES) -> JudgedBy:
-        """Return the side that ranks the agent, or the side with the lower upper confidence bound if none does."""
+        """Return the side whose verdicts are shown for the agent.
+
+        This is the side that ranks the agent. If neither side has enough verdicts, it is the side whose upper
+        confidence bound of satisfaction is lower.
+        """
         side = self.judged_by(least)
         lower: JudgedBy = min(_SIDES, key=self._upper)
         return lower if side is None else side
@@ -57,9 +68,10 @@ class AgentEvidence:
         return self.people if side == "people" else self.machine
 
     def rank(self, least: int = ENOUGH_VOTES) -> Rank:
-        """Return the sort key: the upper confidence bound of satisfaction on the ranking side, lowest first.
+        """Return the agent's sort key, by which the worst agent comes first.
 
-        Agents without enough verdicts on either side come last.
+        Agents are sorted by the upper confidence bound of satisfaction on the shown side, lowest first. Agents without
+        enough verdicts on either side come last.
         """
         counted = self.of(self.shown(least))
         return self.judged_by(least) is None, counted.sure.high, -counted.total, self.agent_id
@@ -70,7 +82,7 @@ _SIDES: Final[tuple[JudgedBy, ...]] = ("people", "machine")
 
 
 class JudgedShare(ResponseModel):
-    """Verdicts of one side, with the 95 % confidence interval of their satisfaction (Wilson)."""
+    """Verdicts by people or by the machine, with satisfaction and its 95 % confidence interval (Wilson)."""
 
     ok: Annotated[int, Field(description="Number of ok verdicts.")]
     neutral: Annotated[int, Field(description="Number of neutral verdicts.")]
@@ -81,7 +93,10 @@ class JudgedShare(ResponseModel):
 
 
 class RankedAgent(Counts):
-    """Verdicts on an agent. `satisfaction`, `low` and `high` are the values of the side that ranks the agent."""
+    """Verdicts on an agent. The agent is ranked either by people's verdicts or by machine verdicts.
+
+    `satisfaction`, `low` and `high` are computed from the verdicts that rank the agent.
+    """
 
     agent_id: Annotated[str, Field(description="The agent.")]
     people: Annotated[JudgedShare, Field(description="People's verdicts.")]
@@ -103,9 +118,10 @@ class RankedAgent(Counts):
 
 
 class Ranking(ResponseModel):
-    """Agents by upper confidence bound of satisfaction, lowest first, unless `sort` asks for another order.
+    """Agents by the upper confidence bound of their satisfaction, lowest first, unless `sort` requests another order.
 
-    Agents with fewer than `min_votes` verdicts on each side follow the others, in the same order.
+    An agent is ranked if it has at least `min_votes` verdicts by people or at least `min_votes` by the machine. The
+    other agents come last, in the same order.
     """
 
     tenant: Annotated[str, Field(description="The tenant in the path.")]
@@ -132,10 +148,16 @@ async def ranking(
 ) -> Ranking:
     """Return one page of agents, ranked by the upper confidence bound of their satisfaction, lowest first.
 
-    The upper bound keeps an agent with few verdicts from being ranked worst. If `order` is given, agents are sorted by
-    this column of `VOTES_COLUMNS` first, then by rank. The cursor is bound to `given`, the query's parameters. The
-    first page's window applies to all pages.
-    Raises BadCursor if the cursor belongs to another query.
+    The upper bound keeps agents with few verdicts from being ranked worst. The time window of the first page applies to
+    all pages.
+
+    Args:
+        cursor: Cursor of the previous page. It is valid only for a query with the same `given`.
+        given: The parameters of the query.
+        order: Column of `VOTES_COLUMNS` by which to sort the agents. Rank then breaks ties.
+
+    Raises:
+        BadCursor: If the cursor belongs to another query.
     """
     asked = question("agents", *at, *given)
     after = None if cursor is None else decode(cursor, asked, _PLACE)
@@ -161,9 +183,9 @@ async def ranking(
 
 
 def _sort_key(one: AgentEvidence, order: SortOrder | None) -> tuple[bool, float]:
-    """Return the agent's sort key for `order`: agents without a value come last.
+    """Return the agent's sort key for `order`.
 
-    Without an `order`, all keys are equal.
+    Agents without a value come last. If `order` is None, all keys are equal.
     """
     value = 0.0 if order is None else VOTES_COLUMNS[order.column](one, order.descending)
     if value is None:

@@ -1,4 +1,7 @@
-"""Ratings by scale: ratings of the answer, which are also verdicts, and ratings on a project's own scales."""
+"""Number and mean of the ratings on each scale.
+
+Ratings of the answer are also verdicts. Projects may have further scales of their own.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from reporting.sql import SQL
 
 
 class ScaleFigures(ResponseModel):
-    """Number and mean of the ratings on one scale; `scale` is null for ratings of the answer itself."""
+    """Number and mean of the ratings on one scale. `scale` is null for ratings of the answer itself."""
 
     scale: Scale
     worst_rating: Annotated[int, Field(description="The worst rating of the scale.")]
@@ -24,7 +27,10 @@ class ScaleFigures(ResponseModel):
 
 
 async def ratings(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[ScaleFigures]:
-    """Return the number and mean of the ratings in a time window, for at most 100 scales; ratings of answers first."""
+    """Return the number and mean of a time window's ratings on each scale, for up to 100 scales.
+
+    Ratings of the answer come first.
+    """
     views = [
         *([filters.view] if filters.has_verdicts else ()),
         *(["live_replies"] if filters.has_non_verdicts else ()),

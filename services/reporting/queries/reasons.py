@@ -18,7 +18,7 @@ from reporting.sql import SQL
 
 
 class Reason(Counts):
-    """Number of effective feedback records with a reason; a record with several tags counts once for each tag."""
+    """Number of effective feedback records with a reason. A record with several tags counts once for each tag."""
 
     reason: Annotated[str, Field(description="The tag, rule or correction type; usable as the search filter `tag`.")]
     kind: Annotated[
@@ -56,9 +56,15 @@ async def reasons(
 ) -> Reasons:
     """Return one page of the reasons in a time window, with their counts.
 
-    Without `rules`, only people's tags and the machine's correction types are counted. The cursor is bound to `given`,
-    the query's parameters. The first page's window applies to all pages.
-    Raises BadCursor if the cursor belongs to another query.
+    The time window of the first page applies to all pages.
+
+    Args:
+        rules: If False, only people's tags and the machine's correction types are counted.
+        cursor: Cursor of the previous page. It is valid only for a query with the same `given`.
+        given: The parameters of the query.
+
+    Raises:
+        BadCursor: If the cursor belongs to another query.
     """
     asked = question("reasons", *at, *given)
     after = None if cursor is None else decode(cursor, asked, _PLACE)

@@ -1,4 +1,7 @@
-"""Count of replies to answers. Replies measure engagement: they are not verdicts and affect no rate."""
+"""Number of replies to answers.
+
+Replies measure engagement. They are not verdicts and affect no rate.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ from reporting.sql import SQL
 async def reply_count(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, most: int | None = None
 ) -> int:
-    """Return the number of replies in a window, at most `most`; 0 if the filters select only verdicts."""
+    """Count the replies in a time window, up to `most`.
+
+    Returns 0 if the filters select only verdicts.
+    """
     if not filters.has_non_verdicts:
         return 0
     # All replies are people's. With a filter by origin, PostgreSQL may scan the table.

@@ -1,7 +1,10 @@
-"""Feedback share (answered turns with feedback) and response rate (impressions that led to feedback).
+"""Feedback share and response rate.
 
-An impression is recorded when the feedback controls of a turn become visible to a person. Both shares are computed from
-the newest rows of the window. Their intervals account for clustering: turns by conversation, impressions by person.
+The feedback share is the share of answered turns that have feedback. The response rate is the share of impressions that
+led to feedback. An impression is recorded when the feedback controls of a turn become visible to a person.
+
+Both shares are computed from the newest rows of the time window. Their confidence intervals account for clustering: of
+turns by conversation, and of impressions by person.
 """
 
 from __future__ import annotations
@@ -19,9 +22,10 @@ from reporting.queries.selection import Filters, Project, TimeSpan
 from reporting.sql import SQL
 
 SCANNED: Final = 20_000
-"""Maximum number of newest answers, and of newest impressions, that the API reads from a time window."""
+"""Maximum number of answers, and of impressions, that the API reads from a time window (newest first)."""
 SCANNED_BY_PAGES: Final = 4_000
-"""Maximum number of newest answers, and of newest impressions, that a page reads: it reloads when feedback arrives."""
+"""Maximum number of answers, and of impressions, that a page reads (newest first). It is lower than for the API because
+pages reload when feedback arrives."""
 LISTED_BY_PAGES: Final = 13
 """Maximum number of entries in each list of a page, which shows 12 and whether there are more."""
 _OF_ANSWER: Final = ("agent_id", "agent_version", "model")
@@ -30,7 +34,7 @@ _MOST_GROUPS: Final = 1_000
 
 
 class ResponseFigures(ResponseModel):
-    """Numbers of answered turns and of impressions, the numbers that have feedback so far, and both shares.
+    """Counts of answered turns and impressions, and of those that have feedback so far.
 
     The shares have 95 % confidence intervals.
     """
@@ -106,8 +110,9 @@ class ResponseRates(ResponseModel):
 class Sides(NamedTuple):
     """Turns and impressions of one group (a version, an agent or all agents).
 
-    `turns` maps (turns with feedback, turns) of one conversation to the number of conversations with these numbers.
-    `shown` maps (responses, impressions) of one person to the number of people with these numbers.
+    Attributes:
+        turns: Maps pairs (turns with feedback, turns) to the number of conversations with these counts.
+        shown: Maps pairs (responses, impressions) to the number of people with these counts.
     """
 
     turns: dict[PersonVotes, int]
@@ -115,18 +120,18 @@ class Sides(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Return the total numbers of turns and of impressions."""
+        """Return the total number of turns and the total number of impressions."""
         turns, shown = (sum(one.verdicts * number for one, number in side.items()) for side in self)
         return turns, shown
 
 
 Group = tuple[str | None, ...]
 _NAMES: Final[dict[int, tuple[str, ...]]] = {3: (), 1: ("agent_id",), 0: ("agent_id", "agent_version")}
-"""Column names that identify a group, by `level`, the result of SQL's grouping()."""
+"""Names of the columns that identify a group, by `level`, the result of SQL's grouping()."""
 
 
 Grouping = Literal["agent", "version"]
-"""Groups that a page lists: agents, or versions of agents. PostgreSQL sorts the rows once for each level of groups."""
+"""Groups that a page lists: agents, or their versions. PostgreSQL sorts the rows once for each level of groups."""
 _LEVELS: Final[dict[Grouping | None, dict[str, str]]] = {
     None: {
         "version": "agent_version",
@@ -135,16 +140,24 @@ _LEVELS: Final[dict[Grouping | None, dict[str, str]]] = {
     "agent": {"version": "null::text", "levels": "(m.agent_id, m.agent_version, m.cluster), (m.cluster)"},
     "version": {"version": "agent_version", "levels": "(m.agent_id, m.agent_version, m.cluster), (m.cluster)"},
 }
-"""SQL fragments for the slots of both statements. With `agent`, all versions are null."""
+"""SQL fragments for the placeholders of both statements. With `agent`, all versions are null."""
 
 
 def shown_slots(narrowed: str, by: Grouping | None = None) -> dict[str, str]:
-    """Return the slots of `count_impressions_by_person` for the condition `narrowed`, which may be empty."""
+    """Return the SQL fragments for the placeholders of `count_impressions_by_person`.
+
+    Args:
+        narrowed: Additional SQL condition, which may be empty.
+    """
     return {"narrowed": narrowed, **_LEVELS[by]}
 
 
 def answered_slots(narrowed: str, by: Grouping | None = None) -> dict[str, str]:
-    """Return the slots of `count_answered_by_conversation` for the condition `narrowed`, which may be empty."""
+    """Return the SQL fragments for the placeholders of `count_answered_by_conversation`.
+
+    Args:
+        narrowed: Additional SQL condition, which may be empty.
+    """
     # Without a condition, one lookup finds all turns of a conversation. With a condition, each turn is looked up.
     looked_up, of_turn = (
         ("conversation_id, turn_id", " and e.turn_id = c.turn_id") if narrowed else ("conversation_id", "")
@@ -162,11 +175,15 @@ async def response_rates(
     most: int = _MOST_GROUPS,
     by: Grouping | None = None,
 ) -> ResponseRates:
-    """Return the shares of turns and impressions in a time window that have feedback so far.
+    """Return the proportions of answered turns and of impressions that have feedback so far.
 
-    Only the filters agent, version and model apply: to the last answer of a turn, and to an impression. At most the
-    `scanned` newest answers and the `scanned` newest impressions are read, before the filters apply. Each list has at
-    most `most` entries. With `by`, only the list of this grouping is filled.
+    Only the filters for agent, version and model apply. A turn is matched by its last answer.
+
+    Args:
+        scanned: Maximum number of answers to read, newest first, before filtering. The same limit applies to
+            impressions.
+        most: Maximum number of entries in each list.
+        by: If given, only the list with this grouping is filled. Otherwise, all lists are filled.
     """
     values: dict[str, Any] = {**at._asdict(), **span._asdict()}
     narrowed = ""
@@ -199,12 +216,19 @@ async def response_rates(
 async def rates_for_page(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Grouping
 ) -> ResponseRates:
-    """Return the shares as a page shows them: of fewer answers and impressions, and of the largest groups only."""
+    """Return the response rates for a dashboard page.
+
+    They are computed from fewer answers and impressions than in the API, and only the largest groups are listed.
+    """
     return await response_rates(pool, at, span, filters, scanned=SCANNED_BY_PAGES, most=LISTED_BY_PAGES, by=by)
 
 
 def _groups(found: Sequence[Sequence[asyncpg.Record]], by: Grouping | None) -> dict[int, dict[Group, Sides]]:
-    """Return the groups by level. `found` is a pair: the rows of turns, and the rows of impressions."""
+    """Collect the result rows by grouping level (version, agent or all agents) and group.
+
+    Args:
+        found: Result rows for turns, and result rows for impressions.
+    """
     groups: dict[int, dict[Group, Sides]] = {level: {} for level in _NAMES}
     for side, rows in enumerate(found):
         for row in rows:
@@ -227,7 +251,7 @@ def _figures(groups: dict[Group, Sides], most: int) -> list[tuple[Any, dict[str,
 
 
 def figures_of(sides: Sides) -> dict[str, Any]:
-    """Return the values of `ResponseFigures` for one group. Pure."""
+    """Return one group's values for `ResponseFigures`. No I/O."""
     answered, seen = (_clustered(side) for side in sides)
     return {
         "turns": answered.votes,

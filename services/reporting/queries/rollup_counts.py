@@ -1,8 +1,8 @@
-"""Counts of verdicts in a time window, from roll-ups if they are valid, otherwise from the feedback rows.
+"""Verdict counts in a time window, from roll-ups where they are valid, otherwise from feedback rows.
 
-Both sources give the same numbers. The table `rollups` has the counts of whole hours and days. Rows are counted for
-partly covered hours, for hours in which a time step begins, and for stale hours (changed since they were rolled up).
-A single statement reads everything, in one snapshot.
+Both sources give the same numbers. The table `rollups` has the counts of whole hours and days. Feedback rows are
+counted for hours that are only partly in the window, for hours in which a time step begins, and for stale hours
+(changed since they were rolled up). A single statement reads everything, in one snapshot.
 """
 
 from __future__ import annotations
@@ -17,31 +17,34 @@ from reporting.sql import SQL
 
 _ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origins")
 LONG: Final = 14 * DAY
-"""Minimum length of a time window in which the day of a verdict is precise enough for any figure, in microseconds."""
+"""Minimum length, in microseconds, of a time window whose figures need only the day of each verdict, not its time."""
 _HAS_REASON: Final = " and (e.correction_type is not null or e.origin <> 'machine' and e.tags <> '{}')"
-"""Condition of the index `feedbacks_reasons`: verdicts with a tag of a person or a correction type."""
+"""Condition of the index `feedbacks_reasons`: verdicts with a person's tag or a correction type."""
 _ORIGINS: Final = " and e.origin || '' = any(:origins::text[])"
-"""Condition on the origins for ranges of a few hours. It is an expression, because PostgreSQL would otherwise read such
-a range from the index of people's verdicts by giver, which takes one lookup per person."""
+"""Condition on the origins for ranges of a few hours. It is an expression because PostgreSQL would otherwise read such
+a range from the index of people's verdicts by giver, with one lookup per person."""
 _Kind = Literal["votes", "reasons", "judgements", "dimensions"]
-"""Name of the SQL fragment that selects feedback rows."""
+"""Name of the SQL fragment that selects the feedback rows."""
 _VIEWS: Final = {"judgements": "effective_or_overruled"}
-"""Name of the view by kind. Other kinds read the view of the filters."""
+"""View to read, by kind. Other kinds read the view of the filters."""
 
 
 class _Grains(NamedTuple):
-    """Grains of the roll-ups to read; only hours are read if `days` is None."""
+    """Names of the hourly and daily roll-ups to read.
+
+    If `days` is None, only hourly roll-ups are read.
+    """
 
     hours: str
     days: str | None
 
 
 class CountSource(NamedTuple):
-    """Subselect for a `from` clause, and its parameters by name.
+    """Subselect of counts for a `from` clause, and its parameters by name.
 
     Its columns are `at`, `origin`, `agent_id`, `agent_version`, `model`, the counts `ok`, `neutral` and `not_ok`, and
-    the sum `confidence`. `at` is the time of the feedback, or the start of its hour or day, in microseconds. Sources
-    of reasons, dimensions and judgements also have the columns `kind` and `reason`.
+    the sum `confidence`. `at` is the time of the feedback, or the start of its hour or day, in microseconds. Sources of
+    reasons, dimensions and judgements also have the columns `kind` and `reason`.
     """
 
     sql: str
@@ -49,15 +52,24 @@ class CountSource(NamedTuple):
 
 
 def votes(at: Project, span: TimeSpan, filters: Filters, *, by_days: bool = True) -> CountSource:
-    """Return a subselect of the window's verdict counts per hour; per day for its whole days if `by_days`."""
+    """Return a subselect of the hourly verdict counts in a time window.
+
+    Args:
+        by_days: For days that are completely in the window, return daily instead of hourly counts.
+    """
     return _source(at, span, filters, "votes", _Grains("hour", "day" if by_days else None))
 
 
 def steps(at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]) -> CountSource:
-    """Return a subselect of the window's verdict counts per hour, with single rows for hours that contain a step start.
+    """Return a subselect of the verdict counts in a time window, for counting by time step.
 
-    The agent columns are null unless the filters select an agent, a version, a model or a dimension. With such a
-    filter, the counts are per day if all steps begin at midnight UTC.
+    Counts are per hour. If a step starts in the middle of an hour, that hour's feedback rows are returned individually.
+
+    If the filters select an agent, version, model or other dimension, and all steps begin at midnight UTC, counts are
+    per day. If the filters select none of these, the agent columns are null.
+
+    Args:
+        starts: Start times of the steps, in microseconds.
     """
     if not (filters.agent_id or filters.agent_version or filters.model or filters.of_dimension):
         grains = _Grains("total", None)  # at most three counts per hour, fewer than a day's counts by agent
@@ -67,24 +79,31 @@ def steps(at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]) 
 
 
 def reasons_given(at: Project, span: TimeSpan, filters: Filters, *, rules: bool = True) -> CountSource:
-    """Return a subselect of the window's counts by reason: people's tags, the machine's rules and correction types.
+    """Return a subselect of the verdict counts in a time window, by reason.
 
-    If `rules` is False, verdicts without a tag or correction type are not read, so counts of rules are incomplete.
+    Reasons are people's tags, and the machine's rules and correction types.
+
+    Args:
+        rules: If False, verdicts without a tag or correction type are skipped, so the counts of rules are incomplete.
     """
     grains = _Grains("reason hour", "reason day")
     return _source(at, span, filters, "reasons", grains, of_rows="" if rules else _HAS_REASON)
 
 
 def dimensions(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
-    """Return a subselect of the window's verdict counts by dimension (column `kind`) and value (column `reason`)."""
+    """Return a subselect of the verdict counts in a time window, by dimension and value.
+
+    The column `kind` contains the dimension, and the column `reason` contains the value.
+    """
     return _source(at, span, filters, "dimensions", _Grains("dimension hour", "dimension day"))
 
 
 def judgements(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
-    """Return a subselect of the window's machine verdicts by confidence bin, with people's verdicts on the same turns.
+    """Return a subselect of machine verdicts in a time window, and of people's verdicts on the same turns.
 
-    Rows of machine verdicts, including overruled ones, have the `kind` "verdict". Rows of people's verdicts have the
-    machine's verdict as `kind` and the machine's `confidence`. `reason` is the bin number.
+    For machine verdicts, including overruled ones, the column `kind` contains "verdict". For people's verdicts,
+    `kind` contains the machine's verdict on the same turn, and `confidence` contains its confidence. The column
+    `reason` contains the number of the confidence bin.
     """
     return _source(at, span, filters, "judgements", _Grains("judgement hour", "judgement day"))
 
@@ -99,7 +118,11 @@ def _source(
     *,
     of_rows: str = "",
 ) -> CountSource:
-    """Return the source of a kind. `of_rows` is a further SQL condition on feedback rows, starting with `and`."""
+    """Return the subselect for one kind of count.
+
+    Args:
+        of_rows: Additional SQL condition on feedback rows. It starts with `and`.
+    """
     window, narrowed, values = conditions(at, span, filters)
     view = _VIEWS.get(kind, filters.view)
     first, last = -(-span.start // HOUR) * HOUR, span.end // HOUR * HOUR

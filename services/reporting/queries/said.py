@@ -1,4 +1,4 @@
-"""Index lookup of search words in feedback records, and in their questions and answers."""
+"""Index lookup of search words in feedback records and in their questions and answers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from reporting.queries.words import patterns
 from reporting.sql import SQL
 
 MOST: Final = 3_000
-"""Maximum number of matching texts to collect from the index. If more texts match, each page scans records instead."""
+"""Maximum number of matching texts to collect from the index. If there are more, each page scans records instead."""
 
 
 async def looked_up(pool: asyncpg.Pool, at: Project, filters: Filters) -> Filters:
-    """Return `filters` with `words` replaced by `among`, the ids of the records that contain the words.
+    """Look up the search words of the filters in the index.
 
-    Return `filters` unchanged if at least MOST texts contain the words.
+    Returns:
+        The filters with `words` replaced by `among`, the ids of the records that contain the words. If there are no
+        words, or if at least MOST texts contain them, the filters are returned unchanged.
     """
     if filters.words is None:
         return filters

@@ -1,4 +1,4 @@
-"""Satisfaction summary of a time window: by time, agent, agent version and origin."""
+"""Satisfaction summary of a time window, by time, agent, agent version and origin."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class BucketFigures(Figures):
 
 
 class NamedFigures(Figures):
-    """Counts for one agent, version or origin; `name` is null for feedback without that field."""
+    """Counts for one agent, version or origin. `name` is null for feedback without that field."""
 
     name: Annotated[str | None, Field(description="The agent, version or origin; null if unknown.")]
 
@@ -74,7 +74,10 @@ _FLAGS: Final = ("of_time", "of_agent", "of_version", "of_origin")
 
 
 async def summary(pool: asyncpg.Pool, at: Project, span: TimeSpan, bucket: Bucket, filters: Filters) -> Summary:
-    """Return the satisfaction in a time window. Weeks begin on Monday; all buckets are in UTC."""
+    """Return the satisfaction in a time window.
+
+    All buckets are in UTC, and weeks begin on Monday.
+    """
     source = votes(at, span, filters, by_days=bucket != "hour")
     statement = SQL.summarise.filled(source=source.sql)
     rows = await pool.fetch(*statement(**source.values, shift=SHIFTS[bucket], width=WIDTHS[bucket]))

@@ -1,4 +1,4 @@
-"""Search for feedback records, shared by the list page, the exports and the API."""
+"""Search for feedback records, used by the list page, the exports and the API."""
 
 from __future__ import annotations
 
@@ -98,10 +98,10 @@ class FoundFeedback(ResponseModel):
 
 
 class FoundFeedbacks(ResponseModel):
-    """One page of feedback records in the order of `sort`, at most 2 MiB of text.
+    """One page of feedback records in the order of `sort`, with at most 2 MiB of text.
 
-    With the filter `text`, a page scans at most 10,000 records. With `words` that more than 3,000 texts contain, it
-    scans at most 1,000. Therefore a page may be empty and still have a `next_cursor`.
+    With the filter `text`, a page scans at most 10,000 records. If more than 3,000 texts contain the search `words`, a
+    page scans at most 1,000 records. A page may therefore be empty and still have a `next_cursor`.
     """
 
     items: Annotated[list[FoundFeedback], Field(description="Feedback records in the order of `sort`.")]
@@ -131,7 +131,10 @@ async def search(
     *,
     oldest_first: bool = False,
 ) -> FoundFeedbacks:
-    """Return one page of matching records. Raises BadCursor if the cursor belongs to another query."""
+    """Return one page of matching records.
+
+    Raises BadCursor if the cursor belongs to another query.
+    """
     rows, next_cursor = await found(pool, at, span, filters, limit, cursor, oldest_first=oldest_first)
     return FoundFeedbacks(items=[as_answer(row) for row in rows], next_cursor=next_cursor)
 
@@ -147,10 +150,16 @@ async def found(
     oldest_first: bool = False,
     resolved: Filters | None = None,
 ) -> tuple[Sequence[asyncpg.Record], str | None]:
-    """Return one page of rows, by default newest first, and the next page's cursor (None on the last page).
+    """Return one page of matching rows, by default newest first, and the cursor of the next page.
 
-    `resolved` is the result of `looked_up` for the filters, if the caller has it. Raises BadCursor if the cursor
-    belongs to another query or another order.
+    Args:
+        resolved: Result of `looked_up` for the filters, if the caller has it.
+
+    Returns:
+        The rows, and the cursor, which is None on the last page.
+
+    Raises:
+        BadCursor: If the cursor belongs to another query or another order.
     """
     asked = question("search", *at, *span, asdict(filters), *(("oldest first",) if oldest_first else ()))
     after = None if cursor is None else decode(cursor, asked, _POSITION)
@@ -166,9 +175,11 @@ async def found(
 
 
 async def narrowed(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> TimeSpan:
-    """Return the part of the time span in which the filter `judged` may match, according to the roll-ups.
+    """Narrow the time span for a query with the filter `judged`.
 
-    If few machine verdicts are judged, a query of the whole span would read the turn of nearly every machine verdict.
+    Returns the part of the span in which people judged machine verdicts, according to the roll-ups. If they judged only
+    a few, a query over the whole span would read the turns of nearly all machine verdicts. Without the filter `judged`,
+    the span is returned unchanged.
     """
     if filters.judged is None or filters.suspect:
         return span
@@ -179,7 +190,10 @@ async def narrowed(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Fil
 
 
 async def every(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> AsyncIterator[asyncpg.Record]:
-    """Yield all matching rows. They are read page by page, so a slow reader holds no connection and little memory."""
+    """Yield all matching rows.
+
+    They are read page by page, so a slow reader holds no connection and little memory.
+    """
     cursor: str | None = None
     while True:
         rows, cursor = await found(pool, at, span, filters, 500, cursor)
@@ -192,7 +206,13 @@ async def every(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filter
 async def neighbours(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, place: Place
 ) -> tuple[asyncpg.Record | None, asyncpg.Record | None]:
-    """Return the feedback record's newer and older neighbour in the list; None at either end of the list."""
+    """Return the next newer and the next older record in the list.
+
+    Each is None if there is no such record.
+
+    Args:
+        place: Position in the list of the record whose neighbours to return.
+    """
     filters = await looked_up(pool, at, filters)
     span = await narrowed(pool, at, span, filters)
     newer = await pool.fetchrow(*_statement(at, span, filters, 1, place, newer=True))
@@ -210,10 +230,12 @@ async def following(
     *,
     newer: bool = False,
 ) -> asyncpg.Record | None:
-    """Return the next record of the list after `place` that is not about `turn`, or None at the end of the list.
+    """Return the next record in the list that is not about `turn`, or None at the end of the list.
 
-    The list begins with the newest record, or with the oldest if `newer` is set. If `place` is None, the search begins
-    with the list. `turn` is a conversation id and a turn id.
+    Args:
+        place: Position after which to search, or None for the start of the list.
+        turn: Conversation id and turn id.
+        newer: Go through the list from oldest to newest instead of from newest to oldest.
     """
     filters = await looked_up(pool, at, filters)
     span = await narrowed(pool, at, span, filters)
@@ -228,7 +250,10 @@ async def following(
 
 
 async def with_answers(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.Record]) -> list[dict[str, Any]]:
-    """Return the rows, each with the first 280 characters of its `answer` (None if the answer is unknown)."""
+    """Add to each row the first 280 characters of its answer.
+
+    The column `answer` is None if the answer is unknown.
+    """
     found_answers = await pool.fetch(*SQL.answers_of_found(**at._asdict(), ids=[row["feedback_id"] for row in rows]))
     answers = {row["feedback_id"]: row["answer"] for row in found_answers}
     return [{**row, "answer": answers.get(row["feedback_id"])} for row in rows]
@@ -300,12 +325,16 @@ def scanned_by(filters: Filters) -> int:
 
 
 def _joined(parts: Sequence[str], order: str, limit: str) -> str:
-    """Return SQL for the first rows of all parts in the given order; `limit` is the name of a query parameter."""
+    """Return SQL that combines all parts and selects the first rows in the given order.
+
+    Args:
+        limit: Name of the query parameter that limits the number of rows.
+    """
     return parts[0] if len(parts) == 1 else f"{' union all '.join(parts)} order by {order} limit :{limit}"
 
 
 def sources_of(filters: Filters) -> dict[FeedbackTable, str]:
-    """Return the tables with records that may match the filters, each with the view of its listed records."""
+    """Return the tables that may contain matching records, each with the database view to read."""
     found: dict[FeedbackTable, str] = {}
     if filters.has_verdicts:
         found["feedbacks"] = filters.view

@@ -1,4 +1,4 @@
-"""Row selection by project, conversation, time window and filters. Pure."""
+"""Selection of rows by project, conversation, time window and filters. No I/O."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FoundType = FeedbackType | Literal["verdict"]
 SuspectReason = Literal["burst", "rate", "reviewer"]
 """Reason why a verdict is suspect: a rule (`burst`, `rate`), or a reviewer's decision."""
 GivenBy = Literal["person", "agent"]
-"""Author of the feedback or of the message that the machine judged: a person, or an agent (user type `agent`)."""
+"""Author of the feedback, or of the message that the machine judged: a person, or an agent (user type `agent`)."""
 
 Judged = Reaction | Literal["any"]
 """Verdict of a person or reviewer on the turn of a machine verdict; `any` stands for each of them."""
@@ -54,23 +54,26 @@ Judged = Reaction | Literal["any"]
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Filters of a query; None matches everything.
+    """Filters of a query. None matches everything.
 
-    - `reason`: a tag, or the correction type of a machine verdict.
-    - `text`: a substring of the text or the correction, ignoring case.
-    - `given_by`: "agent" selects feedback from AI critics (agents that judge other agents).
-    - `overruled`: also include machine verdicts that reviews have overruled, with the machine's reaction.
-    - `strategy`, `thread`, `attributes`: properties of the answer; all attributes must match.
-    - `judged`: machine verdicts, including overruled ones, on turns with this verdict of a person or reviewer; `any`
-      for turns with any such verdict.
-    - `confidence_bin`: machine verdicts with a confidence in this bin, 0 to BINS - 1.
-    - `issue`: verdicts on the turns of an issue.
-    - `unreviewed`: verdicts on turns without a review.
-    - `suspect`: only suspect verdicts, which no figure includes.
-    - `source`: the source of the record (`contracts/sources.py`).
-    - `words`: search words that the text and correction, the question or the answer must all contain
-      (`queries/said.py`).
-    - `among`: ids of feedback records; only these match.
+    Attributes:
+        reason: A tag, or the correction type of a machine verdict.
+        text: A substring of the text or the correction, ignoring case.
+        given_by: "agent" selects feedback from AI critics (agents that judge other agents).
+        source: The source of the record (`contracts/sources.py`).
+        overruled: Also include machine verdicts that a review has overruled, with the machine's reaction.
+        issue: Only verdicts on the turns of this issue.
+        unreviewed: Only verdicts on turns without a review.
+        strategy: The strategy of the answer.
+        thread: The thread of the answer.
+        attributes: Attributes of the answer, all of which must match.
+        judged: Only machine verdicts, including overruled ones, on turns to which a person or reviewer gave this
+            verdict. `any` stands for every verdict.
+        confidence_bin: Only machine verdicts with a confidence in this bin, 0 to BINS - 1.
+        suspect: Only suspect verdicts, which no figure includes.
+        words: Search words. All of them must be in the text with the correction, in the question, or in the answer
+            (`queries/said.py`).
+        among: Only the feedback records with these ids.
     """
 
     agent_id: str | None = None
@@ -106,7 +109,10 @@ class Filters:
 
     @property
     def of_dimension(self) -> tuple[str, str, str] | None:
-        """Return (field, dimension, value) if exactly one filtered dimension has its own roll-ups, otherwise None."""
+        """Return the field, dimension and value of the filter on a dimension with its own roll-ups.
+
+        Returns None if there is no such filter, or more than one.
+        """
         given = [
             (field, kind, value) for field, kind in _DIMENSIONS.items() if (value := getattr(self, field)) is not None
         ]
@@ -115,7 +121,7 @@ class Filters:
 
     @property
     def view(self) -> str:
-        """Return the name of the database view with the verdicts that these filters select from."""
+        """Return the name of the database view from which to read verdicts with these filters."""
         if self.suspect:
             return "suspected"
         return "effective_or_overruled" if self.overruled or self.judged else "effective"
@@ -132,7 +138,7 @@ class Filters:
 
     @property
     def has_non_verdicts(self) -> bool:
-        """Return True if replies, or ratings on the project's own scales, may match the filters.
+        """Return True if replies, or ratings on the project's own scales, may match these filters.
 
         Such records have no verdict, reason or detector.
         """
@@ -178,7 +184,7 @@ SAID: Final = """((coalesce(e.text, '') || ' ' || coalesce(e.correction, '')) ~*
             where a.conversation_id = m.conversation_id and a.tenant = m.tenant and a.project = m.project
               and a.sender_type = 'agent' and (a.occurred_at, a.sequence) >= (m.occurred_at, m.sequence)
             order by a.occurred_at, a.sequence limit 1))))"""
-"""SQL condition that a row's text, question or answer contains all words."""
+"""SQL condition that the text, question or answer of a row contains all words."""
 _CLAUSES: Final = {
     "agent_id": "e.agent_id = :agent_id",
     "agent_version": "e.agent_version = :agent_version",
@@ -236,7 +242,7 @@ Copies = Literal["copied", "looked up"]
 
 
 def attribute_pairs(attributes: Mapping[str, str] | None) -> tuple[tuple[str, str], ...] | None:
-    """Return attributes as the sorted pairs that `Filters` expects; None without attributes."""
+    """Return attributes as the sorted pairs that `Filters` expects, or None if there are none."""
     return tuple(sorted(attributes.items())) if attributes else None
 
 
@@ -262,18 +268,23 @@ _CORRECTIONS: Final = frozenset(get_args(CorrectionType))
 def where(
     at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN, copies: Copies | None = None
 ) -> tuple[str, dict[str, Any]]:
-    """Return the SQL condition on effective reactions `e`, and its parameters by name.
+    """Return the SQL condition on effective reactions `e`, and its named parameters.
 
-    If the filters contain properties of the answer, `copies` limits the rows as in `conditions`.
+    Feedback rows may contain a copy of the answer's properties. Filters on these properties use the copy or, for rows
+    without a copy, the answer itself.
+
+    Args:
+        copies: Select only rows with a copy ("copied"), or only rows without one ("looked up"). None selects both.
     """
     window, narrowed, values = conditions(at, span, filters, copies)
     return window + narrowed, values
 
 
 def copies_of(filters: Filters) -> tuple[Copies | None, ...]:
-    """Return a value of `copies` for each query that is needed to select every matching row once.
+    """Return the values of `copies` with which to run a query.
 
-    With row-level security, PostgreSQL uses an index only if each kind of row has a query of its own.
+    Run the query once with each value and combine the results, which do not overlap. PostgreSQL with row-level security
+    would not use an index for a single query over rows with and without copied answer properties.
     """
     return ("copied", "looked up") if any(getattr(filters, name) is not None for name in _OF_COPY) else (None,)
 
@@ -281,11 +292,13 @@ def copies_of(filters: Filters) -> tuple[Copies | None, ...]:
 def conditions(
     at: Project, span: TimeSpan, filters: Filters, copies: Copies | None = None
 ) -> tuple[str, str, dict[str, Any]]:
-    """Return the condition of `where` in two parts, and its parameters by name.
+    """Return the two parts of the condition of `where`, and the named parameters.
 
-    The first part has the project and the window. The second part has the filters; it is empty or starts with `and`.
-    If the filters contain properties of the answer, `copies` limits the result to rows with or without a copy of these
-    properties; None selects both.
+    The first part selects the project and the time window. The second part contains the filters. It is empty or starts
+    with `and`.
+
+    Args:
+        copies: The argument for `where`.
     """
     values: dict[str, Any] = {**at._asdict(), **span._asdict()}
     clauses: list[str] = []

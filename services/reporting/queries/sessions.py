@@ -50,7 +50,10 @@ class SessionRatings(ResponseModel):
 
 
 async def session_ratings(pool: asyncpg.Pool, tenant: str, span: TimeSpan, bucket: Bucket) -> SessionRatings:
-    """Return counts of the ratings in a time window. Weeks begin on Monday; all buckets are in UTC."""
+    """Count the session ratings of a tenant in a time window.
+
+    All buckets are in UTC, and weeks begin on Monday.
+    """
     steps = {"shift": SHIFTS[bucket], "width": WIDTHS[bucket], "lengths": list(LENGTHS)}
     rows = await pool.fetch(*SQL.count_sessions(tenant=tenant, **span._asdict(), **steps))
     whole = next(row for row in rows if not row["of_step"] and not row["of_length"])

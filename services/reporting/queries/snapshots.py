@@ -1,7 +1,8 @@
-"""Database snapshots as watermarks: a later read returns exactly the rows that an earlier read did not see.
+"""Database snapshots as watermarks.
 
-A timestamp cannot do this, because a row with an earlier timestamp may be committed later. A PostgreSQL snapshot
-contains the ids of the visible transactions, and each row of `feedbacks` stores the id of its transaction.
+With a watermark, a later read returns exactly the rows that an earlier read did not see. A timestamp cannot serve as a
+watermark, because a row with an earlier timestamp may be committed later. A PostgreSQL snapshot contains the ids of the
+visible transactions, and each row of `feedbacks` stores the id of its transaction.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from reporting.sql import SQL
 class Snapshot(NamedTuple):
     """Snapshot of a database server.
 
-    `server` identifies the database cluster and its timeline. Transaction ids are comparable only on the same server.
+    Attributes:
+        server: Identifies the database cluster and its timeline. Transaction ids are comparable only on the same
+            server.
+        seen: The PostgreSQL snapshot.
     """
 
     server: str
@@ -35,9 +39,10 @@ async def snapshot_of(connection: Connection) -> Snapshot:
 
 
 async def usable_watermark(connection: Connection, text: str, now: Snapshot) -> str | None:
-    """Return the PostgreSQL snapshot in `text`, the text representation of an earlier Snapshot.
+    """Return the PostgreSQL snapshot from the text of an earlier `Snapshot`.
 
-    Return None if the text is not a snapshot of this server: the database was moved or restored, or the text is forged.
+    Returns None if it is not a snapshot of this server, because the database was moved or restored, or the text was
+    forged.
     """
     server, _, seen = text.partition("/")
     if server != now.server:

@@ -1,4 +1,7 @@
-"""Sort orders of lists. URLs and queries name the column; a leading `-` means descending. Pure."""
+"""Sort orders of lists. No I/O.
+
+URLs and queries give the name of a column. A leading `-` means descending order.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from reporting.queries.votes import Votes
 
 Row = TypeVar("Row")
 Column = Callable[[Row, bool], Any]
-"""Function of a row that returns its sort key, or None if the row has no value. The flag is True if descending."""
+"""Function that returns the sort key of a row, or None if the row has no value. The flag is True for descending
+order."""
 
 
 class UnknownColumn(ValueError):
@@ -24,7 +28,10 @@ class SortOrder(NamedTuple):
 
     @classmethod
     def parse(cls, text: str, columns: Iterable[str]) -> SortOrder:
-        """Parse an order such as `-turns`. Raises UnknownColumn if the column is not one of `columns`."""
+        """Parse an order such as `-turns`.
+
+        Raises UnknownColumn if the column is not one of `columns`.
+        """
         order = cls(text.removeprefix("-"), text.startswith("-"))
         if order.column not in columns:
             raise UnknownColumn
@@ -36,9 +43,9 @@ class SortOrder(NamedTuple):
 
 
 def in_order(rows: Iterable[Row], order: SortOrder | None, columns: Mapping[str, Column[Row]]) -> list[Row]:
-    """Return the rows sorted by a column, or in the given order if `order` is None. The sort is stable.
+    """Return the rows sorted by a column, or in their original order if `order` is None.
 
-    Rows without a value come last in both directions.
+    The sort is stable. Rows without a value come last in both directions.
     """
     if order is None:
         return list(rows)
@@ -48,9 +55,10 @@ def in_order(rows: Iterable[Row], order: SortOrder | None, columns: Mapping[str,
 
 
 def certain_share(votes: Votes, descending: bool) -> float | None:  # positional, as in a Column
-    """Return the sort key for satisfaction: its lower confidence bound if descending, otherwise its upper bound.
+    """Return the sort key for satisfaction, or None if there are no votes.
 
-    These bounds keep a row with few votes from being sorted first. Return None without votes.
+    The key is the lower confidence bound in descending order, and the upper bound in ascending order. This keeps rows
+    with few votes from coming first.
     """
     if not votes.total:
         return None
@@ -58,7 +66,10 @@ def certain_share(votes: Votes, descending: bool) -> float | None:  # positional
 
 
 class VotesRow(Protocol):
-    """Row with people's verdicts, and the machine's verdicts including the reviews that replace them."""
+    """Row with people's verdicts and machine verdicts.
+
+    The machine verdicts include the reviews that replace them.
+    """
 
     @property
     def people(self) -> Votes: ...
@@ -72,4 +83,4 @@ VOTES_COLUMNS: Final[Mapping[str, Column[VotesRow]]] = {
     "rejected": lambda one, _: one.people.not_ok + one.machine.not_ok,
     "total": lambda one, _: one.people.total + one.machine.total,
 }
-"""Sort columns for rows of verdict counts, for example agents or versions, by name."""
+"""Sort columns, by name, for rows of verdict counts such as agents or versions."""

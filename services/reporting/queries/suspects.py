@@ -1,4 +1,4 @@
-"""Count of suspect verdicts. All other figures exclude them."""
+"""Number of suspect verdicts, which all other figures exclude."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from reporting.sql import SQL
 
 
 async def suspect_count(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> int:
-    """Return the number of suspect verdicts in a window that match the filters and would otherwise be effective."""
+    """Count the suspect verdicts in a time window that match the filters.
+
+    Only verdicts that would otherwise be effective are counted.
+    """
     condition, values = where(at, span, replace(filters, suspect=True))
     return int(await pool.fetchval(*SQL.count_suspects.filled(where=condition)(**values)))

@@ -1,4 +1,4 @@
-"""Counts of ok, neutral and not_ok verdicts, with satisfaction, confidence interval and change. Pure."""
+"""Counts of ok, neutral and not_ok verdicts, with satisfaction, its confidence interval and its change. No I/O."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contracts.intervals import Interval, difference, satisfaction, wilson
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """Numbers of effective reactions, by verdict."""
+    """Counts of effective reactions by verdict."""
 
     ok: int = 0
     neutral: int = 0
@@ -24,7 +24,7 @@ class Votes:
 
     @property
     def satisfaction(self) -> float | None:
-        """Return ok / (ok + not_ok + neutral); None without votes."""
+        """Return ok / (ok + not_ok + neutral), or None if there are no votes."""
         return satisfaction(self.ok, self.total)
 
     @property
@@ -33,7 +33,7 @@ class Votes:
         return wilson(self.ok, self.total)
 
     def since(self, before: Votes) -> SatisfactionChange | None:
-        """Return the change compared with `before`; None if either period has no votes."""
+        """Return the change since the period `before`, or None if either period has no votes."""
         if not self.total or not before.total:
             return None
         share, was = self.ok / self.total, before.ok / before.total
@@ -42,7 +42,13 @@ class Votes:
 
 @dataclass(frozen=True, slots=True)
 class SatisfactionChange:
-    """Satisfaction before and now, 0 to 1, and the 95 % confidence interval of the difference, -1 to 1."""
+    """Change of satisfaction between two periods.
+
+    Attributes:
+        was: Satisfaction in the earlier period, 0 to 1.
+        now: Satisfaction in the current period, 0 to 1.
+        bounds: 95 % confidence interval of the change, -1 to 1.
+    """
 
     was: float
     now: float
@@ -55,5 +61,5 @@ class SatisfactionChange:
 
     @property
     def certain(self) -> bool:
-        """Return True if the difference is significant at the 5 % level."""
+        """Return True if the change is significant at the 5 % level."""
         return self.bounds.low > 0 or self.bounds.high < 0

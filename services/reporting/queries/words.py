@@ -1,4 +1,4 @@
-"""Match patterns for search words. Pure."""
+"""Patterns that match search words. No I/O."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _MOST: Final = 10
 
 
 def patterns(words: str) -> list[str]:
-    """Return a PostgreSQL regular expression for each search word, at most 10. A text must match all of them.
+    """Return PostgreSQL regular expressions for the search words, at most 10. A text must match all of them.
 
-    A search word matches a whole word or the beginning of a longer word. In scripts without spaces it matches anywhere.
+    A search word matches a whole word or the beginning of a longer word. In scripts without spaces, it matches
+    anywhere.
     """
     spaced = [f"(^|[^[:alnum:]]){word}" for word in _WORD.findall(_RUN.sub(" ", words))]
     return list(dict.fromkeys([*spaced, *_RUN.findall(words)]))[:_MOST]

@@ -1,1 +1,1 @@
-"""Read models (the tables for reports): projection, storage, roll-ups, rebuild and erasure."""
+"""Read models (the tables behind the reports): projection, storage, roll-ups, rebuild and erasure."""

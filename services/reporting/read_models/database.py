@@ -1,4 +1,4 @@
-"""Type of a database connection, either standalone or from a pool."""
+"""Type alias for a database connection, either standalone or from a pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Erase people in the read models: message texts and senders are blanked, feedback is deleted."""
+"""Erasure of people in the read models.
+
+Message texts and senders are blanked, and feedback is deleted.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from reporting.read_models.store_postgres import IS_LIVE
 from reporting.sql import SQL
 
 _AT_ONCE: Final = 5_000
-"""Maximum number of rows changed by one statement, to stay within the statement timeout."""
+"""Maximum number of rows that one statement changes, to stay within the statement timeout."""
 _STATEMENTS: Final = (
     SQL.blank_messages,
     SQL.delete_issue_turns_of_person,
@@ -24,15 +27,21 @@ _STATEMENTS: Final = (
 
 
 class ReportingErasures:
-    """Erasure of people in the read models. Message rows remain without text, so that turns keep their positions."""
+    """Eraser of people in the read models.
+
+    The rows of erased messages remain, without text, so that turns keep their positions.
+    """
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
     async def erase(self, erased: ErasedAt) -> int:
-        """Clear the people's messages, and delete all their other rows and the reason counts that include them.
+        """Blank the messages of the erased people, and delete all their other rows.
 
-        Return the total number of changed messages, feedback records, impressions, issue turns, notices and deliveries.
+        Also deletes the reason counts that may include the people's tags.
+
+        Returns:
+            The number of blanked or deleted rows, without reason counts.
         """
         changed = 0
         for (tenant, user_id), at in sorted(erased.items()):

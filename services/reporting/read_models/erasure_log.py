@@ -11,7 +11,7 @@ from servicekit import Handler, Outcome, Received, Tombstone
 
 
 class ErasureLogHandler(Handler, tombstones=True):
-    """Handler that calls `inner`, which erases data, and then records the erasure requests in the access log."""
+    """Handler that records erasure requests in the access log, after `inner` has erased the data."""
 
     def __init__(self, inner: Handler, projection: ProjectionHandler) -> None:
         self._inner = inner

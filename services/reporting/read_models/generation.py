@@ -1,7 +1,7 @@
-"""Rebuild of the feedback tables: fill shadow tables, then replace the current rows in one transaction.
+"""Rebuild of the feedback tables.
 
-Readers see the current rows until this transaction commits. If a rebuild is interrupted, the next one drops its shadow
-tables.
+A rebuild fills shadow tables, then replaces the current rows with their contents in one transaction. Readers see the
+current rows until this transaction commits. The shadow tables of an interrupted rebuild are dropped by the next one.
 """
 
 from __future__ import annotations
@@ -23,21 +23,32 @@ _SWITCH_SECONDS: Final = 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """Numbers of rows that a switch removed (absent from the shadow tables) and replaced (inserted or changed)."""
+    """Number of rows changed by a switch to the rebuilt rows.
+
+    Attributes:
+        removed: Number of deleted rows, which were absent from the shadow tables.
+        replaced: Number of inserted or changed rows.
+    """
 
     removed: int = 0
     replaced: int = 0
 
 
 class Generation:
-    """Rebuild on its own connection. Call `begin`, then `add` each feedback record once, then `switch`."""
+    """Rebuild of the feedback tables, on a connection of its own.
+
+    Call `begin`, then `add` each feedback record once, then `switch`.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._begun = ""
 
     async def begin(self) -> None:
-        """Create the empty shadow tables. Raises StartError if another rebuild is running."""
+        """Create the empty shadow tables.
+
+        Raises StartError if another rebuild is running.
+        """
         if not await self._connection.fetchval(*SQL.lock_rebuild()):
             raise StartError("Another rebuild of the reports is running: wait until it ends, or stop it.")
         for table in FEEDBACK_TABLES:
@@ -53,8 +64,8 @@ class Generation:
     async def switch(self) -> Switched:
         """Replace the contents of the feedback tables with the rebuilt rows, in one transaction.
 
-        Feedback that was erased since `begin` stays erased. A row that the projection has written since `begin` is
-        replaced only by a higher revision. All hours are marked stale, so that their roll-ups are recomputed.
+        Feedback that was erased since `begin` stays erased. Rows that the projection has written since `begin` are
+        replaced only by a higher revision. All hours are marked as stale, so that their roll-ups are recomputed.
         """
         switched = Switched()
         async with self._connection.transaction():
@@ -69,12 +80,12 @@ class Generation:
         return switched
 
     async def _run(self, statement: tuple[Any, ...]) -> int:
-        """Run a statement with its parameters. Return the number of changed rows."""
+        """Run a statement with its parameters, and return the number of changed rows."""
         status = await self._connection.execute(*statement, timeout=_SWITCH_SECONDS)
         count = status.rpartition(" ")[2]
         return int(count) if count.isdigit() else 0
 
 
 async def serving(pool: asyncpg.Pool) -> bool:
-    """Return True if the read model contains any feedback."""
+    """Return True if the read models contain any feedback."""
     return bool(await pool.fetchval(*SQL.has_feedback()))

@@ -41,7 +41,10 @@ class ProjectionHandler(Handler, tombstones=True):
         self.access_log = access_log
 
     async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
-        """Write the batch to the read models in one transaction. Return the outcome of each record, in order."""
+        """Write a batch to the read models in one transaction.
+
+        Returns the outcome of each record, in order.
+        """
         events = [None if isinstance(received, Tombstone) else received.event for received in batch]
         # Compare types: isinstance on a pydantic model takes longer than building the row.
         named = self._attributes

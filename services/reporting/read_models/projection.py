@@ -1,4 +1,4 @@
-"""Convert events to rows of the read models, and determine each event's outcome. Pure.
+"""Conversion of events to rows of the read models, with the outcome of each event. No I/O.
 
 Rows are tuples in the order of the table's columns, so that a batch converts quickly to one array per column.
 """
@@ -26,13 +26,16 @@ MessageKey = tuple[str, str, str, str]
 
 
 class FeedbackRow(NamedTuple):
-    """Row of the table `feedbacks` or, if it is not a verdict, of `replies`; readers see the fields from `slot` on.
+    """Row of the table `feedbacks`, or of the table `replies` if the feedback is not a verdict.
 
-    Each review has its own slot, because the newest live review of a turn counts, regardless of its author. An
-    overruled verdict has a null `reaction`, like every cleared record, and the machine's reaction in
+    Each field is a column of the table, and readers see the columns from `slot` on. Apart from `slot`, the fields have
+    the same names as in the event `feedback.created`.
+
+    Only the newest live record in a slot counts. All reactions of a person to a turn share a slot. All reviews of a
+    turn have different slots, but still only the newest live review counts, whoever wrote it.
+
+    If a verdict is overruled, `reaction` is null, as in any cleared record. The machine's reaction is then in
     `overruled_reaction`.
-
-    All fields except `slot` have the names of fields of `feedback.created`. The table has a column for each field.
     """
 
     feedback_id: UUID
@@ -90,16 +93,19 @@ _VALUES: Final = attrgetter(*(name for name in FeedbackRow._fields if name != "s
 
 
 class Forgotten(NamedTuple):
-    """Erased feedback record; `revision` is the last erased revision."""
+    """Erased feedback record.
+
+    `revision` is the last revision that was erased.
+    """
 
     feedback_id: UUID
     revision: int
 
 
 def forgotten_of(tombstone: Tombstone) -> Forgotten | None:
-    """Return the feedback record that a tombstone erases; None if its key is not a feedback id.
+    """Return the feedback record erased by a tombstone, or None if the tombstone's key is not a feedback id.
 
-    A tombstone without a revision erases all announcements with an earlier log time.
+    A tombstone without a revision erases all revisions up to the time at which the tombstone was logged.
     """
     try:
         feedback_id = UUID(tombstone.key)
@@ -110,9 +116,13 @@ def forgotten_of(tombstone: Tombstone) -> Forgotten | None:
 
 
 class MessageRow(NamedTuple):
-    """Row of the table `messages`: the content of the highest version, and the position of the earliest version.
+    """Row of the table `messages`.
 
-    `sequence` is -1 if the event has none. `attributes` is a JSON object with text values.
+    A row has the content of the message's highest version, and the position of its earliest version.
+
+    Attributes:
+        attributes: JSON object with string values.
+        sequence: Sequence number of the event, or -1 if it has none.
     """
 
     tenant: str
@@ -148,14 +158,20 @@ class MessageRow(NamedTuple):
         return self.occurred_at, self.sequence
 
     def merged(self, other: MessageRow) -> MessageRow:
-        """Return the merged row of two versions of a message. The result does not depend on their order."""
+        """Merge two versions of a message into one row.
+
+        The result does not depend on their order.
+        """
         occurred_at, sequence = min(self.place, other.place)
         holds = other if other.version > self.version else self
         return holds._replace(occurred_at=occurred_at, sequence=sequence)
 
 
 class SessionRow(NamedTuple):
-    """Row of the table `sessions`: an anonymous session rating. `recorded_at` is in microseconds."""
+    """Row of the table `sessions`, which contains anonymous session ratings.
+
+    `recorded_at` is in microseconds.
+    """
 
     tenant: str
     id: UUID
@@ -165,9 +181,9 @@ class SessionRow(NamedTuple):
 
 
 class ImpressionRow(NamedTuple):
-    """Row of the table `impressions`: a person saw the feedback controls of a turn.
+    """Row of the table `impressions`, which records that a person saw the feedback controls of a turn.
 
-    `slot` is the slot of the person's feedback on the turn.
+    `slot` identifies the person and the turn. The person's feedback on the turn has the same slot.
     """
 
     slot: UUID
@@ -183,12 +199,12 @@ class ImpressionRow(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, str, str, str]:
-        """Return the sort key of the rows of a slot. The row with the smallest key is stored."""
+        """Return the sort key for rows with the same slot. The row with the smallest key is stored."""
         return self.occurred_at, self.agent_id, self.agent_version or "", self.model or ""
 
 
 def impression_rows(event: FeedbackImpressionsReceived) -> list[ImpressionRow]:
-    """Return one row for each turn in the event."""
+    """Return one impression row for each turn in the event."""
     place = (event.tenant, event.project, event.conversation_id)
     return [
         ImpressionRow(
@@ -206,7 +222,10 @@ def impression_rows(event: FeedbackImpressionsReceived) -> list[ImpressionRow]:
 
 
 def first_impressions(rows: Iterable[ImpressionRow]) -> list[ImpressionRow]:
-    """Return the first impression of each slot, sorted by slot to avoid deadlocks."""
+    """Return the earliest impression in each slot.
+
+    The rows are sorted by slot to avoid deadlocks.
+    """
     first: dict[UUID, ImpressionRow] = {}
     for row in rows:
         held = first.get(row.slot)
@@ -218,9 +237,12 @@ def first_impressions(rows: Iterable[ImpressionRow]) -> list[ImpressionRow]:
 def impression_outcomes(
     events: Iterable[Sequence[ImpressionRow]], first: Iterable[ImpressionRow], written: set[UUID]
 ) -> list[Outcome]:
-    """Return the outcome of each event, in arrival order; `events` has the rows of each event.
+    """Return the outcome of each event, in arrival order.
 
-    `first` has the first impression of each slot in the batch. `written` has the slots that were added or changed.
+    Args:
+        events: The rows of each event.
+        first: The earliest impression in the batch for each slot.
+        written: Slots that the batch added or changed in the table.
     """
     added = {row.slot: row for row in first if row.slot in written}
     outcomes: list[Outcome] = []
@@ -249,14 +271,20 @@ def feedback_row(event: FeedbackCreated) -> FeedbackRow:
 
 
 def person_slot(tenant: str, project: str, conversation_id: str, turn_id: str, user_id: str) -> UUID:
-    """Return the slot that all reactions of a person to a turn share. Only the newest reaction in a slot counts."""
+    """Return the slot that all reactions of a person to a turn share.
+
+    Only the newest reaction in a slot counts.
+    """
     return derived_id(tenant, project, conversation_id, turn_id, user_id)
 
 
 def message_row(event: MessageEvent, attributes: frozenset[str] = frozenset()) -> MessageRow:
-    """Return the row of an event's message. Only attributes with names in `attributes` are kept.
+    """Return the row for the message in an event.
 
-    If the event of an agent's message has no turn id, the message id is the turn id.
+    If an agent's message has no turn id, its message id is used instead.
+
+    Args:
+        attributes: Names of the answer attributes to keep.
     """
     message = message_in(event)
     turn_id = message.turn_id
@@ -291,7 +319,7 @@ def message_row(event: MessageEvent, attributes: frozenset[str] = frozenset()) -
 
 
 def _attributes(message: ChatMessageIngested, names: frozenset[str]) -> str | None:
-    """Return the answer's attributes with these names as JSON; None if it has none of them."""
+    """Return those attributes of an answer that are in `names` as JSON, or None if there are none."""
     if not message.attributes or message.sender_type != "agent":
         return None
     kept = {name: value for name, value in message.attributes.items() if name in names and value}
@@ -299,7 +327,10 @@ def _attributes(message: ChatMessageIngested, names: frozenset[str]) -> str | No
 
 
 def newest_feedbacks(rows: Iterable[FeedbackRow]) -> list[FeedbackRow]:
-    """Return the highest revision of each feedback record, sorted by id to avoid deadlocks."""
+    """Return the highest revision of each feedback record.
+
+    The rows are sorted by id to avoid deadlocks.
+    """
     newest: dict[UUID, FeedbackRow] = {}
     for row in rows:
         held = newest.get(row.feedback_id)
@@ -309,7 +340,7 @@ def newest_feedbacks(rows: Iterable[FeedbackRow]) -> list[FeedbackRow]:
 
 
 def merged_messages(rows: Iterable[MessageRow]) -> list[MessageRow]:
-    """Return one merged row per message, sorted by key."""
+    """Merge the rows of each message into one, and sort the rows by key."""
     merged: dict[MessageKey, MessageRow] = {}
     for row in rows:
         held = merged.get(row.key)
@@ -318,7 +349,11 @@ def merged_messages(rows: Iterable[MessageRow]) -> list[MessageRow]:
 
 
 def feedback_outcomes(rows: Sequence[FeedbackRow], before: Mapping[UUID, FeedbackRow]) -> list[Outcome]:
-    """Return the outcome of each row, in arrival order; `before` has the previously stored rows."""
+    """Return the outcome of each row, in arrival order.
+
+    Args:
+        before: The rows that were stored before the batch, by feedback id.
+    """
     held = dict(before)
     outcomes: list[Outcome] = []
     for row in rows:
@@ -332,7 +367,11 @@ def feedback_outcomes(rows: Sequence[FeedbackRow], before: Mapping[UUID, Feedbac
 
 
 def message_outcomes(rows: Sequence[MessageRow], written: set[MessageKey]) -> list[Outcome]:
-    """Return the outcome of each message, in arrival order; `written` has the keys of added or changed messages."""
+    """Return the outcome of each message, in arrival order.
+
+    Args:
+        written: Keys of the messages that were added or changed.
+    """
     taken: dict[MessageKey, MessageRow] = {}
     outcomes: list[Outcome] = []
     for row in rows:

@@ -1,9 +1,13 @@
-"""Roll-ups: counts of effective reactions per hour and day. An hour is recounted after its feedback has changed.
+"""Roll-ups: counts of effective reactions per hour and day.
 
-Counting an hour and deleting its stale marks use the same snapshot, so marks of later changes remain. Two concurrent
-changes of a turn do not see each other, so neither change marks the hour of the other. Therefore an hour is counted
-only after all transactions that were running when its mark was first seen have ended. `queries/rollup_counts.py` reads
-the counts.
+When feedback changes, its hour is marked as stale and later recounted. An hour is counted and its stale marks are
+deleted in the same snapshot, so marks of later changes remain.
+
+Two concurrent transactions that change the same turn cannot see each other's changes. Each of them may therefore fail
+to mark an hour that is affected by the other. For this reason, an hour is counted only after all transactions that were
+running when its mark was first seen have ended.
+
+`queries/rollup_counts.py` reads the counts.
 """
 
 from __future__ import annotations
@@ -15,19 +19,19 @@ from reporting.sql import SQL
 from servicekit import Clock, Database
 
 QUIET_SECONDS: Final = 10.0
-"""Time after the last change at which a stale hour is counted, in seconds."""
+"""Time without changes after which a stale hour is counted, in seconds."""
 LONGEST_SECONDS: Final = 300.0
-"""Maximum time that an hour stays stale while it keeps changing, in seconds."""
+"""Maximum time that an hour stays stale if it keeps changing, in seconds."""
 WARNING_MINUTES: Final = 15
-"""Age of an open transaction that causes a warning, because it delays counting, in minutes."""
+"""Age at which an open transaction causes a warning because it delays counting, in minutes."""
 _AT_ONCE: Final = 48
-"""Maximum number of hours counted in one transaction, to stay under the statement timeout."""
+"""Maximum number of hours counted per transaction, to stay within the statement timeout."""
 _COPIES: Final = 2_000
-"""Maximum number of records that one transaction corrects, to stay under the statement timeout."""
+"""Maximum number of records corrected per transaction, to stay within the statement timeout."""
 _FULL_COPIES: Final = 20
-"""Maximum number of transactions per run that correct _COPIES records."""
+"""Maximum number of transactions per run that correct as many as _COPIES records."""
 _UNCOPIED: Final = 50_000
-"""Maximum number of records without copied answer properties for which hours are marked at once."""
+"""Maximum number of records without copied answer properties whose hours are marked at once."""
 _COPIED: Final = (
     ("feedbacks", "reaction is not null"),
     ("feedbacks", "overruled_reaction is not null"),
@@ -37,14 +41,20 @@ _COPIED: Final = (
 
 
 class _SnapshotMark(NamedTuple):
-    """Snapshot, and the next transaction id, which is greater than the ids of all running transactions."""
+    """Database snapshot, and the next transaction id at that time.
+
+    The next id is greater than the ids of all transactions that were running.
+    """
 
     seen: str
     next: int
 
 
 class Rollups:
-    """Updater of the roll-ups. The pool needs write access to the reporting schema."""
+    """Updater of the roll-ups.
+
+    The pool needs write access to the reporting schema.
+    """
 
     def __init__(self, pool: Database, clock: Clock) -> None:
         self._pool = pool
@@ -66,12 +76,13 @@ class Rollups:
         )
 
     async def catch_up(self, quiet: float = QUIET_SECONDS, longest: float = LONGEST_SECONDS) -> int:
-        """Count every due hour, at most 48 in one transaction. Return the number of hours counted.
+        """Count all due hours, and return their number.
 
-        An hour is due if it has not changed for `quiet` seconds or has been stale for `longest` seconds. In addition,
-        the transactions that were running when its stale marks were first seen must have ended. Before counting, the
-        copied answer properties of the hour's records are corrected. A call corrects at most about 40,000 records; if
-        more differ, the hours stay due, and the next calls continue.
+        An hour is due after `quiet` seconds without changes, or after it has been stale for `longest` seconds. In both
+        cases, all transactions that were running when its stale marks were first seen must have ended.
+
+        Before an hour is counted, the copies of answer properties in its records are corrected. A call corrects up to
+        about 40,000 records; any remaining hours stay due for the next call.
         """
         counted, self._full_copies = 0, 0
         while done := await self._some(quiet, longest):
@@ -79,9 +90,10 @@ class Rollups:
         return counted
 
     async def _some(self, quiet: float, longest: float) -> int:
-        """Correct the copied answer properties of the due hours, then count the hours. Return the number of hours.
+        """Count some of the due hours, and return their number.
 
-        The marks remain until the hours are counted, so an interruption between two transactions loses nothing.
+        The copies of answer properties in these hours are corrected first. The stale marks remain until the hours are
+        counted, so an interruption between the transactions loses nothing.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             if not await connection.fetchval(*SQL.try_count()):
@@ -115,10 +127,13 @@ class Rollups:
             return len(hours)
 
     async def _copy(self, table: str, is_live: str, hours: list[tuple[Any, ...]]) -> bool:
-        """Correct the copies in these hours' records. Return False if another process counts or the run must end.
+        """Correct the copies of answer properties in the records of these hours.
 
-        Each transaction locks the records of one table in id order. After a transaction that corrected _COPIES records,
-        the hours are processed one by one, so that a statement rereads few corrected records.
+        Each transaction corrects at most _COPIES records of one table and locks them in id order. If it reaches this
+        limit, each of its hours gets a transaction of its own, so that fewer corrected records are read again.
+
+        Returns:
+            False if another process is counting, or if this run has reached its limit of corrections.
         """
         statement = SQL.copy_answers.filled(table=table, is_live=is_live)
         parts = [hours]
@@ -138,10 +153,10 @@ class Rollups:
         return True
 
     def _settle(self, now: _SnapshotMark) -> None:
-        """Store the newest snapshot whose concurrent transactions have all ended.
+        """Remember the newest snapshot for which all transactions that were running at that time have ended.
 
-        `now` is the current snapshot. Concurrent transactions are those that were running when the stored one was
-        taken.
+        Args:
+            now: The current snapshot.
         """
         oldest_running = int(now.seen.split(":")[0])
         if self._looked is not None and now.next < self._looked.next:

@@ -1,4 +1,4 @@
-"""Port (interface) for writing the read models."""
+"""Interface for writing the read models."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from reporting.read_models.projection import FeedbackRow, Forgotten, ImpressionR
 class Applied:
     """Result of writing a batch.
 
-    The fields are the feedback rows stored before the batch, the keys of messages that the batch added or changed, the
-    ids of session ratings that it added, and the slots of impressions that it added or changed.
+    Attributes:
+        before: Feedback rows that were stored before the batch, by id.
+        written: Keys of the messages that the batch added or changed.
+        rated: Ids of the session ratings that the batch added.
+        shown: Slots of the impressions that the batch added or changed.
     """
 
     before: Mapping[UUID, FeedbackRow]
@@ -37,8 +40,11 @@ class ReadModelStore(Protocol):
 
         Messages, feedback and impressions must be sorted, with at most one row per key.
 
-        A stored feedback record is replaced only by a higher revision. A message keeps the content of its highest
-        version and the position of its earliest version. Forgotten records are deleted up to the erased revision, and
-        later writes of those revisions are rejected. Each slot keeps its first impression.
+        Args:
+            messages: A stored message gets the content of its highest version and the position of its earliest version.
+            feedbacks: A stored feedback record is replaced only by a higher revision.
+            forgotten: Records to delete up to the erased revision. Later writes of those revisions are rejected.
+            sessions: Session ratings to add.
+            impressions: Each slot (person and turn) keeps its first impression.
         """
         ...

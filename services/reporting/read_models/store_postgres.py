@@ -1,4 +1,4 @@
-"""PostgreSQL storage of the read models, with one call per batch."""
+"""PostgreSQL store of the read models, with one database call per batch."""
 
 from __future__ import annotations
 
@@ -32,11 +32,14 @@ _ADOPT_SECONDS: Final = 3_600.0
 FeedbackTable = Literal["feedbacks", "replies"]
 FEEDBACK_TABLES: Final[tuple[FeedbackTable, ...]] = get_args(FeedbackTable)
 IS_LIVE: Final[dict[FeedbackTable, str]] = {"feedbacks": "reaction is not null", "replies": "value is not null"}
-"""SQL condition for records that are not cleared, by table. Each table has a partial index with this condition."""
+"""SQL condition for records that are not cleared, by table. Each table has a partial index with its condition."""
 
 
 class PostgresReadModels:
-    """Storage of the read models on a connection pool whose search path is the service's schema."""
+    """Store of the read models in PostgreSQL.
+
+    The search path of the connection pool must be the service's schema.
+    """
 
     def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
         self._pool = pool
@@ -44,9 +47,9 @@ class PostgresReadModels:
         self._values = self._apply.reader(other={*_FEEDBACK, *_GONE, *_SESSION, *_IMPRESSION, *_GUARD})
 
     async def adopt(self) -> None:
-        """Reset the transaction ids of rows restored from another server, because they may exceed this server's ids.
+        """Reset the transaction ids of rows that were restored from another server.
 
-        Reads a single row if the server is the same as before.
+        Such ids may exceed this server's ids. If the server is the same as before, only a single row is read.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             await connection.execute(*SQL.lock_server())
@@ -97,7 +100,7 @@ def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str
 
 
 def by_table(rows: Sequence[FeedbackRow]) -> dict[FeedbackTable, list[FeedbackRow]]:
-    """Return the rows grouped by table, in the tables' order, without empty groups."""
+    """Group the rows by table, in the order of the tables. Tables without rows are omitted."""
     found: dict[FeedbackTable, list[FeedbackRow]] = {
         "feedbacks": [row for row in rows if row.is_verdict],
         "replies": [row for row in rows if not row.is_verdict],
@@ -106,5 +109,5 @@ def by_table(rows: Sequence[FeedbackRow]) -> dict[FeedbackTable, list[FeedbackRo
 
 
 def given_feedbacks(rows: Sequence[FeedbackRow]) -> list[tuple[object, ...]]:
-    """Return the rows as columns for `unnest`, with the tags of each row joined into one text."""
+    """Return the rows as parameters for `unnest`, with each row's tags joined into one string."""
     return [(*row[:_TAGS], _SEPARATOR.join(row.tags), *row[_TAGS + 1 :]) for row in rows]

@@ -1,4 +1,4 @@
-"""Lookup of stored feedback revisions, and of the figures that include them."""
+"""Lookup of stored feedback revisions and of the figures that include them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from servicekit import Outcome
 
 
 def is_noted(outcome: Outcome) -> bool:
-    """Return True if the journal records this outcome. Other outcomes are visible in the tables."""
+    """Return True if the journal records this outcome. Other outcomes can be seen in the read models."""
     return outcome.kind == "ignored"
 
 
 def feedback_of(event: Any) -> UUID | None:
-    """Return the id of the feedback record that an event announces; None for messages and sessions."""
+    """Return the id of the feedback record announced by an event, or None for messages and sessions."""
     return getattr(event, "feedback_id", None)
 
 
 async def states_of(
     pool: asyncpg.Pool, tenant: str, project: str, feedback_ids: Collection[str]
 ) -> list[FeedbackState]:
-    """Return the stored revisions of a project's feedback records, and the figures that include them."""
+    """Return the stored revision of each feedback record, and the names of the figures that include it."""
     if not feedback_ids:
         return []
     ids = [UUID(one) for one in feedback_ids]

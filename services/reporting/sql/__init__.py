@@ -22,7 +22,7 @@ _POSITION: Final[Fields] = {"occurred_at": "bigint", "sequence": "bigint"}
 
 
 def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
-    """Return the SQL statements for read models that store these fields of a message."""
+    """Return the SQL statements for read models that store the given fields of a message."""
     said = {**fields, **dict.fromkeys(_DETAILS, "text"), "attributes": "jsonb", "version": "bytea"}
     rows: dict[str, Fields | type] = {"key": MESSAGE_KEY, "said": said, "position": _POSITION, "feedback": FeedbackRow}
     return Statements(

@@ -1,1 +1,4 @@
-"""Suspect verdicts: probable spam, or above a person's limit. Figures exclude them. Reviewers may clear them."""
+"""Suspect verdicts: probable spam, or more verdicts than one person may give.
+
+They are excluded from all figures. Reviewers can clear them.
+"""

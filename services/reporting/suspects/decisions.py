@@ -1,4 +1,4 @@
-"""Decisions of reviewers on suspect verdicts, which override the rules."""
+"""Reviewers' decisions on suspect verdicts. They take precedence over the rules."""
 
 from __future__ import annotations
 
@@ -13,10 +13,16 @@ from reporting.sql import SQL
 async def decide(
     pool: asyncpg.Pool, at: Project, feedback_id: UUID, by: str, now: int, *, suspect: bool, whole_person: bool
 ) -> int | None:
-    """Store a reviewer's decision on a person's verdict. Return the number of decided verdicts.
+    """Store a reviewer's decision on a person's verdict.
 
-    Return None if the project has no such verdict. With `whole_person`, a decision that the verdict is not suspect
-    applies to all suspect verdicts of the person in the project. `now` is in microseconds.
+    Args:
+        by: The reviewer.
+        now: The current time in microseconds.
+        suspect: True if the verdict is spam, False to clear it.
+        whole_person: When clearing, also clear all other suspect verdicts of the person in the project.
+
+    Returns:
+        The number of verdicts that the decision covers, or None if the project has no such verdict.
     """
     of = {**at._asdict(), "feedback_id": feedback_id, "whole_person": whole_person and not suspect}
     async with pool.acquire() as connection, connection.transaction():

@@ -1,4 +1,4 @@
-"""Periodic task that marks suspect verdicts in the read models."""
+"""Periodic job that marks suspect verdicts in the read models."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from reporting.sql import SQL
 from reporting.suspects.rules import AROUND, MinuteSpan, VerdictWindow, bursts, spans
 
 _AT_ONCE: Final = 2_000
-"""Maximum number of changes processed in one batch. A change is a person and a minute with changed verdicts."""
+"""Maximum number of changes per batch. A change is a person and a minute in which the person's verdicts changed."""
 
 
 class Giver(NamedTuple):
-    """Person in a project who gave verdicts."""
+    """Person who gave verdicts in a project."""
 
     tenant: str
     project: str
@@ -24,10 +24,12 @@ class Giver(NamedTuple):
 
 
 class SuspectJob:
-    """Task that marks suspect verdicts of people with changed verdicts: call `catch_up` repeatedly.
+    """Job that marks suspect verdicts. Call `catch_up` repeatedly.
 
-    `limit` is the maximum number of emoji reactions of a person that count per minute, and `burst` is the minimum
-    number of turns of a burst; 0 disables a rule. Rules never mark verdicts of `shared` users.
+    Args:
+        limit: Maximum number of emoji reactions per person and minute that count, or 0 for no limit.
+        burst: Minimum number of turns in a burst, or 0 to disable the burst rule.
+        shared: Ids of shared users, whose verdicts are never marked.
     """
 
     def __init__(self, pool: asyncpg.Pool, *, limit: int, burst: int, shared: Collection[str] = ()) -> None:
@@ -38,10 +40,12 @@ class SuspectJob:
         self._began = False
 
     async def catch_up(self) -> int:
-        """Apply the rules to the verdicts near all changes. Return the number of changed marks.
+        """Apply the rules to changed verdicts and to verdicts close to them in time.
 
-        Return 0 if another process holds the lock. The first call also checks all marked verdicts, because the settings
-        may have changed.
+        The first call also rechecks all marked verdicts, because the settings may have changed.
+
+        Returns:
+            The number of changed marks, or 0 if another process holds the lock.
         """
         async with self._pool.acquire() as connection:
             if not await connection.fetchval(*SQL.lock_suspects()):
@@ -70,7 +74,7 @@ class SuspectJob:
         return marked
 
     async def _mark(self, giver: Giver, span: MinuteSpan) -> int:
-        """Apply the rules to a person's verdicts in a span of minutes. Return the number of changed marks."""
+        """Apply the rules to a person's verdicts in a span of minutes, and return the number of changed marks."""
         is_shared = giver.user_id in self._shared
         of = {**giver._asdict(), "start_minute": span.start, "end_minute": span.end, "around": AROUND}
         windows = await self._pool.fetch(*SQL.verdict_windows(**of))

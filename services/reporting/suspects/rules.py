@@ -1,7 +1,7 @@
-"""Rule for bursts: one person gives equal verdicts on many turns within seconds. Pure.
+"""Rule that detects bursts: a person gives the same verdict on many turns within seconds. No I/O.
 
-The rule depends only on the times and contents of the person's verdicts in a project, so the marks do not depend on the
-order of arrival. A wrong mark loses a real verdict, so the rule marks only clear cases.
+The rule depends only on the times and contents of the person's verdicts in a project, so the result does not depend on
+their order of arrival. A wrong mark loses a real verdict, so only clear cases are marked.
 """
 
 from __future__ import annotations
@@ -14,24 +14,27 @@ from contracts.instants import MINUTE, SECOND
 WINDOW: Final = 10 * SECOND
 """Length of the time windows in which verdicts are counted, in microseconds. Windows are aligned to the epoch."""
 BURST_TURNS: Final = 20
-"""Default of `REPORTING_BURST_TURNS`: the minimum number of turns in a burst."""
+"""Default of `REPORTING_BURST_TURNS`, the minimum number of turns in a burst."""
 CONVERSATIONS: Final = 5
-"""Minimum number of conversations in a burst, because an angry person may reject every answer of one conversation."""
+"""Minimum number of conversations in a burst, because an angry person may reject every answer in one conversation."""
 INSTANTS: Final = 3
 """Minimum number of distinct timestamps in a burst.
 
-An imported file with dates only has one timestamp per day, which does not show how fast the verdicts were given.
+If an imported file contains only dates, all verdicts of a day have the same timestamp. It does not show how quickly
+they were given.
 """
 CONTEXT: Final = 5 * MINUTE
-"""Time before and after a window, in microseconds; a different verdict in it clears the window."""
+"""Microseconds before and after a window in which a different verdict clears the window."""
 _CONTEXT_WINDOWS: Final = CONTEXT // WINDOW
 
 
 class VerdictWindow(NamedTuple):
-    """A person's verdicts in a window of 10 s. `number` is the start of the window divided by WINDOW.
+    """A person's verdicts in a time window of 10 s.
 
-    `first` and `last` are the smallest and the greatest digest of the verdicts' contents. They are equal if all
-    verdicts are equal.
+    Attributes:
+        number: Start of the window divided by WINDOW.
+        first: Smallest digest of a verdict's content. It equals `last` if all verdicts are equal.
+        last: Largest digest of a verdict's content.
     """
 
     number: int
@@ -46,16 +49,22 @@ class VerdictWindow(NamedTuple):
         return self.first == self.last
 
     def is_burst(self, turns: int) -> bool:
-        """Return True if at least `turns` turns, in enough conversations and timestamps, have equal verdicts."""
+        """Return True if all verdicts in the window are equal and there are enough of them for a burst.
+
+        A burst covers at least `turns` turns and has enough conversations and distinct timestamps.
+        """
         enough = self.turns >= turns and self.conversations >= CONVERSATIONS and self.instants >= INSTANTS
         return enough and self.is_alike
 
 
 def bursts(windows: Iterable[VerdictWindow], turns: int) -> list[int]:
-    """Return the numbers of the windows with suspect verdicts, ascending; none if `turns` is 0.
+    """Return the numbers of the windows with suspect verdicts, in ascending order.
 
-    Suspect windows are bursts, and windows next to a burst with the same verdict. A window is not suspect if the person
-    gave a different verdict within five minutes before or after it.
+    A window is suspect if it is a burst, or next to a burst with the same verdict. It is not suspect if the person gave
+    a different verdict within five minutes of it.
+
+    Args:
+        turns: Minimum number of turns in a burst, or 0 to disable the rule.
     """
     known = {one.number: one for one in windows}
     if not turns:
@@ -75,7 +84,7 @@ def _is_uniform(known: dict[int, VerdictWindow], one: VerdictWindow) -> bool:
 
 
 class MinuteSpan(NamedTuple):
-    """Range of minutes since the epoch, both ends included."""
+    """Range of minutes since the epoch, both ends inclusive."""
 
     start: int
     end: int
@@ -87,9 +96,13 @@ _LONGEST: Final = 60
 
 
 def spans(minutes: Iterable[int]) -> list[MinuteSpan]:
-    """Return the ranges of minutes in which marks may change if verdicts changed in `minutes`.
+    """Return the time spans whose verdicts must be checked again.
 
-    Adjacent ranges are merged up to about an hour, which bounds the rows that a query reads.
+    Args:
+        minutes: Minutes in which verdicts changed. The marks of verdicts shortly before and after may change too.
+
+    Returns:
+        The spans. Adjacent spans are merged up to a length of about an hour, to limit the number of rows per query.
     """
     found: list[MinuteSpan] = []
     for minute in sorted(set(minutes)):

@@ -1,1 +1,1 @@
-"""A terminal chat with an agent that receives the user's feedback on its answers."""
+"""Terminal chat with an agent that receives the user's feedback on its answers."""

@@ -1,4 +1,4 @@
-"""Agents for the chat: a scripted one, and a language model at any OpenAI-compatible endpoint."""
+"""Agents for the chat: scripted answers, or a language model at an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HISTORY: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class ChatLine:
-    """A message of the chat."""
+    """A chat message."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -35,7 +35,10 @@ class Answer:
 
 
 class AgentFailed(Exception):
-    """Raised if the agent gives no answer. The message states the reason, without the API key or user text."""
+    """Raised if the agent does not answer.
+
+    The message gives the reason and contains neither the API key nor the user's text.
+    """
 
 
 class Agent(Protocol):
@@ -43,7 +46,14 @@ class Agent(Protocol):
     def name(self) -> str: ...
 
     async def answer(self, history: Sequence[ChatLine], advice: str | None) -> Answer:
-        """Answer the last line of `history`. `advice` is Markdown about earlier feedback. Raises AgentFailed."""
+        """Answer the last message in `history`.
+
+        Args:
+            advice: Markdown about feedback on earlier answers, or None.
+
+        Raises:
+            AgentFailed: There is no usable answer.
+        """
         ...
 
     async def close(self) -> None: ...
@@ -59,7 +69,10 @@ _SCRIPT: Final[Sequence[tuple[frozenset[str], str]]] = (
 
 
 class ScriptedAgent:
-    """Museum guide with five scripted answers. Works offline. Asks a question back if `advice` contains a rejection."""
+    """Museum guide with a few scripted answers, which works offline.
+
+    If `advice` reports a rejection, the guide asks what the user wants to know.
+    """
 
     name = "museum-guide"
 
@@ -77,7 +90,13 @@ class ScriptedAgent:
 
 
 class OpenAiAgent:
-    """Language model at `url`/chat/completions. `key` is the bearer token, `seconds` the deadline of an answer."""
+    """Language model at an OpenAI-compatible endpoint.
+
+    Args:
+        url: Base URL, to which `/chat/completions` is appended.
+        key: Bearer token, or None.
+        seconds: Time limit for a whole answer.
+    """
 
     def __init__(self, url: str, model: str, key: str | None, seconds: float) -> None:
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})

@@ -1,4 +1,4 @@
-"""Table and parser of the chat's commands. Pure."""
+"""Chat commands and their parser. No I/O."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _WITH_REST: Final = {"/down", "/react", "/reply"}
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
-    """Message to the agent."""
+    """A message to the agent."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Chat command. `rest` is the text after its name."""
+    """A chat command. `rest` is the text after its name."""
 
     name: str
     rest: str = ""
@@ -39,13 +39,16 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Unrecognised command; `hint` tells the user what to type instead."""
+    """Input that is not understood. `hint` tells the user what to type instead."""
 
     hint: str
 
 
 def read_line(line: str) -> SentMessage | Command | Unknown | None:
-    """Parse a typed line. Return None for an empty line. `//x` is the message `/x`."""
+    """Parse a typed line, and return None if it is empty.
+
+    A line that starts with two slashes is a message that starts with one.
+    """
     text = line.strip()
     if not text:
         return None

@@ -1,4 +1,4 @@
-"""A conversation that publishes every message, and gives the agent the feedback on its earlier answers."""
+"""Conversation that publishes its messages and passes the feedback on earlier answers to the agent."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ _LOOK_SECONDS = 0.05
 
 
 class NoAnswerYet(Exception):
-    """Raised if feedback is given before the first answer."""
+    """Raised if the user gives feedback before the first answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatExchange:
-    """The answer, with the announcement and advice that the agent received.
+    """An answer, with the feedback and the advice that the agent received before answering.
 
-    `published` is False if publishing failed.
+    Attributes:
+        announcement: Text that told the agent about new feedback, or None.
+        advice: Advice for the answer as Markdown, or None.
+        published: False if the messages could not be published.
     """
 
     answer: Answer
@@ -43,8 +46,11 @@ class ChatExchange:
 class Conversation:
     """Conversation between a person and an agent.
 
-    Methods that give feedback raise NoAnswerYet before the first answer, and AgentFeedbackError.
-    Each answer waits for feedback on earlier answers, then for advice, for at most `planning_seconds` each.
+    Before each answer, the conversation first waits up to `planning_seconds` for feedback on earlier answers. It then
+    waits up to `planning_seconds` for advice.
+
+    The methods that give feedback raise AgentFeedbackError if the platform does not accept it, and NoAnswerYet before
+    the first answer.
     """
 
     client: AsyncClient
@@ -65,9 +71,14 @@ class Conversation:
         return Channel(self.client.place.tenant, self.client.place.project, self.id)
 
     async def say(self, text: str, reply_to: str | None = None) -> ChatExchange:
-        """Return the agent's answer to `text`. `reply_to` is the id of the turn that `text` replies to.
+        """Send a message to the agent and return its answer.
 
-        Raises AgentFailed, or ValueError if there is no such turn. After an error, `text` is not in the history.
+        Args:
+            reply_to: Id of the turn that the message replies to.
+
+        Raises:
+            AgentFailed: The agent does not answer. The message is not added to the history.
+            ValueError: There is no turn `reply_to`.
         """
         heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=self.planning_seconds)
         self.timeline = heard.timeline
@@ -100,13 +111,17 @@ class Conversation:
         return ChatExchange(answer, heard.announcement, planning.markdown, published)
 
     async def judge(self, reaction: Reaction, text: str | None = None) -> None:
-        """Give feedback on the last answer, and wait until the platform shows this feedback."""
+        """Give feedback on the last answer, and wait until the platform returns it."""
         turn_id = self._last_turn()
         await self.client.submit_feedback(self.id, turn_id, reaction, text=text, user_id=self.user_id)
         await self._shown(turn_id, lambda own: (own["reaction"], own["text"]) == (reaction, text))
 
     async def react(self, emoji: str) -> None:
-        """Add an emoji to the last answer. Raises ValueError if it is not an emoji, or if the platform rejects it."""
+        """Add an emoji to the last answer.
+
+        Raises:
+            ValueError: The text is not an emoji, or the platform rejects the emoji.
+        """
         if not is_emoji(normalise(emoji)):
             raise ValueError("it is not an emoji; type one, or its name, such as :heart:")
         message_id = self._answer_id(self._last_turn())
@@ -119,7 +134,7 @@ class Conversation:
         await self._shown(self._last_turn(), lambda own: own["emoji"] is not None)
 
     async def clear(self) -> None:
-        """Retract all feedback on the last answer, including emojis."""
+        """Retract all feedback on the last answer, including its emojis."""
         turn_id = self._last_turn()
         gone = [
             events.reaction(self.channel, self._answer_id(turn_id), emoji, user_id=self.user_id, action="removed")
@@ -132,20 +147,21 @@ class Conversation:
         await self._shown(turn_id, lambda own: own["reaction"] is None)
 
     async def rate(self, label: Label, source: Source) -> None:
-        """Store the session's rating; `source` is the command that ended the session."""
+        """Store a rating of the session. `source` is the command that ended it."""
         await self.client.end_session(self.id, label, user_id=self.user_id, memory_mode=self.memory_mode, source=source)
 
     async def refresh(self) -> str | None:
-        """Merge feedback received since the last call into the timeline.
+        """Add the feedback that has arrived since the last call to the timeline.
 
-        Returns the text that announces the feedback to the agent, or None if there is no feedback.
+        Returns:
+            The text that tells the agent about this feedback, or None if there is none.
         """
         heard = await refresh_on_load(self.client, self.id, self.timeline, "cold", seconds=self.planning_seconds)
         self.timeline = heard.timeline
         return heard.announcement
 
     async def _shown(self, turn_id: str, holds: Callable[[Mapping[str, Any]], bool]) -> None:
-        """Wait until the platform shows the feedback, so that the agent receives it before its next answer.
+        """Wait until the platform returns the feedback, so that the agent gets it before its next answer.
 
         Gives up after `planning_seconds`.
         """
@@ -184,7 +200,7 @@ class Conversation:
         return not taken["refused"]
 
     def _in_hand(self, turn_id: str, question: str, answer: Answer) -> PreviousAnswer:
-        """Convert the answer to the format of an advice request."""
+        """Return the answer in the format that an advice request expects."""
         return {
             "message_id": self._answer_id(turn_id),
             "turn_id": turn_id,

@@ -1,4 +1,4 @@
-"""The chat loop, from the first input line to the end of the session."""
+"""Chat loop, from the first line of input to the end of the session."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from standalone.terminal import sentence
 
 
 class Chat:
-    """Chat at a terminal. It ends with `/end`, `/exit`, Ctrl-C on an empty line, or the end of input."""
+    """Chat at a terminal, which ends with `/end`, `/exit`, Ctrl-C on an empty line, or the end of the input."""
 
     def __init__(self, conversation: Conversation, typed: Typed, screen: TerminalScreen) -> None:
         self._conversation = conversation
@@ -37,7 +37,7 @@ class Chat:
         }
 
     async def run(self) -> None:
-        """Chat until the person leaves. Failures are shown on the screen and not raised."""
+        """Chat until the person leaves. Errors are shown on the screen instead of being raised."""
         self._screen.note(f"Conversation {self._conversation.id}. Say something, or /help.")
         while (how := await self._round()) is None:
             pass
@@ -66,7 +66,7 @@ class Chat:
         return None
 
     async def _interruptible(self, work: Coroutine[Any, Any, None]) -> None:
-        """Await `work`. Ctrl-C cancels it, and the prompt appears again."""
+        """Await `work`, cancelling it on Ctrl-C without ending the chat."""
         task = asyncio.create_task(work)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, task.cancel)

@@ -1,4 +1,4 @@
-"""Input and output of the chat: lines from a keyboard or pipe, and a screen."""
+"""Terminal input and output of the chat."""
 
 from __future__ import annotations
 
@@ -24,12 +24,20 @@ YOU = "you> "
 
 class Typed(Protocol):
     async def line(self, question: str) -> str:
-        """Return the next line. Raises KeyboardInterrupt on Ctrl-C, and EOFError at the end of input."""
+        """Return the next line of input.
+
+        Raises:
+            KeyboardInterrupt: The user pressed Ctrl-C.
+            EOFError: The input has ended.
+        """
         ...
 
 
 class Keyboard:
-    """Terminal with history, line editing and command completion. Ctrl-C clears a non-empty line."""
+    """Keyboard input with history, line editing and command completion.
+
+    Ctrl-C clears a non-empty line.
+    """
 
     def __init__(self) -> None:
         keys = KeyBindings()
@@ -46,7 +54,7 @@ class Keyboard:
 
 
 class Pipe:
-    """Lines from a file or pipe on standard input, without a prompt."""
+    """Input from a file or pipe on standard input, without a prompt."""
 
     async def line(self, question: str) -> str:
         text = str(await asyncio.to_thread(sys.stdin.readline))
@@ -56,7 +64,7 @@ class Pipe:
 
 
 class TerminalScreen:
-    """Terminal output. Other people's text is escaped, so it cannot control the terminal."""
+    """Screen of the chat. It escapes text from others, which could otherwise control the terminal."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

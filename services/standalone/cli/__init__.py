@@ -1,5 +1,5 @@
-"""The command line, with one module per command.
+"""Command line, with one module per command.
 
-A command imports its implementation only after it has checked its options. Help and usage errors therefore do not load
-the server libraries.
+A command imports its implementation only after checking its options, so that help and usage errors do not load the
+server libraries.
 """

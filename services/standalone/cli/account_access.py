@@ -1,4 +1,4 @@
-"""Shared code of the commands for accounts and keys."""
+"""Shared code of the account and key commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Database = Annotated[
 
 
 def accessed(work: Callable[[AccessTables], Awaitable[Any]], database: str | None, state: Path) -> Any:
-    """Run `work` and return its result. If the change is rejected, print the reason and exit with code 1."""
+    """Run `work` and return its result.
+
+    If it rejects the change, the reason is printed and the command exits with code 1.
+    """
     from standalone.operations.users import open_access
 
     own = str(running(state)["database"]) if database is None and (state / "run.json").exists() else None

@@ -1,4 +1,7 @@
-"""The command line. Exit codes: 0 success, 1 the work failed, 2 usage error, 3 the start failed."""
+"""Main module of the command line.
+
+Exit codes: 0 success, 1 the work failed, 2 usage error, 3 the start failed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `chat`, a conversation at the terminal that is published to a running platform."""
+"""The command `chat`: a terminal conversation with an agent, published to a running platform."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from standalone.terminal import State, run, sentence
 
 
 class MemoryModeName(StrEnum):
-    """Memory mode of a session, which determines where its data may be stored."""
+    """Memory modes of a session, which determine where its data may be stored."""
 
     local = "local"
     synced = "synced"
@@ -115,7 +115,7 @@ async def _chat(
 
 
 def _account() -> str:
-    """Return the name of the operating system's user, or `me` if the user id has no name, as in some containers."""
+    """Return the operating system user's name, or `me` if there is none, as in some containers."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

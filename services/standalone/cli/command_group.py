@@ -1,4 +1,4 @@
-"""The group of all commands, which reports usage errors in one sentence, like all other errors."""
+"""Command group that prints usage errors as one sentence, like all other errors."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typer.core import TyperGroup
 from standalone.terminal import FAILED, say
 
 _OF_OURS = "Invalid value: "
-"""Prefix that is removed from commands' errors, because their text is already a sentence."""
+"""Prefix to remove from the errors of our commands, whose text is already a sentence."""
 
 
 class PlainErrorGroup(TyperGroup):
-    """Group that prints a usage error as one sentence on stderr and exits with the error's code, 2."""
+    """Command group that prints a usage error as one sentence on stderr and exits with code 2."""
 
     def main(
         self,
@@ -27,7 +27,7 @@ class PlainErrorGroup(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run the command in `args`. Raises SystemExit unless `standalone_mode` is False."""
+        """Run the command in `args`, raising SystemExit unless `standalone_mode` is False."""
         try:
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         except (typer.TyperException, typer.Abort) as error:
@@ -45,9 +45,9 @@ class PlainErrorGroup(TyperGroup):
 
 
 def usage_error(error: typer.TyperException) -> str:
-    """Return a usage error as a sentence, or an empty text if the help was shown instead.
+    """Return a usage error as a sentence, or an empty string if the help is already on the screen.
 
-    For an error of the option parser, the sentence also names the `--help` command that explains the option.
+    For errors of the option parser, the sentence also refers to `--help`.
     """
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":  # typer does not export this class; the help is on the screen

@@ -1,4 +1,4 @@
-"""Shared code of the detector commands: choice of the encoder, and output of errors."""
+"""Shared code of the detector commands: the encoder option and the output of errors."""
 
 from __future__ import annotations
 

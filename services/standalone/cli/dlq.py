@@ -1,4 +1,4 @@
-"""The commands that list, show and replay dead letters."""
+"""The `dlq` commands, which list, show and replay dead letters."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, Running, State, harmless, instant, print_json, run, say, show
 
 SHOWN = 50
-"""Maximum number of dead letters in a list. Older ones are omitted."""
+"""Maximum number of dead letters in a list. Older ones are left out."""
 UNFOLDED = 1_000
-"""Table width in columns if the output is not a terminal, so that each dead letter stays on one line."""
+"""Width of the table in columns if the output is not a terminal. It keeps each dead letter on one line."""
 MEANINGS = {**REASONS, **BRIDGE_REASONS}
-"""Meaning and remedy of each dead-letter reason."""
+"""Explanation and remedy for each dead-letter reason."""
 Reason = Annotated[str | None, typer.Option(help="Only dead letters with this reason, such as invalid_json.")]
 Topic = Annotated[str | None, typer.Option(help="Only dead letters of this topic.")]
 Since = Annotated[str | None, typer.Option(help="Only dead letters written at or after this RFC 3339 time.")]
@@ -46,14 +46,14 @@ def list_letters(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """List the dead letters, newest last, and count them by reason. Never shows their content."""
+    """List the dead letters, newest last, and count them by reason. Their content is never shown."""
     from standalone.operations.dlq import Filter, facts_of, letters
     from standalone.operations.log_access import target_of
 
     wanted = Filter(reason, topic, instant(since), instant(until))
 
     async def read() -> list[tuple[int, tuple[str, int, int], dict[str, Any]]]:
-        """Read the dead letters without keeping their contents, which may not fit in memory."""
+        """Read the dead letters without their contents, which may not fit in memory."""
         bootstrap = target_of(broker, state).bootstrap
         return [(letter.written_at, letter.place, facts_of(letter)) async for letter in letters(bootstrap, wanted)]
 
@@ -71,7 +71,10 @@ def list_letters(
 
 
 def letters_table(found: Sequence[dict[str, Any]]) -> Table:
-    """Return a table of the newest dead letters. Their names never wrap, so that they can be copied to `dlq show`."""
+    """Build a table of the newest dead letters.
+
+    Their names do not wrap, so they can be copied to `dlq show`.
+    """
     count = f"{len(found):,} dead letter{'' if len(found) == 1 else 's'}"
     table = Table(title=count, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for name in ("letter", "written", "reason"):
@@ -90,7 +93,7 @@ def show_letter(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Show one dead letter with the bytes of its record, which may contain a person's message."""
+    """Show a dead letter with the content of its record, which may include a person's message."""
     from standalone.operations.dlq import Filter, Letter, facts_of, letters
     from standalone.operations.log_access import target_of
 
@@ -133,7 +136,8 @@ def replay_letters(
 ) -> None:
     """Send dead letters to their original topics again, with the original bytes, key and cause.
 
-    Safe to repeat: consumers ignore records that they have processed. A record that fails again is dead-lettered again.
+    It is safe to repeat the command, because consumers ignore records they have already processed. A record that fails
+    again becomes a dead letter again.
     """
     from standalone.operations.dlq import Filter, letters, replay
     from standalone.operations.log_access import target_of, writing_to

@@ -1,4 +1,4 @@
-"""The command `erase`, which erases a person's data and waits for the services' confirmations."""
+"""The command `erase`, which erases a person's data and waits until the services have confirmed it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def erase(
 
 
 def _followed(http: httpx.Client, path: str, request: str, wait: float) -> dict[str, Any]:
-    """Return the request's status once all services have confirmed, or the last status after `wait` seconds."""
+    """Wait up to `wait` seconds until all services have confirmed the request, and return its last status."""
     until = time.monotonic() + wait
     while True:
         progress = _asked(http, "GET", path, missing_is_fine=True)
@@ -109,5 +109,8 @@ def _print(progress: dict[str, Any]) -> None:
 
 
 def segment_of(id_: str) -> str:
-    """Return an id as a path segment. The client would resolve the segments `.` and `..`, so their dots are encoded."""
+    """Encode an id as a segment of a URL path.
+
+    The ids `.` and `..` are percent-encoded, because the HTTP client would resolve them as relative paths.
+    """
     return "%2E" * len(id_) if id_ in (".", "..") else quote(id_, safe="")

@@ -1,4 +1,4 @@
-"""The command `evaluate`, which measures the detector on rows."""
+"""The command `evaluate`, which measures the detector on files of rows."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _draw(report: dict[str, Any], path: Path) -> None:
 
 
 def _print_scores(console: Console, report: dict[str, Any]) -> None:
-    """Print every number of the report. Nested numbers are indented."""
+    """Print all numbers of the report, with nested groups indented."""
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column()
     table.add_column(justify="right")

@@ -1,4 +1,4 @@
-"""Validate the chat-event files passed to a command."""
+"""Checks on the files of chat events passed to a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `explain`, which explains a verdict or the detector's rules."""
+"""The command `explain`, which explains the verdict on a message, or the detector's rules."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def explain(
     sentence_encoder: Encoder = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Judge a message as feedback on the answer before it, and explain the verdict.
+    """Judge a message as feedback on the preceding answer, and explain the verdict.
 
     `agent-feedback explain "no, the other one" --previous-user "Show me the blue lamp" --previous-assistant "Here."`
     """

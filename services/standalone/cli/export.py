@@ -1,4 +1,4 @@
-"""The command `export`, which writes training examples and their manifest to files."""
+"""The command `export`, which writes training examples to a file, with a manifest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """Formats of exports."""
+    """Export formats."""
 
     kto = "kto"
     dpo = "dpo"
@@ -124,9 +124,10 @@ def export(
 
 
 def _downloaded(http: httpx.Client, path: str, query: dict[str, Any], out: Path, *, quiet: bool) -> dict[str, Any]:
-    """Download the response to `out`, completely or not at all.
+    """Download the response to `out`, which is written completely or not at all.
 
-    Returns its size in bytes, digest and number of examples.
+    Returns:
+        The size in bytes, the digest, and the number of examples (None for Parquet).
     """
     import httpx
 
@@ -164,7 +165,7 @@ def _downloaded(http: httpx.Client, path: str, query: dict[str, Any], out: Path,
 
 @contextmanager
 def _written(out: Path) -> Iterator[BinaryIO]:
-    """Yield a temporary file. It replaces `out` if the block succeeds."""
+    """Yield a temporary file that replaces `out` if the block succeeds."""
     part = out.with_name(f"{out.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:

@@ -1,4 +1,4 @@
-"""The command `import`, which imports judgements from another tool's file."""
+"""The command `import`, which imports judgements from another tool's export file."""
 
 from __future__ import annotations
 
@@ -60,21 +60,21 @@ def import_feedback(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Import people's judgements from a file of another tool, at their original times.
+    """Import people's judgements from another tool's file, at their original times.
 
-    `agent-feedback import scores.csv --tenant demo --project support --format langfuse --name user-feedback
-    --verdict 1=ok --verdict 0=not_ok`
+    `agent-feedback import scores.csv --tenant demo --project support --format langfuse --name user-feedback --verdict
+    1=ok --verdict 0=not_ok`
 
     `agent-feedback import ratings.csv --tenant demo --project support --agent helper --column conversation=chat
     --column message=answer --column person=user --column time=rated_at --column verdict=stars --verdict 4..5=ok
     --verdict 1..2=not_ok --verdict 3=neutral`
 
-    A row becomes an explicit judgement of one answer, without texts of the conversation. A row is rejected if its value
-    has no --verdict, because a verdict is never guessed. Scores given by models are skipped. Annotations by the other
-    tool's own users become reviews.
+    Each row becomes an explicit judgement of one answer, without the texts of the conversation. A row whose value has
+    no --verdict is rejected, because verdicts are never guessed. Scores given by models are skipped. Annotations by the
+    other tool's own users become reviews.
 
-    Safe to repeat: importing a row again changes nothing. A killed import continues where it stopped when run again.
-    The exit code is 1 if rows were rejected; all other rows are imported.
+    It is safe to repeat an import: rows that were already imported change nothing. An import that was killed continues
+    where it stopped when it is run again. The exit code is 1 if any row was rejected; all other rows are imported.
     """
     from servicekit.clock import SystemClock
     from standalone.data_import.position import PositionFile
@@ -115,13 +115,17 @@ def import_feedback(
 
 
 def facts_of(progress: ImportProgress) -> dict[str, Any]:
-    """Return the result of an import for `--json`. `rejected` contains the first rejected rows."""
+    """Return the result of an import for `--json`, including the first rejected rows."""
     rejected = [{"line": line, "reason": reason} for line, reason in progress.rejected]
     return {**asdict(progress), "rejected": rejected}
 
 
 def _file(path: Path | None) -> MappingFile:
-    """Read a mapping file; without a path, return an empty mapping. Raises typer.BadParameter."""
+    """Read the mapping file, or return an empty mapping if there is none.
+
+    Raises:
+        typer.BadParameter: The file is missing or invalid.
+    """
     from servicekit.errors import StartError
     from servicekit.settings import read_toml
     from standalone.data_import.mapping_file import MappingFile
@@ -144,7 +148,11 @@ def _mapping(
     person: str | None,
     time_zone: str | None,
 ) -> ImportMapping:
-    """Build the mapping from the file and the options. Raises MappingInvalid."""
+    """Build the mapping from the mapping file and the options, which override the file.
+
+    Raises:
+        MappingInvalid: A format, column or verdict is invalid, or a required one is missing.
+    """
     from standalone.data_import.mapping import ImportMapping
     from standalone.data_import.verdicts import MappingInvalid, verdicts_of
 
@@ -177,7 +185,7 @@ def _pair(text: str, option: str, *, last: bool = False) -> tuple[str, str]:
 
 
 def _check_columns(mapping: ImportMapping, file: Path, delimiter: str) -> None:
-    """Raise MappingInvalid if the header of a CSV file lacks a column named by the user."""
+    """Raise MappingInvalid if a CSV file lacks a column that the user named."""
     from standalone.data_import.rows import header_of
     from standalone.data_import.verdicts import MappingInvalid
 

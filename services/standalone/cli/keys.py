@@ -1,4 +1,4 @@
-"""The `keys` commands, which manage API keys for programs."""
+"""The `keys` commands, which manage API keys of programs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Create a key and print it. It cannot be printed again.
+    """Create a key and print it. It cannot be shown again.
 
     `agent-feedback keys add crm --scope on_behalf --project acme/support`
     """

@@ -1,4 +1,4 @@
-"""The command `migrate`, which migrates the schemas of all services before they start."""
+"""The command `migrate`, which migrates the databases of all services before the services start."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def migrate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Apply the missing migrations of every service. Services also do this at their start.
+    """Apply the missing migrations of every service. Services also do this when they start.
 
-    Run it before a rollout, so that a failing migration stops the rollout while the previous release keeps serving.
+    Run it before a rollout: if a migration fails, the rollout stops and the previous release keeps serving.
     """
     from standalone.operations.migrate import migrate_all
 

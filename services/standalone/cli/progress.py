@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 @contextmanager
 def progress_bar(what: str, total: int | None, hidden: bool) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar. Yields a function that advances it. `total` is None if unknown."""
+    """Show a progress bar and yield a function that advances it. `total` is None if the total is unknown."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -1,4 +1,4 @@
-"""The command `purge`, which deletes (or only counts) rows past their retention period."""
+"""The command `purge`, which deletes or counts the rows that are past their retention period."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def purge(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Delete rows older than their retention (the settings *_DAYS). Every service also does this once an hour.
+    """Delete rows past their retention period (the settings *_DAYS). Every service also does this once an hour.
 
-    `agent-feedback purge --dry-run` prints the number of rows per table instead.
+    `agent-feedback purge --dry-run` only prints the number of rows per table.
     """
     from standalone.operations.purge import purge as purge_tables
 

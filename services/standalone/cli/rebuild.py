@@ -1,4 +1,4 @@
-"""The command `rebuild`, which rebuilds the reporting service's tables."""
+"""The command `rebuild`, which rebuilds the tables of the reporting service."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def rebuild(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Rebuild the reports from the feedback store, then atomically replace the current ones, which serve until then.
+    """Rebuild the reports from the feedback store. The current reports are served until the rebuild is complete.
 
-    Services may keep running. An interrupted rebuild leaves the reports unchanged. Chat messages are not rebuilt,
-    because no other service stores them as long as reporting.
+    Services may keep running. If a rebuild is interrupted, the reports remain unchanged. Chat messages are not rebuilt,
+    because no other service stores them for as long as reporting does.
     """
     from feedback.settings import FeedbackSettings
     from reporting.settings import ReportingSettings

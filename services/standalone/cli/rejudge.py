@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from standalone.operations.rejudge import Rejudged
 
 QUOTED = 160
-"""Maximum length of a printed message, in characters."""
+"""Number of characters of a message that are printed."""
 _KINDS = ("unchanged", "withdrawn", "added", "reversed", "moved")
 
 
@@ -50,8 +50,8 @@ def rejudge(
 ) -> None:
     """Judge stored messages again with the current detector, and announce changed and withdrawn verdicts.
 
-    Increments the epoch, so the new verdicts take precedence over all earlier ones, but not over reviews. Services may
-    keep running. Ctrl-C stops the command; without --since it continues where it stopped.
+    The command starts a new epoch, so the new verdicts take precedence over all earlier verdicts, but not over reviews.
+    Services may keep running. Ctrl-C stops the command; run it without --since to continue where it stopped.
     """
     from inference.settings import InferenceSettings
     from servicekit.log.cluster import cluster_at
@@ -93,7 +93,7 @@ def rejudge(
 
 
 def facts_of(done: Rejudged) -> dict[str, Any]:
-    """Return the result for `--json`, without people's texts."""
+    """Return the result for `--json`, without the texts of messages."""
     from contracts.instants import format_instant
 
     return {
@@ -126,7 +126,7 @@ def _print(done: Rejudged) -> None:
 
 
 def _examples(found: Differences, *, with_text: bool) -> Table:
-    """Return a table of changed messages, with ids and labels. Texts are included only if the output is a terminal."""
+    """Build a table of messages whose verdict changed, with their texts only if `with_text` is True."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("difference", "before", "after", "project", "conversation", "message"):
         table.add_column(name, overflow="fold")

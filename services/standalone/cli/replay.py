@@ -1,4 +1,4 @@
-"""The command `replay`, which publishes files of chat events."""
+"""The command `replay`, which publishes files of chat events to a running platform."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def replay(
 ) -> None:
     """Publish files of chat events to the services' Kafka.
 
-    Reports each line that is not an event. For each event that becomes a dead letter, reports the field and the rule.
+    Lines that are not events are reported. For an event that becomes a dead letter, the field and the violated rule are
+    reported as well.
     """
     checked = checked_files(files)
     from standalone.operations.publish import publish

@@ -1,4 +1,4 @@
-"""The command `report`, which summarises all feedback of a run."""
+"""The command `report`, which shows a summary of the feedback of a run."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def register(app: typer.Typer) -> None:
 
 
 def report(state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
-    """Show a summary of all feedback, from a running `up` or from the state folder of an earlier one.
+    """Show a summary of all feedback of a running `up`, or of an earlier run's state folder.
 
-    Counts people's feedback and the detector's verdicts separately.
+    People's feedback and the detector's verdicts are counted separately.
     """
     from standalone.operations.report import print_report, report_of
 

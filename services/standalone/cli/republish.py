@@ -11,7 +11,7 @@ from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, Running, State, StoreUrl, print_json, run, say
 
 SHOWN = 50
-"""Maximum number of printed records."""
+"""Maximum number of records to print."""
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +33,7 @@ def republish(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Publish every stored feedback record to feedback.created again, after the log was lost or recreated."""
+    """Publish all stored feedback records to feedback.created again, after the log was lost or recreated."""
     from standalone.operations.ledger import Republished
     from standalone.operations.ledger import republish as announce_all
     from standalone.operations.log_access import store_of, target_of, writing_to

@@ -26,8 +26,8 @@ def rewind(
 ) -> None:
     """Reset the services to an earlier time in the log, after a database was restored from a backup.
 
-    Stop the services first. Services ignore records that their database already contains. A group is never moved
-    forward.
+    Stop the services first. When they read the log again, they ignore records that their database already contains. A
+    consumer group is never moved forward.
     """
     from contracts.topics import Consumer
     from standalone.operations.log_access import target_of

@@ -27,7 +27,7 @@ def run(
         typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="The HTTP API's access token, if AUTH_ISSUER is not set."),
     ] = None,
 ) -> None:
-    """Run one service with your Kafka and database. Environment variables and the file `.env` configure it.
+    """Run one service with your Kafka and database, configured by environment variables and the file `.env`.
 
     `.env.example` lists all variables. Environment variables override the file.
     """

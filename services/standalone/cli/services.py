@@ -1,4 +1,4 @@
-"""The command `services`, which prints the services' definitions."""
+"""The command `services`, which describes the services: topics, routes, scheduled tasks, retention and erasure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def services(
 ) -> None:
     """Show each service's topics, routes, scheduled tasks, retention periods and erasure.
 
-    Does not start a service. Retention periods and intervals are defaults, each with the setting that changes it.
+    No service is started. Retention periods and intervals are the defaults, shown with the setting that changes each.
 
     `agent-feedback services feedback`
     """

@@ -1,4 +1,4 @@
-"""The command `sizing`, which calculates the size of an installation."""
+"""The command `sizing`, which calculates the hardware that an installation needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sizing(
     days: Annotated[int, typer.Option(min=1, max=36_500, help="Days that the services keep their rows.")] = 180,
     as_json: AsJson = False,
 ) -> None:
-    """Calculate cores, memory, disk and partitions for a number of chat events a day; see docs/sizing.md.
+    """Calculate cores, memory, disk and partitions for a number of chat events per day; see docs/sizing.md.
 
     `agent-feedback sizing --events 5000000`
     """

@@ -36,7 +36,7 @@ def subject_access(
     """Write all data that the services store about a person to a JSON file that only its owner can read.
 
     `agent-feedback subject-access --tenant acme --user user-42 -o user-42.json` reads the databases, the log and the
-    object store directly. It therefore needs the addresses of these servers.
+    object store directly, so it needs the addresses of these servers.
     """
     from contracts.erasure import Person
     from servicekit.clock import SystemClock
@@ -69,7 +69,7 @@ def subject_access(
 
 
 def _counts(archive: dict[str, Any]) -> dict[str, int]:
-    """Return the number of rows by storage location, without empty locations."""
+    """Return the number of rows per storage location, without locations that have none."""
     places = {**archive["tables"], "feedback store": archive["feedback_store"]}
     places |= {f"log: {topic}": rows for topic, rows in archive["log"].items()}
     places |= {"log: unreadable records": archive["unreadable_records"], "object store": archive["objects"]}

@@ -1,4 +1,4 @@
-"""The command `topics`, which lists, creates and checks the topics."""
+"""The command `topics`, which lists, creates and checks the topics of the platform."""
 
 from __future__ import annotations
 

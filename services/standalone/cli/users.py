@@ -1,4 +1,4 @@
-"""The commands `users`, which manage operators' accounts."""
+"""The `users` commands, which manage the accounts of operators."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def add(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Add an account, and print a link on which its owner sets a password.
+    """Add an account, and print the link with which its owner sets a password.
 
     `agent-feedback users add ann@example.org --role reader --project acme/support`
     """
@@ -52,7 +52,7 @@ def add(
 def link(
     name: Name, url: Url = None, database: Database = None, state: State = DEFAULT_STATE, as_json: AsJson = False
 ) -> None:
-    """Print a new link to set an account's password; an earlier link stops working."""
+    """Print a new link for setting an account's password. Earlier links stop working."""
     base = _base(url, state)
     secret = accessed(lambda tables: tables.on_account("link", name, "link"), database, state)
     _print_link(base, secret, name, as_json=as_json)
@@ -96,7 +96,11 @@ def remove(name: Name, database: Database = None, state: State = DEFAULT_STATE) 
 
 
 def _base(url: str | None, state: Any) -> str:
-    """Return the base URL of the pages. Raises typer.BadParameter if it is unknown or invalid."""
+    """Return the base URL of the pages.
+
+    Raises:
+        typer.BadParameter: The URL is invalid, or it is not given and nothing is running.
+    """
     if url is not None:
         if not url.startswith(("http://", "https://")):
             raise typer.BadParameter("--url is the address of the pages, for example https://feedback.example.org.")

@@ -1,4 +1,4 @@
-"""The command `verify-ledger`, which compares the ledger feedback.created with the store."""
+"""The command `verify-ledger`, which compares the topic feedback.created with the feedback store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, Running, State, StoreUrl, print_json, run, say
 
 SHOWN = 50
-"""Maximum number of printed records."""
+"""Maximum number of records to print."""
 
 
 def register(app: typer.Typer) -> None:

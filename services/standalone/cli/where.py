@@ -1,4 +1,4 @@
-"""The command `where`, which shows an event's place in the log and its outcome in every service."""
+"""The command `where`, which shows where an event is in the log and what every service did with it."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def where(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """Show an event's place in the log and its outcome in every service.
+    """Show where an event is in the log, and its outcome in every service.
 
-    Outcomes: parked, dead-lettered, ignored by a rule, stored as a feedback record, announced, counted. Covers events
-    of the last days. Never shows content.
+    Possible outcomes: parked, dead-lettered, ignored by a rule, stored as a feedback record, announced, counted. Only
+    events of the last days are covered, and their content is never shown.
 
     `agent-feedback where evt-10 --tenant acme --project support`
     """

@@ -1,1 +1,1 @@
-"""Import of judgements from other tools' files: rows, their mapping to events, and the import position."""
+"""Import of judgements from other tools' files: reading rows, mapping them to events, and tracking progress."""

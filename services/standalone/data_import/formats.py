@@ -1,4 +1,4 @@
-"""Columns of other tools' export files, including the columns that tell people's scores from models' scores. Pure.
+"""Columns in other tools' export files, and the values that distinguish scores by people from scores by models. No I/O.
 
 Sources, looked up in November 2026:
 
@@ -20,11 +20,11 @@ from enum import StrEnum
 from typing import Final, Literal
 
 Giver = Literal["user", "reviewer", "machine"]
-"""Author of a score: an end user, a reviewer or a machine."""
+"""Kind of author of a score: an end user, a reviewer or a machine."""
 
 
 class Fact(StrEnum):
-    """Facts that a row can contain. A mapping assigns columns to them."""
+    """Kinds of values in a row, each of which a mapping assigns to a column."""
 
     id = "id"
     conversation = "conversation"
@@ -46,9 +46,13 @@ class Fact(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImportFormat:
-    """Export format of a tool: columns by fact, in order of preference, and kinds of authors by column and value.
+    """Export format of another tool.
 
-    `is_utc`: times without an offset are in UTC. `is_named`: the scores have names, and an import selects one name.
+    Attributes:
+        columns: Columns for each kind of value, in order of preference.
+        givers: Kind of author for each value of a column, by column name.
+        is_utc: True if times without an offset are in UTC.
+        is_named: True if scores have names, by which an import selects them.
     """
 
     columns: Mapping[Fact, tuple[str, ...]] = field(default_factory=dict)
@@ -118,4 +122,4 @@ FORMATS: Final[Mapping[str, ImportFormat]] = {
         is_named=True,
     ),
 }
-"""Formats by name. `mapped` has only the columns that the user assigns."""
+"""Formats by name. `mapped` only has the columns that the user assigns."""

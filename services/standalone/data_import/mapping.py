@@ -1,4 +1,4 @@
-"""Map another tool's rows to judgements. Pure."""
+"""Mapping of rows from another tool's file to judgements. No I/O."""
 
 from __future__ import annotations
 
@@ -22,23 +22,26 @@ from standalone.data_import.formats import Fact, Giver, ImportFormat
 from standalone.data_import.verdicts import MappingInvalid, VerdictRules
 
 Cells = Mapping[str, Any]
-"""Cells of a row by column name, from a CSV line or a JSON object."""
+"""Values of a row by column name, from a CSV line or a JSON object."""
 _REQUIRED: Final = (Fact.conversation, Fact.agent, Fact.time, Fact.verdict)
 _PROJECT: Final = TypeAdapter(tuple[Name, Name])
 _ORDER: Final[tuple[Giver, ...]] = ("machine", "reviewer", "user")
-"""Precedence of the kinds of authors, if a row's columns contain several kinds."""
+"""Kinds of authors in order of precedence, for rows whose columns disagree."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedRow:
-    """Row that is deliberately not imported. Skipped rows are counted by `reason`, which contains no cell text."""
+    """A row that is left out on purpose.
+
+    Skipped rows are counted by `reason`, which contains no text from the row.
+    """
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedRow:
-    """Row that cannot be imported. `reason` does not contain the row's content."""
+    """A row that cannot be imported. `reason` contains no text from the row."""
 
     reason: str
 
@@ -47,8 +50,11 @@ class RejectedRow:
 class ImportMapping:
     """Mapping of rows to judgements in one project.
 
-    `columns` take precedence over the columns of `format`; `constants` replace missing values. If `name` is set, only
-    scores with this name are imported. `zone` is the time zone of times without an offset.
+    Attributes:
+        columns: Columns chosen by the user, which override those of `format`.
+        constants: Values to use where a row has none.
+        name: Name of the scores to import, or None if the scores have no names.
+        zone: Time zone of times without an offset.
     """
 
     tenant: str
@@ -63,7 +69,8 @@ class ImportMapping:
     def __post_init__(self) -> None:
         """Validate the mapping.
 
-        Raises MappingInvalid, for example if a required fact has neither a column nor a constant.
+        Raises:
+            MappingInvalid: A value is invalid, or a required value has neither a column nor a constant.
         """
         try:
             _PROJECT.validate_python((self.tenant, self.project))
@@ -93,19 +100,25 @@ class ImportMapping:
 
     @cached_property
     def _local(self) -> ZoneInfo:
-        """Time zone of times without an offset."""
+        """The time zone of times without an offset."""
         return ZoneInfo(self.zone or "UTC")
 
     def names_of(self, column: Fact) -> tuple[str, ...]:
-        """Return a fact's columns, in the order in which they are tried."""
+        """Return the columns that may contain a kind of value, in order of preference."""
         own = self.columns.get(column)
         return (own,) if own is not None else self.format.columns.get(column, ())
 
     def event_of(self, row: Cells, now: int) -> FeedbackExplicitReceived | SkippedRow | RejectedRow:
-        """Return a row's judgement, or the reason why the row has none. Times after `now` (microseconds) are rejected.
+        """Convert a row to a judgement with the time of the score.
 
-        The event depends only on the row, so a repeated import changes nothing. If several rows are versions of one
-        score, the row that was modified last counts. The judgement has the time of the score.
+        The event depends only on the row, so importing it again changes nothing. If several rows are versions of the
+        same score, the one modified last takes effect.
+
+        Args:
+            now: Current time in microseconds. Rows with a later time are rejected.
+
+        Returns:
+            The event, or the reason why the row is skipped or rejected.
         """
         if self.name is not None and self._text(row, Fact.name) != self.name:
             return SkippedRow("another score's name")
@@ -165,7 +178,7 @@ class ImportMapping:
         )
 
     def _giver(self, row: Cells) -> Giver | None:
-        """Return the kind of a row's author, or None if the kind is missing or unknown."""
+        """Return the kind of author of a row, or None if it is missing or unknown."""
         if not self.format.givers:
             return "reviewer" if self._text(row, Fact.reviewer) and not self._text(row, Fact.person) else "user"
         named = {column: text for column in self.format.givers if (text := text_at(row, column)) is not None}
@@ -176,7 +189,10 @@ class ImportMapping:
         return bool(self.names_of(column)) or column in self.constants
 
     def _text(self, row: Cells, column: Fact) -> str | None:
-        """Return the first text in the fact's columns, otherwise the fact's constant, otherwise None."""
+        """Return a row's text for a kind of value, from the first column that contains one.
+
+        If there is no such column, the constant of the mapping is returned, or None.
+        """
         found = (text for name in self.names_of(column) if (text := text_at(row, name)) is not None)
         return next(found, None) or self.constants.get(column)
 
@@ -187,7 +203,11 @@ class ImportMapping:
         return text
 
     def _time(self, text: str) -> int:
-        """Parse a time to microseconds. Raises ValueError."""
+        """Parse a time to microseconds.
+
+        Raises:
+            ValueError: The text is not a date and time, or it lacks an offset and no time zone is known.
+        """
         try:
             return parse_loose_instant(text)
         except ValueError:
@@ -201,9 +221,9 @@ class ImportMapping:
 
 
 def text_at(row: Cells, name: str) -> str | None:
-    """Return a column's value as text; None if it is missing, blank, a list or an object.
+    """Return the value of a column as text, or None if it is missing, blank, a list or an object.
 
-    A name that is not a column is a path into nested objects, such as `feedback_source.type`.
+    If there is no column `name`, the name is read as a path into nested objects, such as `feedback_source.type`.
     """
     value: Any = row.get(name)
     if name not in row:

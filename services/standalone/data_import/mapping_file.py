@@ -1,4 +1,4 @@
-"""Mapping file, for an import that is run repeatedly."""
+"""Mapping file for repeated imports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from standalone.data_import.formats import Fact
 
 
 class MappingFile(BaseModel):
-    """Contents of the TOML file of `import --map`. Command-line options take precedence."""
+    """Contents of the TOML file for `import --map`. Command-line options override them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 

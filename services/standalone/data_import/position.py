@@ -1,6 +1,7 @@
-"""Position of an import, stored in a file next to the imported one. A killed import continues from it.
+"""Progress of an import, stored in a file next to the imported one.
 
-Losing the file is harmless, because importing rows again changes nothing.
+An import that was killed continues from the stored position. Losing the file does no harm, because importing a row
+again changes nothing.
 """
 
 from __future__ import annotations
@@ -17,10 +18,14 @@ from typing import Any, Self
 
 @dataclass
 class ImportProgress:
-    """Rows that an import has read, by outcome. `rejected` contains the first rejected lines with reasons.
+    """Number of rows that an import has read, by outcome.
 
-    `sent` counts rows written to the log, by verdict. `skipped` counts rows that are deliberately not imported, by
-    reason.
+    Attributes:
+        rows: Number of rows read.
+        sent: Number of rows written to the log, by verdict.
+        skipped: Number of rows left out on purpose, by reason.
+        rejections: Number of rejected rows.
+        rejected: Line numbers and reasons of the first rejected rows.
     """
 
     rows: int = 0
@@ -31,13 +36,20 @@ class ImportProgress:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Self:
-        """Build the progress from stored facts. Raises TypeError, KeyError or ValueError."""
+        """Build the progress from its stored JSON.
+
+        Raises:
+            TypeError, KeyError, ValueError: The JSON is malformed.
+        """
         rejected = [(int(line), str(reason)) for line, reason in facts["rejected"]]
         return cls(**{**facts, "rejected": rejected})
 
 
 class PositionFile:
-    """File with the progress of an import of `source` with the given `settings`."""
+    """File with the progress of importing `source`.
+
+    A stored progress is used only if neither the source file nor `settings` has changed since.
+    """
 
     def __init__(self, source: Path, settings: str) -> None:
         self.path = source.with_name(f"{source.name}.position.json")
@@ -45,7 +57,10 @@ class PositionFile:
         self._key = sha256(f"{about.st_size} {about.st_mtime_ns} {settings}".encode()).hexdigest()
 
     def read(self) -> ImportProgress | None:
-        """Return an unfinished import's progress; None if none is unfinished, or the file or settings have changed."""
+        """Return the progress of an unfinished import.
+
+        Returns None if there is none, or if the imported file or the settings have changed since.
+        """
         try:
             found = json.loads(self.path.read_text("utf-8"))
             return ImportProgress.of(found["progress"]) if found["import"] == self._key else None
@@ -53,7 +68,7 @@ class PositionFile:
             return None
 
     def write(self, progress: ImportProgress) -> None:
-        """Replace the file. Errors are ignored, for example if the folder is not writable."""
+        """Write the progress, ignoring errors such as a folder that is not writable."""
         part = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
         try:
             part.write_text(json.dumps({"import": self._key, "progress": asdict(progress)}), "utf-8")
@@ -62,6 +77,6 @@ class PositionFile:
             part.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Remove the file after the import is complete."""
+        """Remove the file once the import is complete."""
         with suppress(OSError):
             self.path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Rows of CSV, JSON Lines and JSON files, with line numbers, read with bounded memory.
+"""Reader for rows of CSV, JSON Lines and JSON files, with line numbers and bounded memory.
 
 After an invalid row, reading continues at the next line.
 """
@@ -28,9 +28,11 @@ _NO_TEXT: Final = RejectedRow("it is not UTF-8")
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """Row that starts at `line` (from 1), with its content or the reason for its rejection.
+    """A row with its content, or with the reason for its rejection.
 
-    `read` is the number of bytes read from the file so far.
+    Attributes:
+        line: Number of the row's first line, counted from 1.
+        read: Number of bytes read from the file so far.
     """
 
     line: int
@@ -39,9 +41,12 @@ class FileRow:
 
 
 def rows_of(path: Path, delimiter: str = ",") -> Iterator[FileRow]:
-    """Yield a file's rows. The suffix selects the format: .csv, .tsv, .jsonl, .ndjson, or .json with an array or lines.
+    """Yield the rows of a file in the format given by its suffix: .csv, .tsv, .jsonl, .ndjson or .json.
 
-    Raises MappingInvalid for any other suffix, and for a CSV file without a valid header.
+    A .json file contains an array or JSON Lines.
+
+    Raises:
+        MappingInvalid: The suffix is unknown.
     """
     read = _READERS.get(path.suffix.lower())
     if read is None:
@@ -52,15 +57,16 @@ def rows_of(path: Path, delimiter: str = ",") -> Iterator[FileRow]:
 
 
 def _after_mark(file: BinaryIO) -> None:
-    """Move the file position to the start of the content, after a byte order mark if there is one."""
+    """Move to the start of the content, skipping a byte order mark if there is one."""
     if file.read(len(BOM_UTF8)) != BOM_UTF8:
         file.seek(0)
 
 
 def header_of(path: Path, delimiter: str = ",") -> list[str] | None:
-    """Return the column names of a CSV or TSV file; None for other files.
+    """Return the column names of a CSV or TSV file, or None for other files.
 
-    Raises MappingInvalid if the header is invalid.
+    Raises:
+        MappingInvalid: The header is invalid.
     """
     if _READERS.get(path.suffix.lower()) not in (_csv, _tsv):
         return None
@@ -77,7 +83,7 @@ def header_of(path: Path, delimiter: str = ",") -> list[str] | None:
 
 
 class _Lines:
-    """Lines of a file. After an invalid row, they can be read again from the row's second line."""
+    """Line reader that can return to the second line of a row, to continue there if the row turns out to be invalid."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -100,7 +106,8 @@ class _Lines:
     def next_bytes(self) -> bytes:
         """Return the next line with its line break, truncated if it exceeds the limit.
 
-        Raises StopIteration at the end.
+        Raises:
+            StopIteration: The file has ended.
         """
         line = self._again.popleft() if self._again else self._file.readline(RECORD_LIMIT + 1)
         if not line:
@@ -112,19 +119,19 @@ class _Lines:
         return line
 
     def begin_row(self) -> int:
-        """Discard the previous row's lines, and return the number of the next line."""
+        """Begin a row and return its line number, discarding the lines of the previous row."""
         self._row, self._size = [], 0
         return self.number + 1
 
     def reread(self) -> None:
-        """Move back to the second line of the row that could not be parsed."""
+        """Go back to the second line of the current row, because the row could not be parsed."""
         back = self._row[1:]
         self._again.extendleft(reversed(back))
         self.number -= len(back)
 
 
 class _RowTooLarge(Exception):
-    """Raised if a row's lines exceed the size limit."""
+    """Raised if the lines of a row exceed the size limit."""
 
 
 def _csv(file: BinaryIO, delimiter: str) -> Iterator[FileRow]:
@@ -187,7 +194,7 @@ def _object(value: Any) -> Cells | RejectedRow:
 
 
 def _json_file(file: BinaryIO, delimiter: str) -> Iterator[FileRow]:
-    """Yield the elements of an array, or of JSON Lines if the file does not start with an array."""
+    """Yield the elements of a JSON array, or read the file as JSON Lines if it does not start with an array."""
     start = file.tell()
     while (first := file.read(1)).isspace():
         pass
@@ -198,7 +205,10 @@ def _json_file(file: BinaryIO, delimiter: str) -> Iterator[FileRow]:
 
 
 def _json_array(file: BinaryIO) -> Iterator[FileRow]:
-    """Yield the elements after an array's `[`. Reading stops at an invalid element, because its end is unknown."""
+    """Yield the elements of an array, starting after its `[`.
+
+    Reading stops at an invalid element, because there is no way to tell where it ends.
+    """
     line = 1 + _newlines_before(file)
     decoder, decode = json.JSONDecoder(), getincrementaldecoder("utf-8")("surrogateescape").decode
     text, at = "", 0
@@ -222,7 +232,7 @@ def _json_array(file: BinaryIO) -> Iterator[FileRow]:
 
 
 def _newlines_before(file: BinaryIO) -> int:
-    """Return the number of line breaks before the file's position."""
+    """Return the number of line breaks before the file's current position."""
     done = file.tell()
     file.seek(0)
     return file.read(done).count(b"\n")

@@ -1,4 +1,4 @@
-"""Map score values to verdicts. Pure.
+"""Mapping of score values to verdicts. No I/O.
 
 A value without a rule has no verdict, because a guessed reward would be worse than a missing one.
 """
@@ -20,12 +20,12 @@ _RANGE: Final = ".."
 
 
 class MappingInvalid(ValueError):
-    """Raised if the mapping of an import is invalid. The message is a sentence for the user."""
+    """Raised if the mapping of an import is invalid. The message is a sentence to show to the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumberRule:
-    """Rule for numbers from `low` to `high`, both inclusive."""
+    """Verdict for the numbers from `low` to `high`, both inclusive."""
 
     low: float
     high: float
@@ -34,18 +34,18 @@ class NumberRule:
 
 @dataclass(frozen=True, slots=True)
 class VerdictRules:
-    """Rules for numbers, and verdicts by case-folded text.
+    """Rules that map numbers and texts to verdicts, comparing texts case-insensitively.
 
-    The texts `ok`, `not_ok` and `neutral` mean the verdicts of these names unless a rule differs.
+    Without a rule of their own, the texts `ok`, `not_ok` and `neutral` map to the verdicts of the same name.
     """
 
     numbers: Sequence[NumberRule] = ()
     texts: tuple[tuple[str, Verdict], ...] = ()
 
     def of(self, values: Iterable[str]) -> Verdict | None:
-        """Return the verdict of a score that is given in several representations, such as a label and a number.
+        """Return the verdict for a score, which may have several values, such as a label and a number.
 
-        Return None if no representation has a rule, or if two of them have different verdicts.
+        Returns None if no value has a rule, or if the values lead to different verdicts.
         """
         found = {verdict for value in values if (verdict := self._of(value)) is not None}
         return found.pop() if len(found) == 1 else None
@@ -60,7 +60,7 @@ class VerdictRules:
 
 
 def number_of(text: str) -> float | None:
-    """Return `text` as a finite number, or None if it is not one."""
+    """Parse a finite number, or return None if the text is not one."""
     try:
         number = float(text)
     except ValueError:
@@ -69,9 +69,13 @@ def number_of(text: str) -> float | None:
 
 
 def verdicts_of(rules: Iterable[tuple[str, str]]) -> VerdictRules:
-    """Build the rules from (value, verdict) pairs. A value is a text, a number, or a range of numbers such as `1..2`.
+    """Build the rules from (value, verdict) pairs.
 
-    Raises MappingInvalid for an unknown verdict, and if two rules contradict each other.
+    Args:
+        rules: Each value is a text, a number, or a range of numbers such as `1..2`.
+
+    Raises:
+        MappingInvalid: A verdict is unknown, or rules contradict each other.
     """
     numbers: list[NumberRule] = []
     texts: dict[str, Verdict] = {}

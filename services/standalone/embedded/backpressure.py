@@ -1,9 +1,11 @@
-"""Backpressure for a log that silently drops its oldest records: a limit on bytes written but not yet consumed.
+"""Backpressure for the in-process log, which limits the bytes that are written but not yet consumed.
 
-The in-process log keeps about 5 MiB and 100,000 record batches per partition. A writer therefore waits until the
-slowest group has committed enough. Topics that no group of this process reads (dead letters, sessions) have no
-backpressure, because no consumer would ever free space. The log keeps their newest 5 MiB; `Backpressure` warns once per
-partition when records are dropped.
+The in-process log keeps about 5 MiB and 100,000 record batches per partition, and silently drops its oldest records. A
+writer therefore waits until the slowest consumer group has committed enough.
+
+Topics that no group of this process reads (dead letters, sessions) have no backpressure, because nothing would ever
+free their space. Their partitions keep the newest 5 MiB. `Backpressure` warns once per partition when records are
+dropped.
 """
 
 from __future__ import annotations
@@ -18,13 +20,13 @@ from servicekit.errors import LogUnavailable
 from servicekit.logging import logger
 
 INSIDE_BYTES = 3 * 1024 * 1024
-"""Maximum unconsumed bytes per partition, for writes by the services' own process."""
+"""Maximum unconsumed bytes per partition for writes by the services' own process."""
 OUTSIDE_BYTES = 1024 * 1024
-"""Maximum unconsumed bytes per partition, for writes by another process. The limit and INSIDE_BYTES add up to 4 MiB."""
+"""Maximum unconsumed bytes per partition for writes by another process. Together with INSIDE_BYTES, this is 4 MiB."""
 MOST_BATCHES = 50_000
 """Maximum number of unconsumed record batches per partition."""
 PIECE_BYTES = 256 * 1024
-"""Maximum size of a piece in bytes. A piece is written to one partition, and consumed, as one record batch."""
+"""Maximum size of a chunk in bytes. A chunk is written to a partition, and consumed, as one record batch."""
 KEPT_BYTES = 5 * 1024 * 1024
 
 LogPartition = tuple[str, int]
@@ -35,7 +37,14 @@ log = logger("backpressure")
 
 @dataclass(slots=True)
 class _Account:
-    """Counts of a partition: unconsumed pieces as (next offset, bytes), their total bytes, and bytes being written."""
+    """Byte counts of a partition.
+
+    Attributes:
+        pieces: Unconsumed writes as (next offset, bytes).
+        standing: Total size of the unconsumed writes.
+        coming: Size of the writes in progress.
+        committed: Committed offset of each consumer group.
+    """
 
     pieces: deque[tuple[int, int]] = field(default_factory=deque)
     standing: int = 0
@@ -48,7 +57,10 @@ class _Account:
 
 
 class Backpressure:
-    """Limiter of the unconsumed bytes per partition. Its counts are upper bounds."""
+    """Limit on the unconsumed bytes of each partition.
+
+    The byte counts may be too high, but are never too low.
+    """
 
     def __init__(self, limit: int = INSIDE_BYTES) -> None:
         self._limit = limit
@@ -60,7 +72,10 @@ class Backpressure:
         self._stopped = False
 
     def follow(self, groups: Collection[Consumer]) -> None:
-        """Set the consumer groups, before any write. Each group must commit every record that it receives."""
+        """Set the consumer groups that must consume records before their bytes are freed.
+
+        Call this before any write. Each group must commit every record that it receives.
+        """
         self._groups = frozenset(groups)
 
     @property
@@ -68,40 +83,47 @@ class Backpressure:
         return self._groups
 
     def readers(self, topic: str) -> frozenset[Consumer]:
-        """Return the followed groups that consume `topic`."""
+        """Return the followed consumer groups that read `topic`."""
         known = BY_NAME.get(topic)
         return self._groups.intersection(known.consumers) if known else frozenset()
 
     def room(self, size: int) -> bool:
-        """Return True if every partition has room for `size` bytes. Return False after `close`.
+        """Return True if every partition has room for `size` more bytes. Always returns False after `close`.
 
-        A size above half the limit counts as half the limit, because it is spread over partitions or written in pieces.
+        A size above half the limit counts as half the limit, because such a write is spread over partitions or split
+        into chunks.
         """
         return not self._closed and self.fullest + min(size, self._limit // 2) <= self._limit
 
     @property
     def fullest(self) -> int:
-        """Unconsumed bytes of the fullest partition."""
+        """The number of unconsumed bytes in the fullest partition."""
         return max((account.unconsumed for account in self._accounts.values()), default=0)
 
     def admits(self, partition: LogPartition, size: int) -> bool:
-        """Return True if `partition` accepts `size` more bytes. An empty partition accepts any size."""
+        """Return True if `size` more bytes may be written to `partition`.
+
+        A partition without unconsumed bytes accepts any size.
+        """
         account = self._accounts[partition]
         if not account.unconsumed:
             return True
         return account.unconsumed + size <= self._limit and len(account.pieces) < MOST_BATCHES
 
     def expect(self, partition: LogPartition, size: int) -> None:
-        """Count bytes that will be written next."""
+        """Count `size` bytes that are about to be written."""
         self._accounts[partition].coming += size
 
     def abandon(self, partition: LogPartition, size: int) -> None:
-        """Undo `expect`, because the write was not acknowledged."""
+        """Undo `expect` for a write that was not acknowledged."""
         self._accounts[partition].coming -= size
         self._move()
 
     def wrote(self, partition: LogPartition, size: int, next_offset: int) -> None:
-        """Move `size` bytes from expected to written. `next_offset` is the offset after the last written record."""
+        """Record that a write of `size` bytes was acknowledged. `expect` must have been called before the write.
+
+        `next_offset` is the offset after the last written record.
+        """
         account = self._accounts[partition]
         account.coming -= size
         account.standing += size
@@ -109,7 +131,10 @@ class Backpressure:
         self._settle(partition, account)
 
     def wrote_unread(self, partition: LogPartition, size: int) -> None:
-        """Count bytes written to a topic without followed groups. Warns once when the log starts to drop records."""
+        """Count bytes written to a topic that no group reads.
+
+        Logs a warning once per partition, when the log starts to drop its records.
+        """
         before = self._unread[partition]
         self._unread[partition] = before + size
         if before <= KEPT_BYTES < before + size:
@@ -124,18 +149,22 @@ class Backpressure:
         self._move()
 
     async def moved(self) -> None:
-        """Wait until bytes are consumed or abandoned. Raises LogUnavailable once stopped."""
+        """Wait until records are consumed or a write fails.
+
+        Raises:
+            LogUnavailable: `stop` was called.
+        """
         if self._stopped:
             raise LogUnavailable("it is full and its readers have stopped")
         moved = self._moved
         await moved.wait()
 
     def close(self) -> None:
-        """Make `room` return False, so that no new work starts. Work that was already accepted may still be written."""
+        """Make `room` return False, so that no new work starts. Work in progress may still write."""
         self._closed = True
 
     def stop(self) -> None:
-        """Wake all waiting writers. They fail with LogUnavailable, because the consumers have stopped."""
+        """Make all waiting writers fail with LogUnavailable, because the consumers have stopped."""
         self._closed = self._stopped = True
         self._move()
 

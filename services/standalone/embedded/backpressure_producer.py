@@ -1,4 +1,4 @@
-"""Producer for the in-process log, which writes in pieces as the consumers free space."""
+"""Producer for the in-process log, which writes large batches in chunks as consumers make room."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ from standalone.embedded.backpressure import PIECE_BYTES, Backpressure, LogParti
 
 
 class BackpressureProducer:
-    """Producer that writes each piece once its partition has room. It keeps the order within each partition."""
+    """Producer that writes each message as soon as its partition has room, keeping the order within a partition."""
 
     def __init__(self, producer: Producer, backpressure: Backpressure) -> None:
         self._producer = producer
         self._backpressure = backpressure
 
     async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
-        """Send like `Producer.send`. Also raises LogUnavailable if the consumers stop before there is room."""
+        """Send messages like `Producer.send`, waiting until there is room for them.
+
+        Raises:
+            MessageSizeTooLargeError: A message exceeds the size limit. Nothing is sent.
+            LogUnavailable: The log does not respond, or the consumers stop before there is room.
+        """
         if any(message.size > MESSAGE_LIMIT for message in messages):
             raise MessageSizeTooLargeError("a record exceeds the topic's size limit")
         waiting = list(enumerate(map(_placed, messages)))
@@ -40,7 +45,11 @@ class BackpressureProducer:
     def _next_piece(
         self, waiting: Sequence[tuple[int, Message]]
     ) -> tuple[list[tuple[int, Message]], dict[LogPartition, int], list[tuple[int, Message]]]:
-        """Return the messages that can be written now, their bytes by partition, and the remaining messages."""
+        """Split the messages into those that can be written now and the rest.
+
+        Returns:
+            The messages to write, their total size in bytes by partition, and the remaining messages.
+        """
         piece, rest = list[tuple[int, Message]](), list[tuple[int, Message]]()
         sizes, full = dict[LogPartition, int](), set[LogPartition]()
         for index, message in waiting:
@@ -82,7 +91,7 @@ class BackpressureProducer:
 
 
 def _placed(message: Message) -> Message:
-    """Return the message with its partition, computed from the topic table."""
+    """Return the message with a partition, computed from its key if it has none."""
     if message.partition is not None:
         return message
     topic = BY_NAME.get(message.topic)

@@ -1,4 +1,7 @@
-"""Child processes that end when this process ends: starting them, ending them, and finding errors in their logs."""
+"""Child processes that end together with this process.
+
+Contains functions to start and end them, and to find the error messages in their logs.
+"""
 
 import asyncio
 import ctypes
@@ -21,12 +24,12 @@ _DISK_FULL: Final = (os.strerror(errno.ENOSPC), "Check free disk space")
 
 
 def say_nothing(_line: str) -> None:
-    """Ignore the line. This is the default for `say`."""
+    """Ignore the line. This is the default for parameters named `say`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """System user that runs a child process which must not run as root."""
+    """System user for a child process that must not run as root."""
 
     name: str
     uid: int
@@ -42,14 +45,19 @@ def spawn(
     folder: Path = Path("/"),
     on_our_death: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[bytes]:
-    """Start a child process. On Linux, it receives the signal `on_our_death` when this process dies for any reason.
+    """Start a child process, which on Linux receives a signal when this process dies for any reason.
 
-    The child runs in its own session, so that Ctrl-C in the terminal does not reach it. It runs in `folder`, because
-    another user may have no access to our working directory. `output` receives its stdout and stderr.
+    The child runs in its own session, so that Ctrl-C in the terminal does not reach it.
+
+    Args:
+        output: File for the child's stdout and stderr.
+        account: User that runs the child, or None for the current user.
+        folder: Working directory of the child. Another user may not have access to ours.
+        on_our_death: Signal to send to the child when this process dies.
 
     Raises:
-        RuntimeError: called outside the main thread; the kernel would send `on_our_death` when that thread ends.
-        OSError: the program cannot be run.
+        RuntimeError: The caller is not in the main thread. The kernel would send `on_our_death` when that thread ends.
+        OSError: The program cannot be run.
     """
     if threading.current_thread() is not threading.main_thread():
         raise RuntimeError("An embedded server can only be started from the main thread.")
@@ -83,7 +91,7 @@ def _die_with(parent: int, death_signal: signal.Signals) -> Callable[[], None] |
 
 
 async def ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Wait at most `seconds` for a child to end. Return True if it has ended."""
+    """Wait up to `seconds` for a child to end, and return True if it has."""
     deadline = time.monotonic() + seconds
     while process.poll() is None:
         if time.monotonic() >= deadline:
@@ -93,7 +101,7 @@ async def ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
 
 
 async def end(process: subprocess.Popen[bytes], steps: Sequence[tuple[signal.Signals, float]]) -> None:
-    """End a child: send each signal in turn, and wait up to its number of seconds, until the child has ended."""
+    """Send the signals in turn until the child exits, waiting after each for the given number of seconds."""
     for next_signal, seconds in steps:
         if process.poll() is not None:
             return
@@ -103,9 +111,10 @@ async def end(process: subprocess.Popen[bytes], steps: Sequence[tuple[signal.Sig
 
 
 def last_complaint(log: Path, complaint: re.Pattern[str]) -> str:
-    """Return the first group of the last match of `complaint` in a log; the log's last line if nothing matches.
+    """Return the last error message in a log.
 
-    An error message about a full disk takes precedence, because a full disk causes other errors.
+    This is the first group of the last match of `complaint`, or the last line of the log if nothing matches. An error
+    about a full disk takes precedence, because it causes other errors.
     """
     text = log.read_text(errors="replace")
     if any(mark in text for mark in _DISK_FULL):

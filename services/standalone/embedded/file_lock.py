@@ -1,4 +1,4 @@
-"""Lock file that one process can hold at a time. The kernel releases the lock when that process dies."""
+"""Lock file that only one process can hold, and that the kernel releases when the process dies."""
 
 import fcntl
 import os
@@ -7,17 +7,17 @@ from typing import IO
 
 
 class FileLock:
-    """Lock on a file. The file contains the process id of the holder."""
+    """Lock on a file that contains the process id of the holder."""
 
     def __init__(self, file: Path) -> None:
         self._path = file
         self._file: IO[bytes] | None = None
 
     def take(self) -> bool:
-        """Acquire the lock. Return True if this object now holds it, False if another object does.
+        """Try to acquire the lock, and return True if this object now holds it.
 
         Raises:
-            OSError: the file cannot be created.
+            OSError: The file cannot be created.
         """
         if self._file is not None:
             return True
@@ -39,12 +39,12 @@ class FileLock:
             return file.read(20).decode("ascii", "replace").strip() or "unknown"
 
     def give_back(self) -> None:
-        """Release the lock. Does nothing if this object does not hold it."""
+        """Release the lock if this object holds it."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
 
 def lock_beside(directory: Path) -> FileLock:
-    """Return the lock for another program's directory. Its file is next to the directory, not in it."""
+    """Return a lock for another program's directory. The lock file is next to the directory, not inside it."""
     return FileLock(directory.with_name(f"{directory.name}.lock"))

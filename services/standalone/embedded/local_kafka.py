@@ -1,4 +1,4 @@
-"""Embedded Kafka: one node in KRaft mode, with its data in a directory."""
+"""Embedded Kafka: a single node in KRaft mode that keeps its data in a directory."""
 
 import asyncio
 import base64
@@ -45,17 +45,22 @@ _COMPLAINT: Final = re.compile(r"^((?!at ).*\b\w*(?:Exception|Error)\b: .*)")
 
 
 class LocalKafka:
-    """Kafka broker on the loopback address, with its data in `directory`. Only one run at a time may use a directory.
+    """Kafka broker on the loopback address.
 
-    Without `port`, it selects a free port and keeps it for later starts of this object. The broker ends when this
-    process ends for any reason. With `secret` (letters and digits), other users of this machine cannot access it. `say`
-    receives one line before the jars are downloaded, which happens once per machine.
+    The broker ends when this process ends for any reason.
+
+    Args:
+        directory: Directory for the data, which only one run at a time may use.
+        port: Port of the broker. If None, the first start selects a free port, which later starts of this object reuse.
+        java: Java program to use, or None to search for one (see `find_java`).
+        secret: Password of letters and digits that keeps other users of this machine out, or None.
+        say: Receives a line before the jars are downloaded, which happens once per machine.
     """
 
     format_options: Sequence[str] = ()
-    """Additional options of Kafka's storage format tool, such as initial users."""
+    """Additional options for Kafka's storage format tool, such as initial users."""
     cluster_id = ""
-    """Id of the cluster that the first start creates. If empty, a random id is used."""
+    """Id of the cluster that the first start creates, or an empty string for a random id."""
 
     def __init__(
         self,
@@ -76,10 +81,10 @@ class LocalKafka:
 
     @property
     def bootstrap(self) -> str:
-        """Address "127.0.0.1:port", which is kept between starts.
+        """The address "127.0.0.1:port" of the broker, which stays the same between starts.
 
         Raises:
-            LocalKafkaError: there is no port yet, because none was given and the broker was never started.
+            LocalKafkaError: No port was given, and the broker was never started.
         """
         if self._port is None:
             raise LocalKafkaError("The local Kafka has no address before its first start.")
@@ -87,21 +92,22 @@ class LocalKafka:
 
     @property
     def cluster(self) -> Cluster:
-        """Address and credentials of the broker. Raises LocalKafkaError like `bootstrap`."""
+        """The address and credentials of the broker. Raises LocalKafkaError like `bootstrap`."""
         return cluster_with(self.bootstrap, self._secret)
 
     @property
     def pid(self) -> int | None:
-        """The broker's process id; None while it is stopped."""
+        """The process id of the broker, or None while it is stopped."""
         return self._process.pid if self._process is not None else None
 
     async def start(self) -> None:
-        """Start the broker and wait until it responds.
+        """Start the broker and wait until it responds. Does nothing if it is already running.
 
-        Does nothing if it is running. Call it from the main thread only.
+        Call this from the main thread only.
+
         Raises:
-            LocalKafkaError: Java or the jars are missing, the port is in use, another run uses the directory, or
-                Kafka itself failed.
+            LocalKafkaError: Java or the jars are missing, the port is in use, another run uses the directory, or Kafka
+                itself failed.
         """
         if self._process is not None and self._process.poll() is None:
             return
@@ -118,7 +124,7 @@ class LocalKafka:
             raise
 
     async def stop(self) -> None:
-        """Shut down the broker, and kill it after 30 s. Does nothing if it is stopped."""
+        """Shut down the broker, killing it if it has not ended after 30 s. Does nothing if it is stopped."""
         process, self._process = self._process, None
         try:
             if process is not None:
@@ -129,14 +135,14 @@ class LocalKafka:
             self._lock.give_back()
 
     def kill(self) -> None:
-        """Kill the broker at once, as in a crash. `start` restarts it on the same port."""
+        """Kill the broker at once to simulate a crash. `start` restarts it on the same port."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
             process.wait()
 
     def pause(self) -> None:
-        """Pause the broker. Its connections stay open, but it does not respond until `resume`."""
+        """Pause the broker. Its connections stay open, but it does not respond until `resume` is called."""
         if self._process is not None:
             self._process.send_signal(signal.SIGSTOP)
 
@@ -179,7 +185,13 @@ class LocalKafka:
                 raise LocalKafkaError(f"Kafka in {self._directory} did not respond in {_START_SECONDS:.0f} seconds.")
 
     async def _wait_for_an_earlier_one(self) -> None:
-        """Wait until an earlier run's broker has released the data lock and the port, which may take a few seconds."""
+        """Wait until an earlier run's broker has released the data directory, and check that the port is free.
+
+        This may take a few seconds.
+
+        Raises:
+            LocalKafkaError: Another Kafka uses the directory, or another program uses the port.
+        """
         deadline = time.monotonic() + _TAKE_OVER_SECONDS
         while _is_locked(self._directory / _DATA / ".lock"):
             if time.monotonic() >= deadline:
@@ -225,7 +237,7 @@ def new_cluster_id() -> str:
 
 
 async def _answers(cluster: Cluster) -> bool:
-    """Return True if the broker responds to a metadata request with at least one broker."""
+    """Return True if the broker responds to a metadata request and has joined its cluster."""
     if is_free(int(cluster.servers.rpartition(":")[2])):
         return False  # nothing listens yet, and aiokafka would log every failed attempt
     admin = AIOKafkaAdminClient(**cluster.options(), request_timeout_ms=_REQUEST_MILLISECONDS)

@@ -1,9 +1,11 @@
-"""In-process Kafka broker: librdkafka's mock cluster, called through confluent-kafka's library.
+"""In-process Kafka broker: librdkafka's mock cluster, called through the library in confluent-kafka.
 
-Only for demonstrations and light tests. It keeps at most 5 MiB and 100,000 record batches per partition and silently
-drops the oldest ones, even if they were not consumed. It allows one member per consumer group. It has no transactions,
-no topic administration and no disk. When a group's member leaves, the next member waits until one second before the
-old session's timeout. Use a short session timeout (such as 2 s) for consumers that are stopped and started again.
+It is meant for demonstrations and light tests only. It keeps at most 5 MiB and 100,000 record batches per partition and
+silently drops the oldest ones, even if they were not consumed. A consumer group can have only one member. There are no
+transactions, no topic administration and no disk.
+
+When the member of a group leaves, the next member has to wait until one second before the old session's timeout. Use a
+short session timeout, such as 2 s, for consumers that are stopped and started again.
 """
 
 import ctypes
@@ -19,28 +21,31 @@ from servicekit.errors import StartError
 _PRODUCER: Final = 0
 _OK: Final = 0
 _PRODUCE: Final = 0
-"""Kafka's API key of requests that write records."""
+"""Kafka's API key for requests that write records."""
 _REASON_BYTES: Final = 512
 _PAUSE_SECONDS: Final = 0.0005
 """Pause before each topic is created, in seconds.
 
-The cluster's thread misses some requests that arrive immediately after another request. It sees them a second later,
+The thread of the cluster misses some requests that arrive right after another one, and only sees them a second later,
 when its poll times out. Without the pause, a start takes two to four seconds.
 """
 
 
 class MemoryBrokerError(StartError):
-    """The in-process broker cannot start. The message has the reason."""
+    """Raised if the in-process broker cannot start. The message gives the reason."""
 
 
 class MemoryBroker:
-    """In-process broker on a free loopback port. `topics` maps topic names to numbers of partitions.
+    """In-process Kafka broker on a free loopback port.
 
-    Any other topic is created with 4 partitions when a client first requests it. A process may have several brokers. A
-    stopped broker may be started again; it is then empty and has another port.
+    A process can run several brokers. A stopped broker can be started again, but is then empty and on another port.
+
+    Args:
+        topics: Number of partitions by topic name. Any other topic is created with 4 partitions when a client first
+            requests it.
 
     Raises:
-        ValueError: a topic has less than one partition.
+        ValueError: A topic has less than one partition.
     """
 
     def __init__(self, topics: Mapping[str, int]) -> None:
@@ -55,17 +60,19 @@ class MemoryBroker:
 
     @property
     def bootstrap(self) -> str:
-        """Address "127.0.0.1:port" of the running broker.
+        """The address "127.0.0.1:port" of the running broker.
 
         Raises:
-            MemoryBrokerError: it is not running.
+            MemoryBrokerError: The broker is not running.
         """
         if not self._bootstrap:
             raise MemoryBrokerError("The in-process broker is not running, so it has no address.")
         return self._bootstrap
 
     def start(self) -> None:
-        """Start the broker and create its topics. Does nothing if it is running. Blocks for about 20 ms.
+        """Start the broker and create its topics. Does nothing if it is already running.
+
+        Blocks for about 20 ms.
 
         Raises:
             MemoryBrokerError: confluent-kafka is missing, or librdkafka rejected a step.
@@ -100,13 +107,17 @@ class MemoryBroker:
             _librdkafka().rd_kafka_destroy(handle)
 
     def track_writes(self) -> None:
-        """Remember the requests of clients from here on. `was_written` must be called often, as it forgets them."""
+        """Start recording the requests of clients.
+
+        From then on, call `was_written` often, because it clears the recorded requests.
+        """
         _librdkafka().rd_kafka_mock_start_request_tracking(self._cluster)
 
     def was_written(self) -> bool:
-        """Return True if a client wrote records since the last call; False if the broker is not running.
+        """Return True if a client has written records since the last call.
 
-        Misses a write that arrives in the microseconds between two calls of librdkafka.
+        Returns False if the broker is not running. A write is missed if it arrives in the microseconds between two
+        calls to librdkafka.
         """
         if self._cluster is None:
             return False

@@ -13,14 +13,14 @@ _LOWEST: Final = 20_000
 _HIGHEST: Final = 32_000
 _TRIES: Final = 200
 _returned: dict[int, socket.socket | None] = {}
-"""Ports that `free_port` has returned, with their reservations, which last until this process ends.
+"""Ports returned by `free_port` with their reservations, which last until this process ends.
 
-A server that is still starting does not listen yet, so its port would look free.
+A server that is still starting does not listen yet, so its port would otherwise look free.
 """
 
 
 def is_free(port: int) -> bool:
-    """Return True if a server can listen on this loopback port now."""
+    """Return True if a server could listen on this loopback port now."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -31,13 +31,13 @@ def is_free(port: int) -> bool:
 
 
 def free_port() -> int:
-    """Return an unused loopback port that this function has not returned to any process on this machine.
+    """Return a free loopback port that this function has not given to another running process.
 
-    Another program may still take the port before the caller does. On systems other than Linux, only this process's
-    ports are known.
+    Another program may still take the port before the caller does. On systems other than Linux, ports given to other
+    processes are not known.
 
     Raises:
-        OSError: no port was found.
+        OSError: No free port was found.
     """
     for _ in range(_TRIES):
         port = random.randint(_LOWEST, _HIGHEST)
@@ -47,9 +47,10 @@ def free_port() -> int:
 
 
 def _reserve(port: int) -> bool:
-    """Reserve `port` until this process ends. Return True if it is reserved, False if another process has reserved it.
+    """Reserve `port` until this process exits, or return False if another process has reserved it.
 
-    Linux's abstract socket names are unique per network namespace, like ports, and leave no file behind.
+    The reservation is a Linux abstract socket. Like a port, its name is unique per network namespace, and it leaves no
+    file behind.
     """
     if sys.platform != "linux":
         _returned[port] = None

@@ -1,4 +1,4 @@
-"""Embedded PostgreSQL 18 server with its data in a directory and its programs from a wheel."""
+"""Embedded PostgreSQL 18 server with its data in a directory and its programs from a Python package."""
 
 import asyncio
 import os
@@ -57,11 +57,15 @@ _STILL_HELD: Final = ('lock file "postmaster.pid" already exists', "pre-existing
 
 
 class EmbeddedPostgres:
-    """PostgreSQL server on `directory`, initialised at the first start. Only one run at a time may use a directory.
+    """PostgreSQL server on a data directory, which the first start initialises.
 
-    It listens only on a Unix socket, which only its own user and root can open. It ends when this process ends for any
-    reason. `say` is called with one line if the data or the server's programs are not in their usual folder. On systems
-    other than Linux, the package's own launcher runs the server, which may outlive this process.
+    Only one run at a time may use the directory. The server listens on a Unix socket that only its own user and root
+    can open, and exits when this process ends for any reason.
+
+    On systems other than Linux, the server is run by the Python package's own launcher and may outlive this process.
+
+    Args:
+        say: Receives a line if the data or the programs are not in their usual folder.
     """
 
     def __init__(self, directory: Path, say: Callable[[str], None] = say_nothing) -> None:
@@ -77,21 +81,23 @@ class EmbeddedPostgres:
 
     @property
     def pid(self) -> int | None:
-        """The server's process id; None while it is stopped."""
+        """The process id of the server, or None while it is stopped."""
         if self._elsewhere is not None:
             return int(self._elsewhere.get_pid())
         return self._process.pid if self._process is not None else None
 
     @property
     def has_ended(self) -> bool:
-        """True if the server was started and has ended by itself. Always False on systems other than Linux."""
+        """True if the server was started and has ended unexpectedly. Always False on systems other than Linux."""
         return self._process is not None and self._process.poll() is not None
 
     async def start(self) -> None:
-        """Start the server and wait until it accepts connections. Does nothing if it is running. Main thread only.
+        """Start the server and wait until it accepts connections. Does nothing if it is already running.
+
+        Call this from the main thread only.
 
         Raises:
-            EmbeddedPostgresError: it cannot run here, or another run uses the directory.
+            EmbeddedPostgresError: The server cannot run here, or another run uses the directory.
         """
         if self.has_ended:
             await self.stop()
@@ -113,7 +119,7 @@ class EmbeddedPostgres:
             raise
 
     async def stop(self) -> None:
-        """Stop the server. Clients are disconnected, and committed data is kept. Takes at most 45 s."""
+        """Stop the server, which disconnects its clients. Committed data is kept. Takes at most 45 s."""
         self.url = ""
         process, self._process = self._process, None
         elsewhere, self._elsewhere = self._elsewhere, None
@@ -163,7 +169,7 @@ class EmbeddedPostgres:
         self.url = url_of(sockets)
 
     async def _attempt(self, home: PostgresHome, sockets: Path) -> bool:
-        """Run the server. Return True once it accepts connections, or False if it ends first."""
+        """Start the server and wait until it accepts connections, or return False if it exits first."""
         settings = {**_SETTINGS, "unix_socket_directories": f'"{sockets}"'}
         command: list[str | Path] = [home.programs / "postgres", "-D", home.data]
         command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
@@ -201,7 +207,7 @@ async def _takes_connections(url: str) -> bool:
 
 
 async def _initialise(home: PostgresHome) -> None:
-    """Initialise the database in `home.data`, completely or not at all.
+    """Initialise a database in `home.data`, which is created completely or not at all.
 
     Raises:
         EmbeddedPostgresError: initdb failed.
@@ -242,13 +248,14 @@ def _environment() -> dict[str, str]:
 
 
 def clear_if_stale(data: Path) -> bool:
-    """Remove a stale `postmaster.pid`, whose server has ended. Return True if there was one.
+    """Remove `postmaster.pid` if its server has exited, and return True if it was removed.
 
-    PostgreSQL considers the server running if any process of the same user has the process id in the file. That is
-    wrong after a container's restart, where process ids repeat, and if a dead server was never reaped. Here, the server
-    counts as running while a process has the data directory as its working directory, as all processes of a server do.
-    A server's child processes may outlive it for a moment. If the kernel does not let us inspect a `postgres` process
-    of the data's owner, it counts as a process of the server.
+    PostgreSQL believes that the server is running if any process of the same user has the process id in the file. This
+    is wrong after the restart of a container, where process ids repeat, and if a dead server was never reaped.
+
+    This function therefore looks for processes whose working directory is the data directory, which is the case for all
+    processes of a server, including children that briefly outlive it. A process that the kernel does not let us inspect
+    counts if it is named `postgres` and belongs to the owner of the data.
     """
     file = data / "postmaster.pid"
     if not file.exists() or any(_works_in(data, process) for process in Path("/proc").iterdir()):

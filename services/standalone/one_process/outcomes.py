@@ -1,4 +1,4 @@
-"""Assign an outcome to every replayed line. Pure, except for writing the file."""
+"""Outcomes of the replayed lines. No I/O, except for writing the file."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ from standalone.one_process.replay import RejectedLine, ReplayResult
 
 _INBOUND = frozenset(topic.name for topic in INBOUND_TOPICS)
 _NAMES = {"stored": "good", "unchanged": "duplicate", "ignored": "ignored", "parked": "parked"}
-"""Names of outcomes in the file, by the outcome's kind."""
+"""Name of each kind of outcome in the file."""
 
 
 MOST_LETTERS = 1_000
-"""Maximum number of dead letters that a run remembers for the list on the dashboard, without content."""
+"""Maximum number of dead letters that a run remembers, without their content, for the list on the dashboard."""
 
 
 class Outcomes:
-    """Observer of outcomes. It counts them for the summary, and keeps the last outcome of every chat record.
+    """Observer that counts the outcomes of events for the summary, and can keep the last outcome of each chat event.
 
-    For a message, only the bridge's outcome counts. For a reply or reaction forwarded by the bridge, the feedback
-    service's outcome of the derived event counts. `now` returns the time in microseconds, for the list of dead letters.
+    For a message, this is the outcome in the bridge. For a reply or reaction that the bridge forwards, it is the
+    feedback service's outcome for the derived event.
+
+    Args:
+        keep: True to keep the outcome of each chat event.
+        now: Returns the current time in microseconds, for the list of dead letters.
     """
 
     def __init__(self, *, keep: bool = False, now: Callable[[], int] = int) -> None:
@@ -54,12 +58,12 @@ class Outcomes:
             _note(self._derived, observation.cause, outcome)
 
     def of(self, cause: str) -> Outcome | None:
-        """Return the last outcome of the chat record at topic, partition and offset `cause`; None if there is none."""
+        """Return the last outcome of the chat record at a log position ("topic:partition:offset"), or None."""
         bridge = self._bridge.get(cause)
         return self._derived.get(cause, bridge) if bridge is None or bridge.kind == "stored" else bridge
 
     def rows(self, account: ReplayResult) -> Iterator[dict[str, object]]:
-        """Yield one row per line, in the order of the files. `fate` is good, duplicate, ignored, parked or bad."""
+        """Yield a row for each replayed line, in order. Its `fate` is good, duplicate, ignored, parked or bad."""
         rejected = {one.line: one for one in account.rejected}
         places = {line: cause for cause, line in account.places.items()}
         for line in account.seen:
@@ -77,7 +81,7 @@ class Outcomes:
 
 
 def _note(noted: dict[str, Outcome], cause: str, outcome: Outcome) -> None:
-    """Store an outcome. If a record is redelivered because a commit was lost, its first outcome is kept."""
+    """Store an outcome, keeping the first one if a record is delivered again because a commit was lost."""
     if not (outcome.kind == "unchanged" and cause in noted):
         noted[cause] = outcome
 

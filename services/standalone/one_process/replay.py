@@ -1,4 +1,4 @@
-"""Publish event files in batches, and collect the log coordinates of their lines."""
+"""Publication of event files in batches, with the log position of each line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Line of a file, numbered from 1."""
+    """A line of a file, numbered from 1."""
 
     file: str
     number: int
@@ -23,9 +23,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class RejectedLine:
-    """Line that no service accepts.
+    """A line that every service rejects.
 
-    `reason` is a sentence or a short name, `detail` the field and the violated rule.
+    `reason` is a sentence or a short name. `detail` names the field and the violated rule.
     """
 
     line: Line
@@ -33,14 +33,14 @@ class RejectedLine:
     detail: str = ""
 
     def row(self) -> dict[str, object]:
-        """Return the row for this line in a summary and in the file of `--outcomes`."""
+        """Return the line's row for a summary and for the file of `--outcomes`."""
         detail = {"detail": self.detail} if self.detail else {}
         return {"file": self.line.file, "line": self.line.number, "fate": "bad", "reason": self.reason, **detail}
 
 
 @dataclass
 class ReplayResult:
-    """Result of a replay. `places` maps log coordinates to the line published there."""
+    """Result of a replay. `places` maps each log position to the line that was published there."""
 
     lines: int = 0
     events: int = 0
@@ -58,7 +58,14 @@ async def replay(
     check_models: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Publish the lines of `files` in order. `progress` receives the number of bytes read since its last call."""
+    """Publish the lines of `files` in order.
+
+    Args:
+        account: Result, which is updated in the course of the replay.
+        keep_places: True to record all lines and their log positions.
+        check_models: True to also report the lines that the services will reject.
+        progress: Called with the number of bytes read since its last call.
+    """
     for file in files:
         batch: list[tuple[Line, Routed]] = []
         read = 0

@@ -1,4 +1,4 @@
-"""Background task that loads the sample into a serving run."""
+"""Background task that loads the sample conversations while a run is serving."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from collections.abc import Awaitable, Callable
 
 
 class SampleTask:
-    """Task that calls `load` when it is started. A failure is reported through `say`; it may then be started again."""
+    """Task that calls `load` in the background and reports a failure through `say`.
+
+    After a failure, the task can be started again.
+    """
 
     def __init__(self, load: Callable[[], Awaitable[None]], say: Callable[[str], None]) -> None:
         self._load = load
@@ -25,7 +28,7 @@ class SampleTask:
             self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """Cancel the task, and wait until it has ended."""
+        """Cancel the task and wait until it has ended."""
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):

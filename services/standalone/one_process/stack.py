@@ -1,4 +1,4 @@
-"""All four services on one Kafka and one database, started and stopped together."""
+"""All four services with one Kafka and one database, started and stopped together."""
 
 from __future__ import annotations
 
@@ -40,10 +40,12 @@ PROGRAMS = (
 
 
 class Stack:
-    """The services of one process. They start and stop concurrently; the intake producer starts before them.
+    """The services of one process, which are started and stopped concurrently.
 
-    `reporting` contains defaults for the reporting service's settings. A stack can be started once. `stop` also closes
-    the resources of a failed start.
+    A stack can be started only once. `stop` also closes whatever a failed start has opened.
+
+    Args:
+        reporting: Default settings for the reporting service.
     """
 
     def __init__(
@@ -93,18 +95,18 @@ class Stack:
 
     @property
     def groups(self) -> list[Consumer]:
-        """Consumer groups of all services."""
+        """The consumer groups of all services."""
         return [sub.group for service in self.services.values() for sub in service.subscriptions]
 
     @property
     def authenticators(self) -> list[Authenticator]:
-        """Authenticators for tokens issued by the services."""
+        """The authenticators for tokens that the services issue."""
         return [one for service in self.services.values() for one in service.authenticators]
 
     async def drain(self, seconds: float) -> bool:
-        """Stop accepting work, and wait at most `seconds` until all of it is processed.
+        """Accept no more work, and wait up to `seconds` until all accepted work is processed.
 
-        Return True if it was processed in time.
+        Returns True if everything was processed in time.
         """
         if self._backpressure is not None:
             self._backpressure.close()
@@ -120,7 +122,7 @@ class Stack:
         await asyncio.gather(*(service.stop() for service in self._made))
 
     async def not_ready(self) -> str | None:
-        """Return the reason why the stack is not ready; None if it is ready."""
+        """Return the reason why the stack is not ready, or None if it is."""
         if not self.services:
             return "the services are starting"
         for service in self.services.values():
@@ -130,20 +132,22 @@ class Stack:
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings for the operator of a ready stack, one sentence each."""
+        """The warnings for the operator, one sentence each. A stack may be ready and still have warnings."""
         return [warning for service in self.services.values() for warning in service.warnings]
 
     @property
     def produced(self) -> Counter[str]:
-        """Number of records that this process has written, by topic."""
+        """The number of records that this process has written, by topic."""
         producers = [self.intake, *(service.batch_producer for service in self.services.values())]
         return sum((producer.produced for producer in producers), Counter[str]())
 
     async def quiet(self, progress: Callable[[int], None] = lambda _: None) -> None:
-        """Wait until all groups have read all records.
+        """Wait until all consumer groups have read all records.
 
-        This is so if two checks in a row find no unconsumed record, and no record was written between them. `progress`
-        receives the number of unconsumed records.
+        This is the case when two consecutive checks find no unconsumed records, with no write between them.
+
+        Args:
+            progress: Called with the number of unconsumed records.
         """
         before: Counter[str] | None = None
         while True:
@@ -158,8 +162,8 @@ class Stack:
     async def health(self) -> dict[str, Any]:
         """Return the health of the platform.
 
-        The result is `{"lag": {group: records}, "parked": events, "dead_letters": {reason: letters of this run},
-        "warnings": [sentence]}`.
+        The result is `{"lag": {group: records}, "parked": events, "dead_letters": {reason: number}, "warnings":
+        [sentence]}`. Dead letters of earlier runs are not counted.
         """
         subscriptions = [sub for service in self.services.values() for sub in service.subscriptions]
         lags = await asyncio.gather(*(subscription.lag() for subscription in subscriptions))
@@ -171,14 +175,17 @@ class Stack:
         }
 
     async def unprocessed(self, kind: Literal["dead letters", "parked"]) -> list[dict[str, str]]:
-        """Return the dead letters of this run, latest first, or the parked events, oldest first. Without content."""
+        """Return this run's dead letters, newest first, or the parked events, oldest first, without their content."""
         if kind == "parked":
             parked: list[dict[str, str]] = await self.fact("parked events")
             return parked
         return [_letter(noted_at, seen) for noted_at, seen in reversed(self._letters)]
 
     async def where(self, tenant: str, project: str, id_: str, is_message: bool) -> list[dict[str, str]]:
-        """Return the steps of an event, or of all events about a message; see `EventTrace.steps`."""
+        """Return what the services did with an event, or with all events about a message, as a list of steps.
+
+        See `EventTrace.steps`.
+        """
 
         async def ask(part: str, parameters: Params) -> Mapping[str, Any]:
             given = {name: [value for key, value in parameters if key == name] for name, _ in parameters}
@@ -193,7 +200,11 @@ class Stack:
         return next(service.lookups[name] for service in self.services.values() if name in service.lookups)
 
     async def fact(self, name: str) -> Any:
-        """Return the value that one of the services reports under `name`. Raises KeyError if no service reports it."""
+        """Return the value that a service reports under `name`.
+
+        Raises:
+            KeyError: No service reports such a value.
+        """
         for service in self.services.values():
             if name in service.facts:
                 return await service.facts[name]()
@@ -217,9 +228,9 @@ def _letter(noted_at: int, seen: Observation) -> dict[str, str]:
 
 
 async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
-    """Run coroutines concurrently, and return their results.
+    """Run coroutines concurrently and return their results.
 
-    The first failure cancels the others and is raised unwrapped.
+    If one fails, the others are cancelled and its error is raised as it is.
     """
     # TaskGroup and gather would drop a cancellation if one of their tasks fails while it ends.
     tasks = [asyncio.create_task(one) for one in work]

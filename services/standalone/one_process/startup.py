@@ -1,4 +1,4 @@
-"""Start-up of a run's services. During outages of the database or the broker, it waits, tells the user, and retries."""
+"""Start-up of a run's services, which waits and retries during an outage of the database or the broker."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from standalone.one_process.stack import Stack
 from standalone.waiting import once_answered
 
 SILENT_SECONDS: Final = 5.0
-"""Time after which the user is told why the services are not ready, in seconds."""
+"""Time in seconds after which the user is told why the services are not ready."""
 
 
 async def start_stack(make: Callable[[], Stack], say: Callable[[str], None]) -> Stack:
-    """Start a stack created by `make`, and return it once it is ready.
+    """Start a stack created by `make`, and return it when it is ready.
 
-    If the database or the broker fails before that, another stack is started, as often as needed. Other errors are
+    If the database or the broker fails meanwhile, the stack is stopped and another one is started. All other errors are
     raised.
     """
 
@@ -45,7 +45,7 @@ async def _ready(stack: Stack, say: Callable[[str], None]) -> None:
 
 
 def each_once(say: Callable[[str], None]) -> Callable[[str], None]:
-    """Wrap `say` so that each line is printed only once, because several services wait for the same database."""
+    """Wrap `say` so that it prints each line only once, because several services may wait for the same database."""
     said: set[str] = set()
 
     def tell(message: str) -> None:

@@ -20,7 +20,7 @@ REACTIONS = ("ok", "not_ok", "neutral")
 
 
 def feedback_facts(totals: Totals) -> dict[str, Any]:
-    """Return the `feedback` section of a summary or report, with all keys even if their counts are 0."""
+    """Return the section `feedback` of a summary or report, including counts of 0."""
     return {
         "stored": totals.stored,
         "cleared": totals.cleared,
@@ -30,14 +30,15 @@ def feedback_facts(totals: Totals) -> dict[str, Any]:
 
 
 async def report_facts(stack: Stack) -> dict[str, Any]:
-    """Return `{"feedback": ..., "report": ...}` for the whole state and all tenants."""
+    """Return `{"feedback": ..., "report": ...}` for all tenants and all data in the state folder."""
     return {"feedback": feedback_facts(await stack.fact("totals")), "report": await stack.fact("report")}
 
 
 async def summary(stack: Stack, account: ReplayResult, outcomes: Outcomes, seconds: float) -> dict[str, Any]:
-    """Return a run's summary. `seconds` is the run's duration.
+    """Return the summary of a run that took `seconds`.
 
-    `feedback`, `parked` and `report` cover the whole state and all tenants. The other sections cover this run.
+    `feedback`, `parked` and `report` cover all tenants and all data in the state folder. The other sections only cover
+    this run.
     """
     produced = stack.produced
     return {
@@ -57,7 +58,7 @@ async def summary(stack: Stack, account: ReplayResult, outcomes: Outcomes, secon
 
 
 def print_summary(console: Console, facts: dict[str, Any]) -> None:
-    """Print a run's summary as a table: input, stored feedback, and verdicts."""
+    """Print the summary of a run as a table: input, stored feedback and verdicts."""
     replayed, feedback, report = facts["replayed"], facts["feedback"], facts["report"]
     by_type = feedback["by_type"]
     table = Table(title="Outcome", title_justify="left", show_header=False, pad_edge=False, box=None)

@@ -1,4 +1,4 @@
-"""A single-process run: start, replay, serve or stop after the input, and summarise."""
+"""A single-process run: start the services, replay files, serve or stop, and print a summary."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ from standalone.waiting import once_answered, within
 Say = Callable[[str], None]
 T = TypeVar("T")
 DRAIN_SECONDS = 6.0
-"""Shutdown timeout for draining the in-process log, in seconds."""
+"""Time limit in seconds for processing the rest of the in-process log at shutdown."""
 _CHECK_SECONDS: Final = 1.0
-"""Interval at which a serving run checks its embedded database, in seconds."""
+"""Interval in seconds at which a serving run checks its embedded database."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +76,21 @@ class Options:
 
     @property
     def patience(self) -> float | None:
-        """Time limit for an external broker or database to respond, in seconds; None (no limit) if the run serves."""
+        """The maximum time in seconds for which the broker or the database may be unresponsive.
+
+        None (no limit) if the run continues to serve requests after the replay.
+        """
         return ANSWER_SECONDS if self.exit else None
 
 
 async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | None:
-    """Run until all input is processed (`exit`) or a signal arrives. Return the summary of the replay.
+    """Run until a signal arrives or, with `exit`, until all input is processed.
 
-    Return None if a signal arrived before all input was processed. Ctrl-C during the shutdown ends the process at
-    once, since the shutdown may wait for a server that never responds.
+    Ctrl-C during the shutdown ends the process immediately, because the shutdown may be waiting for a server that never
+    responds.
+
+    Returns:
+        The summary, or None if a signal arrived before all input was processed.
     """
     began = time.monotonic()
     stopping = asyncio.Event()
@@ -175,7 +181,11 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
 
 
 async def _serve(stopping: asyncio.Event, postgres: EmbeddedPostgres | None) -> None:
-    """Wait for the signal to stop. Raises DependencyLost if the embedded database ends, because nothing restarts it."""
+    """Wait for the signal to stop.
+
+    Raises:
+        DependencyLost: The embedded database has ended. It is not restarted.
+    """
     while not stopping.is_set():
         if postgres is not None and postgres.has_ended:
             logging.disable()  # otherwise the services' errors would hide the reason
@@ -185,9 +195,9 @@ async def _serve(stopping: asyncio.Event, postgres: EmbeddedPostgres | None) -> 
 
 
 def _authenticator(auth: AuthSettings, token: str) -> Authenticator:
-    """Return the authenticator of the run.
+    """Return the run's authenticator.
 
-    It accepts the run's access token for everything, and an issuer's tokens within their scopes.
+    It accepts the run's access token for every request, and tokens of an external issuer within their scopes.
     """
     issuer = issuer_of(auth)
     ours = access_token(token)
@@ -195,7 +205,7 @@ def _authenticator(auth: AuthSettings, token: str) -> Authenticator:
 
 
 class _Started(NamedTuple):
-    """Started services, and the database that this run started for them."""
+    """The started services, and the embedded database if this run has started one."""
 
     stack: Stack
     postgres: EmbeddedPostgres | None
@@ -260,7 +270,11 @@ def _stack(
 
 
 async def _bounded(starting: Coroutine[Any, Any, Stack], needed: Sequence[Dependency]) -> Stack:
-    """Return the started stack. Raises StartError if one of `needed` stops responding before the stack is ready."""
+    """Wait until the stack is started, and return it.
+
+    Raises:
+        StartError: One of the servers in `needed` stops responding.
+    """
     try:
         return await while_answered(starting, needed, ANSWER_SECONDS, "the services did not start")
     except DependencyLost as lost:
@@ -307,13 +321,13 @@ async def _replay(options: Options, files: Sequence[Path], stack: Stack, account
 
 
 def _sample_file(state: StateFolder) -> Path:
-    """Write the sample to the state folder unless an earlier run has written it. Return its path."""
+    """Return the path of the sample file in the state folder, writing the file if it does not exist."""
     with state.writing():
         return write_sample(state.path / "sample.jsonl", SystemClock().now())
 
 
 async def _tell_sample(state: StateFolder, stack: Stack, replay: Callable[[], Awaitable[None]], say: Say) -> None:
-    """Replay the sample. Write the sample's history unless an earlier run has written it."""
+    """Replay the sample, and write its history (judgements, reviews, alerts) unless an earlier run has done so."""
     told = state.path / "sample.told"
     found = None if told.exists() else month_of(state.path / "sample.jsonl")
     if found is None:
@@ -334,7 +348,7 @@ async def _tell_sample(state: StateFolder, stack: Stack, replay: Callable[[], Aw
 
 
 async def _unless(stopping: asyncio.Event, work: asyncio.Task[T]) -> T | None:
-    """Return the result of `work`; None if a signal arrives first, which cancels `work`."""
+    """Await `work` and return its result, or cancel it and return None if the signal to stop arrives first."""
     stop = asyncio.create_task(stopping.wait())
     done, _ = await asyncio.wait({stop, work}, return_when=asyncio.FIRST_COMPLETED)
     stop.cancel()

@@ -1,1 +1,1 @@
-"""Operations behind the commands, on a running platform, its log and its databases."""
+"""Implementation of the commands that work on a running platform, its log and its databases."""

@@ -1,4 +1,4 @@
-"""Import of a file of judgements to a running log."""
+"""Import of a file of judgements into a running log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from standalone.data_import.rows import FileRow, rows_of
 
 BATCH: Final = 1_000
 SHOWN: Final = 20
-"""Maximum number of rejected rows that are stored."""
+"""Maximum number of rejected rows whose line and reason are kept."""
 
 
 class DryRunLog:
@@ -37,11 +37,14 @@ async def import_file(
     delimiter: str = ",",
     advance: Callable[[int], None] = lambda _: None,
 ) -> ImportProgress:
-    """Publish a file's judgements, starting at the stored `position`.
+    """Publish the judgements in a file, continuing an unfinished import from its stored position.
 
-    `advance` receives the bytes read since its last call. The position is stored after the log has acknowledged a
-    batch. If the process is killed in between, that batch is repeated. This changes nothing, because a row always gives
-    the same event.
+    The position is stored once the log has acknowledged a batch. If the process is killed in between, the batch is
+    published again, which changes nothing because a row always produces the same event.
+
+    Args:
+        position: File for the progress, or None to store no progress.
+        advance: Called with the number of bytes read since its last call.
     """
     progress = (position.read() if position else None) or ImportProgress()
     rows = islice(rows_of(path, delimiter), progress.rows, None)
@@ -62,7 +65,7 @@ async def import_file(
 
 
 def _event(row: FileRow, mapping: ImportMapping, progress: ImportProgress, now: int) -> FeedbackExplicitReceived | None:
-    """Return a row's event. If the row has no event, count the reason and return None."""
+    """Convert a row to an event, or count the reason why it is skipped or rejected and return None."""
     found = row.content if isinstance(row.content, RejectedRow) else mapping.event_of(row.content, now)
     match found:
         case RejectedRow(reason):

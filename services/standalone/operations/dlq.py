@@ -1,4 +1,4 @@
-"""Dead letters: reading, describing and replaying them."""
+"""Reading, description and replay of dead letters."""
 
 from __future__ import annotations
 
@@ -23,15 +23,19 @@ REPLAY_BATCH = 200
 _KEPT = {CAUSE: CAUSE, TRACEPARENT: TRACEPARENT, "timestamp": LOG_TIME}
 """Headers of a dead letter that are kept for its replay, with their original names.
 
-Other headers describe the letter.
+The other headers describe the dead letter itself.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """Dead letter at `place`, for the record at `origin`. Times are in microseconds.
+    """A dead letter. Times are in microseconds.
 
-    `whole` is False if there is nothing to replay, because the record was too large to keep or had no value.
+    Attributes:
+        place: Log position of the dead letter.
+        topic: Original topic of the record.
+        origin: Log position of the original record.
+        value: Bytes of the original record, or None if it was too large to keep or had no value.
     """
 
     place: Coordinates
@@ -53,9 +57,9 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Filter for dead letters; None matches any.
+    """Filter for dead letters. A field that is None matches every dead letter.
 
-    `topic` is the name of the original topic or of the dead-letter topic.
+    `topic` is the name of either the original topic or the dead-letter topic.
     """
 
     reason: str | None = None
@@ -92,14 +96,17 @@ def letter_of(record: ConsumerRecord) -> Letter:
 
 
 def message_again(letter: Letter) -> Message:
-    """Return the record to replay: the original bytes and key, with the cause, trace and first log time as headers."""
+    """Return the record to replay, with the bytes and the key of the original record.
+
+    The headers of the returned record contain the cause, the trace and the first log time from the dead letter.
+    """
     key = None if letter.key is None else letter.key.decode("utf-8", "replace")
     kept = [(_KEPT[name], value) for name, value in letter.headers if name in _KEPT and value is not None]
     return Message(letter.topic, key, letter.value, kept)
 
 
 def facts_of(letter: Letter) -> dict[str, Any]:
-    """Return a letter's metadata, without its content."""
+    """Return the metadata of a dead letter, without its content."""
     return {
         "letter": str(letter.place),
         "written_at": format_instant(letter.written_at),
@@ -115,13 +122,13 @@ def facts_of(letter: Letter) -> dict[str, Any]:
 
 
 def _count(letter: Letter) -> int:
-    """Return the number of records that the dead letter represents."""
+    """Return the number of rejected records that this dead letter represents."""
     named = header(letter.headers, "count") or ""
     return int(named) if named.isdecimal() and len(named) < 10 else 1
 
 
 async def letters(bootstrap: Bootstrap, wanted: Filter) -> AsyncIterator[Letter]:
-    """Yield the dead letters that match `wanted`, topic by topic, in the order of each partition."""
+    """Yield the dead letters that match `wanted`, topic by topic and in order within a partition."""
     topics = [topic.dead_letters for topic in TOPICS if wanted.topic in (None, topic.name, topic.dead_letters)]
     async for records in records_of(bootstrap, topics, say=say):
         for record in records:
@@ -133,11 +140,18 @@ async def letters(bootstrap: Bootstrap, wanted: Filter) -> AsyncIterator[Letter]
 async def replay(
     found: AsyncIterable[Letter], producer: Producer, progress: Callable[[int], None] = lambda _: None
 ) -> dict[str, int]:
-    """Send dead letters to their original topics, each content once. Return counts by name.
+    """Send dead letters to their original topics again, skipping duplicates.
 
-    The counts are `sent`, `repeats` (duplicates of sent letters), `empty` (without a record, or for an unknown topic),
-    `too_large` (larger than the topic allows; only foreign records can be) and `letters`, their total. It is safe to
-    repeat, because every handler recognises processed events. A record that fails again becomes a dead letter again.
+    It is safe to repeat this, because every handler recognises events that it has already processed. A record that
+    fails again becomes a dead letter again.
+
+    Args:
+        progress: Called with 1 for each dead letter read.
+
+    Returns:
+        Counts by name: `sent`, `repeats` (duplicates of sent letters), `empty` (without a record, or for an unknown
+            topic), `too_large` (larger than the topic allows, which only happens to records from other programs), and
+            `letters`, their total.
     """
     seen: set[bytes] = set()
     batch: list[Message] = []
@@ -163,7 +177,7 @@ async def replay(
 
 
 def _digest(letter: Letter) -> bytes:
-    """Return a digest of topic, key and value, which identifies duplicates."""
+    """Return a digest of the topic, key and value, which is the same for duplicates."""
     key = None if letter.key is None else len(letter.key)
     head = f"{letter.topic} {key} ".encode()
     return sha256(b"".join((head, letter.key or b"", letter.value or b""))).digest()

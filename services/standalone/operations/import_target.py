@@ -1,4 +1,4 @@
-"""Select the log to which an import writes."""
+"""Access to the log to which an import writes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,13 @@ from standalone.operations.log_access import LogTarget, target_of, writing_to
 
 @asynccontextmanager
 async def import_log(broker: str | None, state: Path, *, dry_run: bool) -> AsyncIterator[Producer]:
-    """Yield a redacting producer for the given broker or for the run on `state`; in a dry run, one that writes nothing.
+    """Yield a producer that redacts judgements and writes to the given broker, or else to the running `up`.
 
-    Raises StartError, and DependencyLost if the log stops responding.
+    In a dry run, the producer writes nothing.
+
+    Raises:
+        StartError: The log is not available at the start.
+        DependencyLost: The log stops responding later.
     """
     if dry_run:
         yield DryRunLog()

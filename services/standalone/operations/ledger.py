@@ -1,4 +1,4 @@
-"""The ledger `feedback.created` and the store: republishing the store, and comparing the two."""
+"""Republication of the feedback store to the ledger (the topic `feedback.created`), and comparison of the two."""
 
 from __future__ import annotations
 
@@ -26,15 +26,18 @@ from standalone.terminal import say
 
 IsStored = Callable[[UUID], Awaitable[bool]]
 ROUNDS = 5
-"""Number of rechecks before a difference counts, because a record may not have reached the log yet."""
+"""Number of times that differences are checked again, because a record may not have reached the log yet."""
 ROUND_SECONDS = 1.0
 
 
 @dataclass
 class Republished:
-    """Result of republishing a store: the number of announced records, and the faults of records that are invalid.
+    """Result of republishing a store.
 
-    `raised` is the number of records whose revision was raised before; None if that was not requested.
+    Attributes:
+        announced: Number of announced records.
+        impossible: Reasons why records cannot be announced, by feedback id.
+        raised: Number of records whose revision was raised beforehand, or None if that was not requested.
     """
 
     announced: int = 0
@@ -43,10 +46,13 @@ class Republished:
 
 
 async def republish(store: Store, producer: Producer, progress: Callable[[int], None] = lambda _: None) -> Republished:
-    """Announce all stored feedback records again. People erased in the meantime stay erased.
+    """Announce all stored feedback records again, skipping those that cannot be announced.
 
-    Republishing may be repeated, and may run while services run, because a revision always has the same event id.
-    Records that cannot be announced are skipped.
+    It is safe to repeat this while services are running, because a revision always has the same event id. People who
+    are erased meanwhile stay erased.
+
+    Args:
+        progress: Called with the number of records in each page.
     """
     writer, result = FeedbackWriter(store, producer), Republished()
     async for records in store.scan():
@@ -60,7 +66,7 @@ async def republish(store: Store, producer: Producer, progress: Callable[[int], 
 
 
 def fault_of(record: Record) -> str:
-    """Return the reason why `record` cannot be announced; empty if it can."""
+    """Return the reason why a record cannot be announced, or an empty string if it can."""
     try:
         message_of(record)
     except ValidationError as error:
@@ -70,12 +76,17 @@ def fault_of(record: Record) -> str:
 
 @dataclass
 class Ledger:
-    """State of a consumer that has read the whole topic: the highest revision of each record that was not erased.
+    """State of a consumer that has read the whole topic `feedback.created`.
 
-    `stale` contains the records whose last announcement is not their highest revision; compaction would keep only that
-    announcement. `ended` contains the revisions of tombstones. `junk` contains, by partition and key, the offset of a
-    last record that is not an announcement. Compaction removes such a record once a later record or tombstone has its
-    key.
+    Attributes:
+        records: Number of records read.
+        highest: Announcement with the highest revision of each feedback record that was not erased.
+        stale: Feedback records whose last announcement is not the one with the highest revision. Compaction would only
+            keep that last announcement.
+        ended: Revision of the tombstone of each erased feedback record.
+        junk: Offset of the last record that is not an announcement, by partition and key. Compaction removes it once a
+            later record or tombstone has the same key.
+        ends: Offset after the last record read, by partition.
     """
 
     records: int = 0
@@ -118,11 +129,12 @@ class Ledger:
 async def verify(
     bootstrap: Bootstrap, store: Store, progress: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
-    """Compare the ledger with the store.
+    """Compare the ledger (the topic `feedback.created`) with the feedback store.
 
-    Returns `{"records", "feedbacks", "stored", "unreadable", "missing", "extra", "differing", "stale", "impossible",
-    "first_difference", "unreadable_at"}`. If both agree, the counts of differences are 0 and `first_difference` is
-    None.
+    Returns:
+        The fields "records", "feedbacks", "stored", "unreadable", "missing", "extra", "differing", "stale",
+            "impossible", "first_difference" and "unreadable_at". If both agree, the counts of differences are 0 and
+            "first_difference" is None.
     """
     ledger = Ledger()
     await read_on(bootstrap, ledger)
@@ -157,21 +169,25 @@ async def verify(
 
 
 def agrees(facts: Mapping[str, Any]) -> bool:
-    """Return True if `verify` found no difference."""
+    """Return True if the result of `verify` contains no difference."""
     return facts["first_difference"] is None and not facts["unreadable"]
 
 
 async def clear_junk(bootstrap: Bootstrap, producer: Producer, is_stored: IsStored) -> int:
-    """Write tombstones for the ledger's records that are not announcements. Return their number."""
+    """Write tombstones for the records in the ledger that are not announcements, and return their number."""
     ledger = Ledger()
     await read_on(bootstrap, ledger)
     return len(await producer.send(await nulls_behind(ledger.junk, is_stored)))
 
 
 async def nulls_behind(junk: Collection[tuple[int, bytes]], is_stored: IsStored) -> list[Message]:
-    """Return tombstones with revision 0 for `junk`, so that compaction removes it. `junk` is by partition and key.
+    """Return tombstones of revision 0 that let compaction remove the records in `junk`.
 
-    Skips keys of stored records, because `republish` overwrites their junk, and keys that are not UTF-8.
+    Keys of stored feedback records are skipped, because `republish` overwrites those records. Keys that are not valid
+    UTF-8 are skipped too.
+
+    Args:
+        junk: Partition and key of each record to remove.
     """
     nulls = []
     for partition, key in sorted(junk):
@@ -193,7 +209,7 @@ async def _names_a_stored_one(key: str, is_stored: IsStored) -> bool:
 
 
 async def read_on(bootstrap: Bootstrap, ledger: Ledger) -> None:
-    """Read all records that `ledger` has not read yet, up to the topic's current end."""
+    """Read the records that `ledger` has not read yet, up to the current end of the topic."""
     async for records in records_of(bootstrap, [FEEDBACK_CREATED.name], ledger.ends, say):
         for record in records:
             ledger.take(record)

@@ -1,4 +1,4 @@
-"""Connections of commands to a Kafka and a feedback store, from the options or from a running `up`."""
+"""Access to a Kafka and a feedback store, given by options or by a running `up`."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from standalone.waiting import within
 
 @dataclass(frozen=True)
 class LogTarget:
-    """Addresses of a Kafka, and of the feedback store of its services.
+    """Addresses of a Kafka and a feedback store.
 
-    If the log is in memory, `groups` are the consumer groups whose progress limits a writer.
+    If the log is in memory, writers must not get too far ahead of the consumer groups in `groups`.
     """
 
     bootstrap: Bootstrap
@@ -42,7 +42,11 @@ class LogTarget:
 
 
 async def database_answers(url: str) -> None:
-    """Wait until the PostgreSQL or MongoDB at `url` responds. Raises StartError at the deadline."""
+    """Wait until the PostgreSQL or MongoDB at `url` responds.
+
+    Raises:
+        StartError: It does not respond in time.
+    """
     scheme = urlsplit(url).scheme
     if scheme.startswith("postgres"):
         await within(ANSWER_SECONDS, wait_for_database(url, say), shown(url))
@@ -54,14 +58,21 @@ async def database_answers(url: str) -> None:
 
 
 async def admin_of(bootstrap: Bootstrap) -> AIOKafkaAdminClient:
-    """Return a connected admin client. Raises StartError if no broker responds in time."""
+    """Return a connected admin client.
+
+    Raises:
+        StartError: No broker responds in time.
+    """
     return await within(ANSWER_SECONDS, wait_for_broker(bootstrap, say), str(bootstrap))
 
 
 def target_of(broker: str | None, state: Path, store: str | None = None) -> LogTarget:
-    """Return the given broker and store (default: FEEDBACK_STORE_URL); without a broker, those of the run on `state`.
+    """Return the addresses of the given broker and store, or those of the running `up` if no broker is given.
 
-    Raises StartError.
+    The store for a given broker is FEEDBACK_STORE_URL by default.
+
+    Raises:
+        StartError: No broker is given and nothing is running, or the settings are invalid.
     """
     if broker is not None:
         return LogTarget(cluster_at(broker), store or read_settings(FeedbackSettings).store_url)
@@ -72,7 +83,7 @@ def target_of(broker: str | None, state: Path, store: str | None = None) -> LogT
 
 @asynccontextmanager
 async def writing_to(target: LogTarget) -> AsyncIterator[Producer]:
-    """Yield a producer for the target's log. If the log is in memory, the producer waits for the consumers."""
+    """Yield a producer for the target's log. If the log is in memory, the producer waits for slow consumers."""
     admin = await admin_of(target.bootstrap)
     producer = BatchProducer(target.bootstrap, client_id="agent-feedback-tool")
     try:
@@ -88,7 +99,11 @@ async def writing_to(target: LogTarget) -> AsyncIterator[Producer]:
 
 @asynccontextmanager
 async def store_of(target: LogTarget) -> AsyncIterator[Store]:
-    """Yield the target's feedback store. Raises StartError if the URL is invalid, or if the store does not respond."""
+    """Yield the feedback store of the target.
+
+    Raises:
+        StartError: The URL is invalid, or the store does not respond.
+    """
     await database_answers(target.store_url)
     tool = Service("feedback", ServiceContext(target.bootstrap, say=say))
     try:

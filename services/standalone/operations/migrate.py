@@ -1,4 +1,4 @@
-"""Migrate all services' schemas before the services start."""
+"""Migration of all services' databases before the services start."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from standalone.operations.service_databases import service_databases
 
 
 async def migrate_all(database_url: str | None, *, say: Callable[[str], None]) -> dict[str, list[str]]:
-    """Apply the missing migrations of all services. Return their names by service.
+    """Apply the missing migrations of all services, and return their names by service.
 
-    `database_url` replaces the databases in the services' settings. Raises StartError if a
-    database does not respond, or if a schema is too new for this program.
+    Args:
+        database_url: Database to use instead of those in the services' settings, or None.
+
+    Raises:
+        StartError: A database does not respond, or its schema is too new for this program.
     """
     made: dict[str, list[str]] = {}
     for place in service_databases(database_url):

@@ -1,4 +1,4 @@
-"""Publish event files to a running log."""
+"""Publication of event files to a running log."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from standalone.state import running
 
 
 async def publish(files: Sequence[Path], broker: str | None, state: Path) -> dict[str, Any]:
-    """Publish the lines of `files`.
+    """Publish the lines of `files` to the given broker, or to the running `up` if no broker is given.
 
-    Return `{"lines", "events", "rejected"}`; `rejected` has rows as in `--outcomes`.
+    Returns:
+        The fields "lines", "events" and "rejected". The rejected lines have the format of `--outcomes`.
     """
     facts = {} if broker else running(state)
     bootstrap = cluster_at(broker) if broker else log_of(facts)

@@ -1,4 +1,4 @@
-"""Delete, or only count, rows past their retention period in all services' tables."""
+"""Deletion of the rows past their retention period in all services' tables, or a count of them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,14 @@ Say = Callable[[str], None]
 
 
 async def purge(database_url: str | None, *, dry_run: bool, say: Say) -> dict[str, dict[str, int]]:
-    """Return the number of deleted rows by service and table; with `dry_run`, of the rows that would be deleted.
+    """Delete expired rows and return their number by service and table.
 
-    `database_url` replaces the databases in the services' settings. `dry_run` does not migrate
-    the tables. Raises StartError if a database does not respond, or if its tables cannot be counted.
+    Args:
+        database_url: Database to use instead of those in the services' settings, or None.
+        dry_run: True to only count the rows. The tables are then not migrated.
+
+    Raises:
+        StartError: A database does not respond, or its tables cannot be counted.
     """
     found: dict[str, dict[str, int]] = {}
     for tables in service_databases(database_url):

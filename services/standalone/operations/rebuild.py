@@ -1,4 +1,4 @@
-"""Rebuild of the reports' feedback from the feedback store, while the current reports keep serving."""
+"""Rebuild of the reports from the feedback store, while the current reports are still served."""
 
 from __future__ import annotations
 
@@ -23,7 +23,13 @@ Say = Callable[[str], None]
 
 @dataclass
 class Rebuilt:
-    """Result of a rebuild: number of records read, and faults of the records that cannot be announced."""
+    """Result of a rebuild.
+
+    Attributes:
+        feedbacks: Number of records read.
+        impossible: Reasons why records cannot be reported, by feedback id.
+        switched: Number of removed rows and number of replaced rows.
+    """
 
     feedbacks: int = 0
     impossible: dict[UUID, str] = field(default_factory=dict)
@@ -33,9 +39,15 @@ class Rebuilt:
 async def rebuild_reporting(
     store: Store, database_url: str, say: Say, progress: Callable[[int], None] = lambda _: None
 ) -> Rebuilt:
-    """Make the reports' feedback equal to the store's. It is safe to repeat, and while services run.
+    """Replace the feedback in the reports with that of the feedback store.
 
-    Raises StartError if the store is empty but the reports are not, or if another rebuild is running.
+    It is safe to repeat this, and services may keep running.
+
+    Args:
+        progress: Called with the number of records in each page.
+
+    Raises:
+        StartError: The store is empty but the reports are not, or another rebuild is running.
     """
     await database_answers(database_url)
     pool = await open_pool(database_url, "reporting", MIGRATIONS, size=2, say=say)

@@ -1,4 +1,4 @@
-"""Re-judging of the messages in an inference database, while services run."""
+"""Repeated judgement of the messages in an inference database while the services run."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from standalone.operations.log_access import LogTarget, database_answers, writin
 
 Say = Callable[[str], None]
 OpenProgress = Callable[[int, int], Callable[[int], None]]
-"""Function called with the number of messages to judge and of those already judged.
+"""Function that receives the number of messages to judge and the number already judged.
 
-It returns a callback that receives the size of each batch.
+It returns a callback for the size of each batch.
 """
 
 
 @dataclass(frozen=True)
 class Rejudged:
-    """Result of a run. `epoch` is None if nothing was changed."""
+    """Result of judging messages again. `epoch` is None for a dry run."""
 
     epoch: int | None
     detector: str
@@ -40,7 +40,7 @@ class Rejudged:
 
 
 class _NoLog:
-    """Producer for dry runs, which must not announce anything."""
+    """Producer for dry runs, which fails if anything is sent."""
 
     async def send(self, messages: Any) -> Any:
         raise AssertionError("a comparison announces nothing")
@@ -56,9 +56,14 @@ async def rejudge_database(
     say: Say,
     open_progress: OpenProgress,
 ) -> Rejudged:
-    """Judge messages since `since` (microseconds) again; if `since` is None, continue an earlier run.
+    """Judge stored messages again.
 
-    Raises StartError if there is no run to continue, if a run is active, or if the services use another detector.
+    Args:
+        since: Earliest time of the messages in microseconds, or None to continue an interrupted run.
+        force: True to use this machine's detector even if the services use another one.
+
+    Raises:
+        StartError: There is no run to continue, another run is active, or the services use another detector.
     """
     await database_answers(settings.database_url)
     async with AsyncExitStack() as parts:
@@ -85,9 +90,12 @@ async def rejudge_database(
 
 
 async def _run(rejudgements: Rejudgements, since: int | None, version: str, say: Say) -> Rejudgement:
-    """Return the unfinished run if it has this start and detector version; otherwise begin a run.
+    """Return the unfinished run if it has this detector version and start time, otherwise begin a new run.
 
-    Raises StartError if there is no such run and `since` is None.
+    If `since` is None, an unfinished run with any start time is continued.
+
+    Raises:
+        StartError: `since` is None and there is no run to continue.
     """
     left = await rejudgements.unfinished()
     if left is not None and left.detector == version and since in (None, left.since):

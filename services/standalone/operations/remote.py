@@ -1,4 +1,4 @@
-"""HTTP access of commands to a service, at the URL in the options or in a running `up`."""
+"""URL and token for calling a service, from the options of a command or from a running `up`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def address_of(url: str | None, token: str | None, state: Path) -> tuple[str, str]:
-    """Return the service's URL and a token. Raises typer.Exit or typer.BadParameter."""
+    """Return the URL of the service and an access token.
+
+    Raises:
+        typer.BadParameter: A URL is given without a token.
+        typer.Exit: No URL is given and nothing is running.
+    """
     if url is not None:
         if not token:
             raise typer.BadParameter("--url needs --token, or AGENT_FEEDBACK_TOKEN.")

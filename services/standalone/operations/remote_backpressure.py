@@ -1,4 +1,4 @@
-"""Backpressure for writes to another process's in-process log. It waits until the consumer groups have caught up."""
+"""Backpressure for writing to another process's in-memory log, where writers wait for slow consumer groups."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ASK_SECONDS = 0.05
 async def with_backpressure(
     producer: Producer, admin: AIOKafkaAdminClient, groups: Collection[Consumer]
 ) -> AsyncIterator[Producer]:
-    """Yield a producer that is never more than 1 MiB per partition ahead of `groups`."""
+    """Yield a producer that waits while it is 1 MiB ahead of `groups` in a partition."""
     backpressure = Backpressure(OUTSIDE_BYTES)
     backpressure.follow(groups)
     asking = asyncio.create_task(_follow(admin, backpressure))
@@ -36,7 +36,7 @@ async def with_backpressure(
 
 
 async def _follow(admin: AIOKafkaAdminClient, backpressure: Backpressure) -> None:
-    """Poll the groups' committed offsets. If the log stops responding, waiting writers fail."""
+    """Poll the committed offsets of the groups. If the log stops responding, waiting writers fail."""
     try:
         while True:
             for group in backpressure.groups:

@@ -1,4 +1,4 @@
-"""Report of the feedback in a state folder."""
+"""Report on the feedback in a state folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ from standalone.state import StateFolder, running
 
 
 async def report_of(state: Path, say: Callable[[str], None]) -> dict[str, Any]:
-    """Return the report of a running `up`, otherwise the report from the database of an earlier run in `state`."""
+    """Return the report of a running `up`, or read it from the database of an earlier run.
+
+    Raises:
+        StartError: There is no state, or the running `up` does not return a report.
+    """
     if (state / "run.json").exists():
         facts = running(state)
         try:

@@ -1,4 +1,4 @@
-"""Repair of revisions in a feedback store that was restored from a backup, by comparison with the ledger."""
+"""Repair of the revisions in a feedback store that was restored from a backup, by comparison with the ledger."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from standalone.operations.ledger import Ledger, fault_of, read_on
 
 
 async def raise_above_ledger(store: Store, bootstrap: Bootstrap) -> int:
-    """Raise the revisions that consumers would ignore, and return their number. Announces nothing.
+    """Raise the revisions of records whose next announcement consumers would ignore.
 
-    A restored record may have a lower revision than its last announcement, even after the services have read its events
-    again. A revision counts writes, and a second reading may combine several events into one write. Services may keep
-    running.
+    Consumers ignore announcements whose revision is not higher than that of an earlier one. After a restore, a record
+    may have a lower revision than its last announcement, even if the services have read its events again: each write
+    increases the revision once, and a write may now combine several events.
+
+    Nothing is announced. Services may keep running. Returns the number of raised revisions.
     """
     ledger = Ledger()
     await read_on(bootstrap, ledger)
@@ -38,7 +40,10 @@ async def raise_above_ledger(store: Store, bootstrap: Bootstrap) -> int:
 
 
 def revision_above(ledger: Ledger, record: Record) -> int:
-    """Return the record's revision; if consumers would ignore it, the next revision above the ledger's."""
+    """Return the revision that a record needs so that consumers accept its next announcement.
+
+    This is the record's current revision if that is sufficient, otherwise the highest revision in the ledger plus one.
+    """
     id_ = record.feedback_id
     latest, ended = ledger.highest.get(id_), ledger.ended.get(id_, 0)
     if latest is None:

@@ -19,10 +19,16 @@ GROUPS: Sequence[Consumer] = get_args(Consumer)
 
 
 async def rewind(bootstrap: Bootstrap, groups: Collection[Consumer], since: int | None) -> dict[str, int]:
-    """Reset `groups` to the first record at or after `since` (microseconds of log time; None: the beginning).
+    """Reset consumer groups to the first record at or after a time. A group is never moved forward.
 
-    A group is never moved forward. Returns the number of records that each group will read again. Raises StartError if
-    any group has members, whose next commit would undo the reset; no group is changed then.
+    Args:
+        since: Log time in microseconds, or None for the beginning.
+
+    Returns:
+        The number of records that each group will read again.
+
+    Raises:
+        StartError: A group has members, whose next commit would undo the reset. No group is reset.
     """
     admin = await admin_of(bootstrap)
     try:
@@ -52,9 +58,9 @@ async def _rewind(bootstrap: Bootstrap, group: Consumer, lanes: Sequence[TopicPa
 async def _starts(
     consumer: AIOKafkaConsumer, lanes: Sequence[TopicPartition], since: int | None
 ) -> Mapping[TopicPartition, int]:
-    """Return the offset of the first record at or after `since`, by partition.
+    """Return the offset of the first record at or after `since` for each partition that has one.
 
-    Partitions without such a record are omitted.
+    `since` is in microseconds; None means the beginning.
     """
     if since is None:
         found: dict[TopicPartition, int] = await consumer.beginning_offsets(lanes)
@@ -66,9 +72,9 @@ async def _starts(
 def earlier(
     committed: Mapping[TopicPartition, int | None], starts: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Return the `starts` that are below the committed offset of their partition.
+    """Return the offsets in `starts` that are below the committed offset of their partition.
 
-    Partitions without a committed offset are omitted, because the group starts at 0 there anyway.
+    Partitions without a committed offset are omitted, because the group starts there at 0 anyway.
     """
     return {
         lane: start for lane, start in starts.items() if (offset := committed.get(lane)) is not None and start < offset

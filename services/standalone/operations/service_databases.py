@@ -1,4 +1,4 @@
-"""PostgreSQL databases of all services, with their schemas, migrations and retention."""
+"""PostgreSQL databases of all services, with their migrations and retention periods."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _SERVICES: tuple[tuple[Any, Any, type[Any]], ...] = (
 
 @dataclass(frozen=True)
 class ServiceDatabase:
-    """A service's schema in a database, with its migrations and the expiry of its rows.
+    """Database of a service, with the migrations of its schema and the expiry of its rows.
 
-    `row_security` is True if callers read it with the role that sees only one tenant.
+    `row_security` is True if HTTP requests read it with a role that sees only one tenant.
     """
 
     service: str
@@ -43,7 +43,7 @@ class ServiceDatabase:
 
 
 def service_databases(url: str | None) -> list[ServiceDatabase]:
-    """Return the PostgreSQL databases in all services' settings. `url` replaces all addresses."""
+    """Return the PostgreSQL databases in the settings of all services, with `url` as their address if given."""
     found = []
     for main, retention, settings_type in _SERVICES:
         settings = read_settings(settings_type)

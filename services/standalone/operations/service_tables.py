@@ -1,4 +1,4 @@
-"""Tables that describe a service: topics, routes, schedules, retention and erasure."""
+"""Tables that describe a service: topics, routes, scheduled tasks, retention and erasure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from servicekit.web.paths import template_of
 from servicekit.web.permissions import Need
 
 Section = tuple[Sequence[str], Sequence[Sequence[str]]]
-"""Column headings of a table, and its rows."""
+"""Column headings and rows of a table."""
 
 
 def sections_of(service: ServiceDefinition[Any]) -> Sequence[Section]:
-    """Return the tables that describe a service. Code is in backticks."""
+    """Return the tables that describe a service, with code in backticks."""
     return (
         (("reads with the group", "handler", "topics"), list(_reads(service))),
         (("serves", "to"), list(_serves(service))),
@@ -39,7 +39,7 @@ def _serves(service: ServiceDefinition[Any]) -> Iterable[Sequence[str]]:
 
 
 def allowed(need: Need) -> str:
-    """Return a description of the callers that may use a route."""
+    """Describe the callers that may use a route."""
     if need.public:
         return "everyone, without a token"
     scopes = " or ".join(f"`{scope}`" for scope in sorted(need.scopes))

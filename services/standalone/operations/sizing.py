@@ -1,6 +1,7 @@
-"""Cores, memory, disk and partitions for a number of chat events per day, from measured costs per event. Pure.
+"""Calculation of cores, memory, disk and partitions for a number of chat events per day. No I/O.
 
-docs/sizing.md describes the formula. `tests/unit/standalone/test_sizing.py` compares the costs with the measurements.
+It uses measured costs per event. The formula is described in docs/sizing.md, and `tests/unit/standalone/test_sizing.py`
+compares the costs with the measurements.
 """
 
 from __future__ import annotations
@@ -19,33 +20,33 @@ CPU_MS: Final[Mapping[str, float]] = {
     "postgres": 0.155,
     "kafka": 0.052,
 }
-"""CPU time in milliseconds per chat event, in four processes on Kafka (benchmarks/results/latest.json)."""
+"""CPU time per chat event in milliseconds, with four processes and Kafka (benchmarks/results/latest.json)."""
 SERVICES: Final = ("chat_bridge", "feedback", "inference", "reporting")
 TABLE_BYTES: Final[Mapping[str, int]] = {"chat_bridge": 858, "feedback": 651, "inference": 3_069, "reporting": 1_653}
 """Bytes in PostgreSQL per chat event, including indexes (benchmarks/results/stored_bytes.json)."""
 INDEX_BYTES: Final = 2_977
-"""Bytes of indexes per chat event; a part of `TABLE_BYTES`."""
+"""Bytes of indexes per chat event, which are part of `TABLE_BYTES`."""
 WAL_BYTES: Final = 9_344
 """Bytes of PostgreSQL's write-ahead log per chat event, including full pages."""
 LOG_BYTES: Final = 772
-"""Bytes in the topics per chat event, without the ledger, compression and replicas."""
+"""Bytes in the topics per chat event, not counting the ledger, compression and replicas."""
 LEDGER_BYTES: Final = 336
-"""Bytes in the ledger `feedback.created` per chat event. It is compacted and never expires."""
+"""Bytes in the ledger `feedback.created` per chat event. The ledger is compacted and never expires."""
 PROCESS_MIB: Final[Mapping[str, int]] = {"chat_bridge": 78, "feedback": 84, "inference": 201, "reporting": 85}
 """Resident memory of an idle process in MiB (docs/performance.md)."""
 
 UTILISATION: Final = 0.6
-"""Planned utilisation of a core or process at the peak. The rest is reserve for restarts, rebalances and backlogs."""
+"""Planned utilisation of a core or process at the peak. The rest is a reserve for restarts, rebalances and backlogs."""
 LEAST_PROCESSES: Final = 2
 """Minimum number of processes per service, so that one may fail."""
 PARTITION_STEP: Final = 6
-"""The number of partitions is a multiple of this, which two, three or six processes share evenly."""
+"""Step of the number of partitions, chosen so that two, three or six processes share them evenly."""
 LOG_DAYS: Final = 7
 REPLICAS: Final = 3
 FREE_DISK: Final = 1.3
-"""Factor on disk space for dead rows, vacuum and growth."""
+"""Factor that adds disk space for dead rows, vacuum and growth."""
 BATCH_MEMORY: Final = 2
-"""Memory of a working process, as a multiple of an idle process's memory."""
+"""Memory of a busy process as a multiple of an idle one's."""
 GB: Final = 1_000_000_000
 
 CORES_OF_A_SERVER: Final = 32
@@ -53,7 +54,7 @@ DISK_OF_A_SERVER_GB: Final = 16_000
 WAL_OF_A_SERVER_MB: Final = 100
 """Assumed limits of one large PostgreSQL server: cores, disk in GB, and write-ahead log in MB per second.
 
-A replica and an archive must be able to follow the write-ahead log.
+A replica and an archive must be able to keep up with the write-ahead log.
 """
 
 
@@ -68,7 +69,7 @@ class ServiceSize:
 
 @dataclass(frozen=True, slots=True)
 class ServerLimit:
-    """Limit of a PostgreSQL server, with the required and the available amount."""
+    """Limit of a PostgreSQL server: how much of a resource is needed and how much is available."""
 
     what: str
     needed: float
@@ -81,7 +82,7 @@ class ServerLimit:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Size of an installation. Rates are chat events per second; disk is in GB of 10^9 bytes."""
+    """Size of an installation. Rates are in chat events per second, and disk space is in GB of 10^9 bytes."""
 
     events_per_day: int
     peak_rate: float
@@ -95,19 +96,21 @@ class Size:
     wal_gb_per_day: float
     wal_mb_per_second: float
     limits: tuple[ServerLimit, ...]
-    """Limits of one PostgreSQL server, the most used one first."""
+    """Limits of one PostgreSQL server, the most heavily used one first."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the size for `--json`."""
+        """Return the size as a dictionary for `--json`."""
         found = asdict(self)
         found["limits"] = [asdict(one) | {"used": round(one.used, 3)} for one in self.limits]
         return found
 
 
 def size_for(events_per_day: int, *, peak: float = 4.0, days: int = 180) -> Size:
-    """Return the size for `events_per_day`, stored for `days`.
+    """Calculate the size of an installation.
 
-    `peak` is the ratio of the busiest second to the mean rate.
+    Args:
+        peak: Rate in the busiest second as a multiple of the mean rate.
+        days: Number of days that the services keep their rows.
     """
     rate = events_per_day / DAY_SECONDS * peak
     cores = {name: rate * cost / 1_000 / UTILISATION for name, cost in CPU_MS.items()}
@@ -144,5 +147,5 @@ def _service(name: str, cores: float) -> ServiceSize:
 
 
 def _partitions(processes: int) -> int:
-    """Return the number of partitions per topic, which is enough for twice as many processes."""
+    """Return a number of partitions per topic that is sufficient for twice the given number of processes."""
     return ceil(max(2 * processes, PARTITION_STEP) / PARTITION_STEP) * PARTITION_STEP

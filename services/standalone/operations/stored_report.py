@@ -1,4 +1,4 @@
-"""Report of the feedback in a database."""
+"""Report on the feedback in a database."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from standalone.one_process.summary import feedback_facts
 
 
 async def report_from_database(url: str) -> dict[str, Any]:
-    """Return `{"feedback": ..., "report": ...}` for the whole state and all tenants, read from the database."""
+    """Read `{"feedback": ..., "report": ...}` for all tenants from the database."""
     stores = await open_pool(url, "feedback", FEEDBACK_MIGRATIONS, size=1)
     views = await open_pool(url, "reporting", REPORTING_MIGRATIONS, size=1)
     try:

@@ -1,4 +1,4 @@
-"""Archive of all stored data about a person: tables, the feedback store, the log and the object store."""
+"""Archive of all stored data about a person, from the tables, the feedback store, the log and the object store."""
 
 from __future__ import annotations
 
@@ -43,7 +43,14 @@ NOT_INCLUDED = (
 
 
 async def archive_of(person: Person, target: LogTarget, database_url: str | None, clock: Clock) -> dict[str, Any]:
-    """Return a person's archive as JSON. `database_url` replaces the databases in the settings. Raises StartError."""
+    """Return all stored data about a person as JSON.
+
+    Args:
+        database_url: Database to use instead of those in the settings, or None.
+
+    Raises:
+        StartError: A database or the log does not respond, or the object store is not configured.
+    """
     tables = await _rows_of(person, database_url)
     async with store_of(target) as store:
         records = await _feedback_of(person, store)
@@ -62,7 +69,7 @@ async def archive_of(person: Person, target: LogTarget, database_url: str | None
 
 
 async def _rows_of(person: Person, database_url: str | None) -> dict[str, Rows]:
-    """Return the person's rows in all services, by `schema.table`, including tables without rows."""
+    """Return the person's rows in all services by `schema.table`, including tables without any."""
     found: dict[str, Rows] = {}
     databases = {place.service: place for place in reversed(service_databases(database_url))}
     for program in PROGRAMS:
@@ -92,7 +99,7 @@ async def _feedback_of(person: Person, store: Store) -> Rows:
 
 
 async def _log_of(person: Person, bootstrap: Bootstrap) -> tuple[dict[str, Rows], Rows]:
-    """Return the person's events by topic, and the places of unreadable records that contain the person's id."""
+    """Return the person's events by topic, and the positions of unreadable records that contain the person's id."""
     topics = [name for topic in TOPICS for name in (topic.name, topic.dead_letters)]
     found: dict[str, Rows] = {}
     unreadable: Rows = []
@@ -118,7 +125,11 @@ def _time_of(record: Any) -> str:
 
 
 async def _objects_of(person: Person, held: Rows) -> Rows:
-    """Return the contents of the person's objects. Raises StartError if the object store is not configured."""
+    """Return the person's parts of the objects in the object store.
+
+    Raises:
+        StartError: Objects with data about the person exist, but no object store is configured.
+    """
     if not held:
         return []
     url = read_settings(ReportingSettings).artifact_store_url

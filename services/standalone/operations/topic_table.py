@@ -1,4 +1,4 @@
-"""Table of topics for the terminal."""
+"""Table of the topics for the terminal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def topic_rows() -> list[dict[str, Any]]:
 
 
 def print_topics(console: Console) -> None:
-    """Print three lines per topic, which fit 80 columns."""
+    """Print three lines per topic, which fit into 80 columns."""
     for topic in TOPICS:
         console.print(Text(topic.name, "bold"), Text(f"  {topic.meaning}"), soft_wrap=True, sep="")
         kept = "forever" if topic.retention_ms == FOREVER else f"{topic.retention_ms // DAY_MS} days"

@@ -1,4 +1,4 @@
-"""Changes to operators' accounts and programs' keys, in reporting's tables, without a running service."""
+"""Changes to operators' accounts and programs' keys in the database, without a running service."""
 
 from __future__ import annotations
 
@@ -26,21 +26,28 @@ EVERYWHERE = ProjectSet(ALL, (ALL,))
 
 @dataclass(frozen=True, slots=True)
 class AccessTables:
-    """Accounts and keys of all tenants. Every change is recorded in the access log, as on the page."""
+    """Accounts and keys of all tenants.
+
+    Every change is recorded in the access log, like a change on the web page.
+    """
 
     accounts: Accounts
     keys: ApiKeys
     log: AccessLog
 
     async def on_account(self, action: str, name: str, done: str) -> Any:
-        """Call the method `action` of `Accounts` for an account, and return its result."""
+        """Call the method `action` of `Accounts` for an account, and return its result.
+
+        Args:
+            done: Word for the change in the access log, such as "disabled".
+        """
         found = await self.accounts.find(name, EVERYWHERE)
         result = await getattr(self.accounts, action)(found.name, EVERYWHERE)
         await self._note(found.access.tenant, f"account {found.name}: {done}")
         return result
 
     async def add_account(self, name: str, role: str, places: list[str]) -> str:
-        """Add an account. Return the secret of its password link."""
+        """Add an account, and return the secret for the link with which its owner sets a password."""
         secret = await self.accounts.add(name, role, places, EVERYWHERE, operator())
         await self._note(ProjectSet.parse(places).tenant, f"account {name.strip().lower()}: added as {role}")
         return secret
@@ -62,7 +69,7 @@ class AccessTables:
 
 
 def operator() -> str:
-    """Return the operating system user's name, as the author of a change."""
+    """Return the operating system user's name, which is recorded as the author of a change."""
     try:
         return f"{COMMAND}: {pwd.getpwuid(os.getuid()).pw_name}"
     except KeyError:
@@ -71,7 +78,11 @@ def operator() -> str:
 
 @asynccontextmanager
 async def open_access(database_url: str | None, say: Say) -> AsyncIterator[AccessTables]:
-    """Yield the access tables in a database, by default that of the settings. Raises StartError if it is down."""
+    """Yield the accounts and keys in a database, by default the one in the settings.
+
+    Raises:
+        StartError: The database does not respond.
+    """
     url = database_url or read_settings(ReportingSettings).database_url
     await database_answers(url)
     async with await open_pool(url, "reporting", MIGRATIONS, size=1, say=say) as pool:

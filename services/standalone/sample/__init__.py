@@ -1,4 +1,4 @@
-"""Conversations written for this project, to demonstrate the flow without real people's data."""
+"""Sample conversations written for this project, so that a demonstration needs no real people's data."""
 
 from __future__ import annotations
 
@@ -16,10 +16,16 @@ _ANY = 10_000 * DAY
 
 
 def write_sample(path: Path, now: int) -> Path:
-    """Write the sample to `path` as chat events, one JSON object per line in order of arrival. Return `path`.
+    """Write the sample's chat events to `path`, one JSON object per line, in order of arrival, and return `path`.
 
-    `now` (microseconds since the epoch) is shortly after the last event. An existing file is kept, because events with
-    other times would count as new versions of the events already read. Raises OSError if the file cannot be written.
+    An existing file is kept, because events with other times would count as new versions of events that were already
+    read.
+
+    Args:
+        now: Time shortly after the last event, in microseconds since 1970.
+
+    Raises:
+        OSError: The file cannot be written.
     """
     if path.exists():
         return path
@@ -32,9 +38,12 @@ def write_sample(path: Path, now: int) -> Path:
 
 
 def month_of(path: Path) -> tuple[Month, int] | None:
-    """Return the month and the time `now` of a sample file; None if the file contains other events.
+    """Return the month of events in a sample file, and the time `now` for which the file was written.
 
-    Raises OSError if the file cannot be read.
+    Returns None for any other file.
+
+    Raises:
+        OSError: The file cannot be read.
     """
     with path.open(encoding="utf-8") as file:
         first = json.loads(file.readline() or "{}")

@@ -1,6 +1,6 @@
-"""Ids, times and envelopes of the sample's events. Pure.
+"""Ids, times and common fields of the sample's events. No I/O.
 
-Ids depend only on names in the scripts, and times depend on the time of the first run.
+Ids depend only on names in the scripts, and times on the time of the first run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TENANT, PROJECT = "demo", "support"
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Event body with its time of arrival, in microseconds since the epoch."""
+    """The body of an event with its time of arrival in microseconds since 1970."""
 
     at: int
     body: dict[str, Any]
@@ -29,7 +29,7 @@ def sample_id(*name: str | int) -> str:
 
 
 def envelope(*name: str | int, at: int) -> dict[str, Any]:
-    """Return the fields that all events have, for the event `name` at the time `at` (microseconds)."""
+    """Return the fields common to all events. The id is derived from `name`, and `at` is in microseconds."""
     return {
         "eventId": sample_id("event", *name),
         "occurredAt": format_instant(at),
@@ -39,5 +39,8 @@ def envelope(*name: str | int, at: int) -> dict[str, Any]:
 
 
 def arrival(topic: Topic, name: tuple[str | int, ...], at: int, body: dict[str, Any], late: int = 0) -> Arrival:
-    """Build the event `name` with the time `at`. It arrives `late` microseconds after `at`."""
+    """Build an event that happens at `at` and arrives `late` microseconds after that.
+
+    The id is derived from `name`.
+    """
     return Arrival(at + late, {"topic": topic.name, **envelope(*name, at=at), **body})

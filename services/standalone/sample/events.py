@@ -1,6 +1,6 @@
-"""Convert the scripted conversations to chat events in order of arrival. Pure.
+"""Conversion of the scripted conversations to chat events in order of arrival. No I/O.
 
-Ids depend only on names in the script, and times depend on `now`. Two runs therefore differ only in their times.
+Ids depend only on names in the script, and times on `now`, so two runs differ only in their times.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from standalone.sample.script import Script, ScriptedConversation, ScriptLine
 __all__ = ["PROJECT", "TENANT", "arrivals", "events"]
 MINUTE = 60_000_000
 TO_READ = MINUTE // 3
-"""Pause before a person starts to type, in microseconds. An agent's pause is half of it."""
+"""Time in microseconds before a person starts to type. An agent takes half as long to answer."""
 TO_TYPE = MINUTE // 120
-"""Time per character that a person types, in microseconds."""
+"""Time in microseconds that a person takes to type a character."""
 
 
 def events(script: Script, now: int) -> list[dict[str, Any]]:
-    """Return all events of `script`, in order of arrival, up to `now` (microseconds since the epoch)."""
+    """Return the events of a script that ends at `now` (microseconds since 1970), in order of arrival."""
     return [one.body for one in sorted(arrivals(script, now), key=lambda one: one.at)]
 
 
 def arrivals(script: Script, now: int) -> list[Arrival]:
-    """Return all events of `script` with their arrival times, in the script's order."""
+    """Return all events of `script` with their times of arrival, in the order of the script."""
     found = [one for conversation in script.conversations for one in _exchange(conversation, script, now)]
     for stray in script.strays:
         at = now - _us(stray.minutes_ago)

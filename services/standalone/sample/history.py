@@ -1,7 +1,7 @@
-"""History of the sample: HTTP judgements, session ratings, random reviews, changed issues, and alerts.
+"""History of the sample: HTTP judgements, session ratings, random reviews, changes to issues, and alerts.
 
-The services' own code creates the issues and alerts, as of the days of the sample. The history is written once
-per state (decision 123).
+Issues and alerts are created by the services' own code, with times within the month of the sample. The history is
+written once per state folder (decision 123).
 """
 
 from __future__ import annotations
@@ -60,9 +60,13 @@ _ISSUE_RULES: Final[tuple[dict[str, object], ...]] = (
 
 
 class _Handling(NamedTuple):
-    """Change that a person makes to the issue of a sample topic.
+    """A change that a person makes to an issue in the sample.
 
-    `days` is the age of the change, and `counted` the age of the last recount of the issue's turns, both in days.
+    An issue is a group of rejected turns. The changed issue is the one that contains most rejected turns of `topic`.
+
+    Attributes:
+        days: Number of days since the change.
+        counted: Number of days since the issue's turns were last counted.
     """
 
     topic: str
@@ -90,7 +94,10 @@ _HANDLED: Final = (
 
 
 class SampleHistory:
-    """Writer of a sample's history, after the services have read the sample's chat events."""
+    """Writer of the sample's history.
+
+    Use it after the services have read the chat events of the sample.
+    """
 
     def __init__(self, pool: Database, log: Producer, month: Month, now: int) -> None:
         self._pool = pool
@@ -99,7 +106,7 @@ class SampleHistory:
         self._now = now
 
     async def judge(self) -> None:
-        """Publish judgements and session ratings. It is safe to repeat."""
+        """Publish judgements and session ratings. It is safe to repeat this."""
         await self._log.send(
             [
                 Message.of(EXPLICIT_RECEIVED, FeedbackExplicitReceived.model_validate(body))
@@ -124,7 +131,10 @@ class SampleHistory:
         await self._log.send([Message.of(SESSION_CREATED, rating) for rating in ratings])
 
     async def review(self) -> None:
-        """Draw random answers, and publish reviews of most of them. The others stay in the review queue."""
+        """Draw random answers for the review queue, and publish reviews of most of them.
+
+        The others stay in the queue.
+        """
         answers = {(one.conversation_id, one.turn_id): one for one in self._month.answers}
         async with self._pool.acquire() as connection:
             await connection.execute("select setseed(0.1)")
@@ -141,8 +151,7 @@ class SampleHistory:
     async def handle_issues(self) -> None:
         """Group rejected turns into issues, and change the issues as people would.
 
-        Does nothing without the extra `issues`.
-        The caller must hold the issue lock.
+        Does nothing if the extra `issues` is not installed. The caller must hold the issue lock.
         """
         if not is_available():
             return
@@ -156,7 +165,7 @@ class SampleHistory:
                     await recount(connection, AT, [issue], self._now - round(one.counted * DAY))
 
     async def _issues_of_topics(self) -> dict[str, int]:
-        """Return, for each topic, the id of the issue with most of its turns."""
+        """Return an issue id for each topic: the issue that contains the largest number of the topic's turns."""
         topics = {(one.conversation_id, one.turn_id): one.topic for one in self._month.answers}
         agents = {one.provenance["agentId"] for one in self._month.answers}
         counted: Counter[tuple[str, int]] = Counter()
@@ -168,10 +177,7 @@ class SampleHistory:
         return {topic: issue for (topic, issue), _ in reversed(counted.most_common())}
 
     async def raise_alerts(self) -> None:
-        """Set alert rules, and evaluate them for every half day of the month.
-
-        Does nothing if there are rules already.
-        """
+        """Set alert rules and evaluate them for every half day of the month, unless there are rules already."""
         if await stored_rules(self._pool):
             return
         for rule in _RULES:
@@ -183,9 +189,9 @@ class SampleHistory:
         await self._evaluate(self._now - MINUTE)
 
     async def gather_statistics(self) -> None:
-        """Analyse the tables.
+        """Run `analyze` on the tables.
 
-        The first exports run before autovacuum, and would otherwise be planned for empty tables.
+        The first exports may run before autovacuum, and would otherwise be planned for empty tables.
         """
         await self._pool.execute("analyze")
 
@@ -198,7 +204,10 @@ class SampleHistory:
 
 @asynccontextmanager
 async def issues_held(database_url: str, say: Callable[[str], None]) -> AsyncIterator[Database]:
-    """Open reporting's database and hold the issue lock, because grouping half of a sample would split its issues."""
+    """Open the reporting database and hold the issue lock.
+
+    Without the lock, another process could group only half of the sample, which would split its issues.
+    """
     pool = await open_pool(database_url, "reporting", MIGRATIONS, size=4, say=say)
     try:
         async with pool.acquire() as connection:

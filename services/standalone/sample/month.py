@@ -1,4 +1,4 @@
-"""The sample's month: exchanges on planned topics, with judgements, reviews and session ratings.
+"""A month of sample conversations on planned topics, with judgements, reviews and session ratings.
 
 The random numbers have a fixed seed, so two runs differ only in their times.
 """
@@ -27,7 +27,10 @@ _REVIEWERS: Final = ("reviewer-ana", "reviewer-tom")
 
 @dataclass(frozen=True, slots=True)
 class PlannedAnswer:
-    """An answer of the month. `is_bad` is the reviewers' verdict; `at` is the answer's time in microseconds."""
+    """An agent's answer in the sample's month.
+
+    `is_bad` is True if reviewers reject it. `at` is in microseconds.
+    """
 
     topic: str
     conversation_id: str
@@ -44,7 +47,7 @@ class PlannedAnswer:
     def judged(
         self, by: str, at: int, reaction: Reaction, *, review: bool = False, **said: Any
     ) -> tuple[tuple[str | int, ...], int, dict[str, Any]]:
-        """Return the name, time and body of the event in which the person `by` judges the answer."""
+        """Return the name, time and body of the event with which `by` judges the answer."""
         body = {
             "conversationId": self.conversation_id,
             "turnId": self.turn_id,
@@ -62,7 +65,7 @@ class PlannedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SessionEnding:
-    """Rating at the end of a conversation; `at` is its time in microseconds."""
+    """A rating at the end of a conversation. `at` is in microseconds."""
 
     conversation_id: str
     user_id: str
@@ -75,7 +78,7 @@ Judged = tuple[tuple[str | int, ...], int, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """Events of the month: chat events, HTTP judgements, and session ratings."""
+    """Events of the sample's month: chat events, HTTP judgements and session ratings."""
 
     chat: Sequence[Arrival]
     judgements: Sequence[Judged]
@@ -84,7 +87,7 @@ class Month:
 
 
 class _Writer:
-    """Generator of one topic's exchanges."""
+    """Generator of the conversations on one topic."""
 
     def __init__(self, plan: MonthScript, script: Script, topic: PlannedTopic, now: int) -> None:
         self._plan = plan
@@ -222,7 +225,7 @@ class _Writer:
 
 
 def month(plan: MonthScript, script: Script, now: int) -> Month:
-    """Generate the events of the month before `now` (microseconds since the epoch)."""
+    """Generate the events of the month that ends at `now` (microseconds since 1970)."""
     writers = [_Writer(plan, script, topic, now) for topic in plan.topics]
     for one in writers:
         one.write()
@@ -235,7 +238,7 @@ def month(plan: MonthScript, script: Script, now: int) -> Month:
 
 
 def explicit_bodies(judgements: Sequence[Judged]) -> Iterator[dict[str, Any]]:
-    """Yield the event bodies of judgements, without null values."""
+    """Yield the bodies of the judgement events, without null values."""
     for name, at, body in judgements:
         event = arrival(CHAT_MESSAGE, name, at, body).body
         del event["topic"]

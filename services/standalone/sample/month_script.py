@@ -1,4 +1,7 @@
-"""Model of the month's script: topics with questions, answers and complaints, and their phases."""
+"""Data model of the file from which the sample's month is generated.
+
+It contains topics and their phases, with questions, answers and complaints.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,17 @@ class _Planned(BaseModel):
 
 
 class Release(_Planned):
-    """Version of an agent, in use until `until` days ago; 0 for the current version."""
+    """A version of an agent that was in use until `until` days ago. 0 means that it is still in use."""
 
     version: str
     until: float = 0
 
 
 class Phase(_Planned):
-    """Period of a topic, in days ago, with its number of answers and the proportion that people reject."""
+    """A period of a topic.
+
+    `begin` and `until` are in days before now. `rejected` is the proportion of rejected answers.
+    """
 
     begin: float = Field(alias="from")
     until: float
@@ -31,7 +37,7 @@ class Phase(_Planned):
 
 
 class PlannedTopic(_Planned):
-    """Topic of an agent. `{thing}` in a text is replaced by one of `things`."""
+    """A topic about which people ask an agent. `{thing}` in a text is replaced with one of `things`."""
 
     name: str
     agent: str
@@ -50,7 +56,10 @@ class PlannedTopic(_Planned):
 
 
 class MonthScript(_Planned):
-    """Script of the month. `versions` has each agent's releases, oldest first; `thanks` is keyed by language."""
+    """File from which the sample's month is generated.
+
+    `versions` lists the versions of each agent, oldest first. `thanks` is keyed by language.
+    """
 
     versions: dict[str, tuple[Release, ...]]
     people: dict[str, str]
@@ -59,5 +68,5 @@ class MonthScript(_Planned):
 
 
 def read_month() -> MonthScript:
-    """Load the sample month that is part of the package."""
+    """Load the script of the sample's month, which is part of the package."""
     return MonthScript.model_validate_json(MONTH.read_bytes())

@@ -1,4 +1,4 @@
-"""Model of the sample script: messages, their senders, and the delays between them."""
+"""Data model of the sample script: messages, their senders, and the delays between them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _Written(BaseModel):
 
 
 class Reaction(_Written):
-    """Reaction to the message: `by` adds or removes `emoji`, `after` minutes later."""
+    """A reaction to a message: `by` adds or removes `emoji`, `after` minutes after the message."""
 
     by: str
     emoji: str
@@ -25,17 +25,18 @@ class Reaction(_Written):
 
 
 class Edit(_Written):
-    """Edit of the message, `after` minutes after it was sent."""
+    """An edit of a message, `after` minutes after it was sent."""
 
     text: str
     after: float
 
 
 class ScriptLine(_Written):
-    """Message by `by`, sent `after` minutes after the previous one.
+    """A message written by `by`.
 
-    By default, that is the time for reading and typing.
-    `late` delays the message's arrival by that many minutes. `reply` makes it a reply to the agent's latest message.
+    It is sent `after` minutes after the previous message. By default, this is the time that it takes to read that
+    message and type this one. Its event arrives `late` minutes after the message was sent. If `reply` is true, it
+    replies to the agent's latest message.
     """
 
     by: str
@@ -52,14 +53,14 @@ class ScriptLine(_Written):
 
 
 class AgentProvenance(_Written):
-    """Provenance fields that all messages of an agent share."""
+    """The provenance fields that are the same in all messages of an agent."""
 
     agent_version: str
     model: str
 
 
 class ScriptedConversation(_Written):
-    """Conversation with `agent`, started `minutes_ago`. `name` is the conversation's id."""
+    """A conversation with `agent` that started `minutes_ago`. `name` is the id of the conversation."""
 
     name: str
     agent: str
@@ -69,7 +70,7 @@ class ScriptedConversation(_Written):
 
 
 class Stray(_Written):
-    """Event that belongs to no conversation: it refers to a missing message, or violates the contract."""
+    """An event that belongs to no conversation. It refers to a missing message, or it violates the contract."""
 
     name: str
     minutes_ago: float
@@ -77,7 +78,7 @@ class Stray(_Written):
 
 
 class Script(_Written):
-    """Sample script. `agents` and `people` are keyed by id; a person's value is the user type."""
+    """The sample script. `agents` and `people` are keyed by id; the values of `people` are user types."""
 
     agents: dict[str, AgentProvenance]
     people: dict[str, str]
@@ -86,5 +87,5 @@ class Script(_Written):
 
 
 def read_script() -> Script:
-    """Read the included script."""
+    """Load the sample script, which is part of the package."""
     return Script.model_validate_json(CONVERSATIONS.read_bytes())

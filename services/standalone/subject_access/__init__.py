@@ -1,1 +1,1 @@
-"""Archive of all stored data about a person."""
+"""Archive of all stored data about one person."""

@@ -1,6 +1,6 @@
-"""A person's own part of an event or object, without other people's words. Pure.
+"""Extraction of one person's data from an event or object, without other people's words. No I/O.
 
-It includes agents' answers, on which replies and verdicts depend, and the ids of conversations and turns.
+The data includes agents' answers, which give meaning to replies and verdicts, and the ids of conversations and turns.
 """
 
 from __future__ import annotations
@@ -12,18 +12,21 @@ from contracts.erasure import Person
 from contracts.instants import LAST, format_instant
 
 _WRITERS: Final = (*("senderId", "authorId", "userId", "replySenderId", "reactionUserId", "userIdOrNull"),)
-"""Fields, in all events, with the id of the person who caused the event or whom it is about."""
+"""Event fields with the id of the person who caused the event, or whom it is about."""
 _TYPES: Final = {"senderId": "senderType", "authorId": "authorType"}
-"""Fields that contain the type (person or agent) of the id in another field, by the name of that field."""
+"""Field with the type (person or agent) of an id, by the name of the id's field."""
 _EARLIEST: Final = 10**14
 """Smallest number that is treated as a time in microseconds (March 1973)."""
 
 
 def own_event(event: object, person: Person) -> Mapping[str, Any] | None:
-    """Return the event if it is from or about the person. Otherwise, return the copy of the person's message in it.
+    """Return the data in an event that belongs to the person, or None if there is none.
 
-    Return None if the event contains neither. Accepts anything that a record may contain. A copy of another person's
-    message is omitted.
+    If the person caused the event or is its subject, this is the whole event except a copy of another person's message.
+    If the person only wrote the copied message, it is only that copy.
+
+    Args:
+        event: Any value that a record may contain.
     """
     if not isinstance(event, Mapping) or event.get("tenant") != person.tenant:
         return None
@@ -43,14 +46,17 @@ def _names(event: Mapping[str, Any], person: Person) -> bool:
 
 
 def _as_id(value: object) -> object:
-    """Return an id as the contract parses it: a number becomes its digits."""
+    """Return an id in the form in which events are parsed: a number becomes a string of digits."""
     return str(value) if type(value) is int else value
 
 
 def own_object(body: Mapping[str, Any], held: Mapping[str, Any], person: Person) -> Mapping[str, Any]:
-    """Return the person's part of an object in the object store. `held` is the object's row.
+    """Return the data in a stored object that belongs to the person.
 
-    From a turn's log, the person's feedback is included, and the exchange if the person asked the question.
+    For the log of a turn, this is the person's feedback, plus the question and answer if the person asked the question.
+
+    Args:
+        held: Database row of the object.
     """
     if "turn_log" not in body:
         return body
@@ -64,7 +70,7 @@ def _is_own_artifact(name: str, held: Mapping[str, Any], person: Person) -> bool
 
 
 def readable(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table row with its times, which are in microseconds, in RFC 3339."""
+    """Return a table row with its times in RFC 3339 instead of microseconds."""
     return {name: _time(name, value) for name, value in row.items()}
 
 

@@ -1,1 +1,4 @@
-"""The HTTP client. `calls` defines requests and responses; the two clients send them."""
+"""HTTP clients, one for asyncio and one that blocks.
+
+Both send the requests that are defined in `calls`, which also parses the responses.
+"""

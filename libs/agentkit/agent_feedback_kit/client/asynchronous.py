@@ -26,7 +26,11 @@ T = TypeVar("T")
 
 
 class _AsyncMethod(Generic[P, T]):
-    """Method of `AsyncClient` that sends the `Call` returned by `build` and returns the parsed response."""
+    """Descriptor for a method of `AsyncClient` that performs an API call and returns the parsed response.
+
+    Args:
+        build: Function that builds the `Call` from the arguments of the method.
+    """
 
     def __init__(self, build: Callable[Concatenate[ProjectPlace, P], Call[T]]) -> None:
         self._build = build
@@ -43,9 +47,10 @@ class _AsyncMethod(Generic[P, T]):
 
 
 class AsyncClient:
-    """Client for asyncio, for one tenant and project; use it as an asynchronous context manager.
+    """Asyncio HTTP client for one tenant and project. Use it as an asynchronous context manager.
 
-    `timeout` limits the total time of a call in seconds, including retries. Failed calls raise AgentFeedbackError.
+    `timeout` is the time limit for a call in seconds, including retries. If a call fails, an AgentFeedbackError is
+    raised.
     """
 
     submit_feedback = _AsyncMethod(calls.submit_feedback)
@@ -84,27 +89,32 @@ class AsyncClient:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close all connections of the client."""
         await self._http.aclose()
 
     @property
     def place(self) -> ProjectPlace:
-        """Return the tenant and project."""
+        """Return the tenant and the project of the client."""
         return self._settings.place
 
     async def send(self, call: Call[T], within: float | None = None) -> T:
-        """Send the requests of a call and return its response; `within` (seconds) overrides the client's timeout."""
+        """Perform an API call and return its result.
+
+        `within` is a time limit in seconds that replaces the client's timeout.
+        """
         deadline = asyncio.get_running_loop().time() + (within or self._settings.timeout)
         return call.read([await self._answer(request, deadline) for request in call.requests])
 
     async def export(
         self, kind: ExportKind, *, everyone: bool = False, **filters: Unpack[FilterArguments]
     ) -> AsyncIterator[dict[str, Any]]:
-        """Yield the rows of an export as they arrive, in constant memory. `timeout` limits the wait for each part.
+        """Yield the rows of an export as they arrive.
 
-        Only people's and reviewers' verdicts are exported, unless `everyone` is set or an `origin` is given.
+        The rows are streamed, so memory usage is constant. The client's timeout applies to each chunk. By default, only
+        verdicts of people and reviewers are exported. Set `everyone` to include the detector's verdicts, or use the
+        filter `origin` to export only the verdicts of that origin.
 
-        Raises UnexpectedAnswer if a row is truncated, Unreachable if the rest does not arrive.
+        Raises UnexpectedAnswer if a row is truncated, and Unreachable if the connection breaks before the end.
         """
         request = calls.export_request(self.place, kind, everyone, filters)
         sent = self._settings.request(self._http, request, self._settings.timeout)

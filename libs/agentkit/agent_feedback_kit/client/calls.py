@@ -1,8 +1,8 @@
-"""Requests of each call and the parsing of their responses, independent of the transport.
+"""Definitions of the API calls, which build the requests and parse the responses. This module sends nothing.
 
-A `Call` is a value: the requests in sending order, and the function that combines their responses. All calls are
-idempotent and may be retried. A repeated judgement overwrites the first one, an event has an id, the end of a session
-has an idempotency key, and all other calls only read.
+A `Call` consists of the requests, in sending order, and a function that combines their responses. All calls are
+idempotent, so they can be retried: a repeated judgement overwrites the previous one, events have ids, and a session is
+ended with an idempotency key. All other calls only read.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NDJSON = "application/x-ndjson"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """HTTP request to a path under the service's URL. `lines` is the number of events in the body."""
+    """HTTP request to the service. `lines` is the number of events in its body."""
 
     method: str
     path: str
@@ -59,7 +59,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """Requests in sending order, and the function that parses their responses (one JSON value per request)."""
+    """An API call.
+
+    Attributes:
+        requests: The HTTP requests, in sending order.
+        read: Function that converts the JSON responses, one per request, to the result.
+    """
 
     requests: Sequence[Request]
     read: Callable[[Sequence[Any]], T]
@@ -67,13 +72,16 @@ class Call(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ProjectPlace:
-    """Tenant and project of a client's calls."""
+    """The tenant and the project that calls refer to."""
 
     tenant: str
     project: str
 
     def path(self, *parts: str) -> str:
-        """Return the path `/conversations/{tenant}/{project}/...`. Each part is percent-encoded, including slashes."""
+        """Return the path `/conversations/{tenant}/{project}/...` with percent-encoded parts.
+
+        Slashes within a part are also encoded.
+        """
         return "/conversations/" + "/".join(map(_quoted, (self.tenant, self.project, *parts)))
 
 
@@ -89,10 +97,10 @@ def submit_feedback(
     ts: str | None = None,
     user_id: str | None = None,
 ) -> Call[AcceptedFeedbackJson]:
-    """Judge a turn: `ok`, `not_ok` or `neutral`; None retracts the judgement. A later judgement replaces it.
+    """Judge a turn as `ok`, `not_ok` or `neutral`, or retract the judgement with None.
 
-    `ts` is an RFC 3339 time, by default the current time. `user_id` judges on behalf of that person (scope
-    `on_behalf`).
+    A later judgement replaces an earlier one. `ts` is an RFC 3339 time and defaults to the current time. Use `user_id`
+    to judge on behalf of another person, which requires the scope `on_behalf`.
     """
     body = _given(text=text, tags=list(tags) or None, correction=correction, ts=ts, user_id=user_id)
     path = place.path(conversation_id, "turns", turn_id, "feedback")
@@ -110,11 +118,10 @@ def submit_rating(
     ts: str | None = None,
     user_id: str | None = None,
 ) -> Call[AcceptedFeedbackJson]:
-    """Rate an answer; None retracts the rating.
+    """Rate an answer, or retract the rating with None.
 
-    If `scale` is a number of points, the rating is from 1 to that number, and counts as a judgement, as in
-    `submit_feedback`. If `scale` is the name of one of the project's own scales, such as `polite`, the rating does not
-    count in satisfaction rates.
+    If `scale` is a number, the rating is from 1 to that number and counts as a judgement, as in `submit_feedback`. If
+    it is the name of one of the project's own scales, such as `polite`, the rating does not affect satisfaction rates.
     """
     body = {"rating": rating, "scale": scale} | _given(text=text, ts=ts, user_id=user_id)
     return _one("POST", place.path(conversation_id, "turns", turn_id, "feedback"), body, AcceptedFeedbackJson)
@@ -123,23 +130,27 @@ def submit_rating(
 def clear_feedback(
     place: ProjectPlace, conversation_id: str, turn_id: str, *, ts: str | None = None, user_id: str | None = None
 ) -> Call[AcceptedFeedbackJson]:
-    """Retract the judgement of a turn with its text. Without a judgement, do nothing."""
+    """Retract the judgement of a turn, including its text. Has no effect if there is no judgement."""
     return submit_feedback(place, conversation_id, turn_id, None, ts=ts, user_id=user_id)
 
 
 def own_feedback(
     place: ProjectPlace, conversation_id: str, turn_id: str, *, user_id: str | None = None
 ) -> Call[OwnFeedbackJson]:
-    """Return the feedback on a turn by the token's person, or by the person `user_id` (scope `on_behalf`)."""
+    """Return a person's feedback on a turn.
+
+    By default, this is the person that the token belongs to. Use `user_id` for another person, which requires the scope
+    `on_behalf`.
+    """
     path = place.path(conversation_id, "turns", turn_id, "feedback")
     return _one("GET", path, None, OwnFeedbackJson, query=_given(user_id=user_id))
 
 
 def ingest(place: ProjectPlace, events: Iterable[Mapping[str, Any]]) -> Call[IngestedJson]:
-    """Send chat events (see `agent_feedback_kit.events`) in order, in requests of at most 10,000 events and 4 MiB.
+    """Send chat events in order. The module `agent_feedback_kit.events` creates such events.
 
-    Every event must have an `eventId`, so that a retried request is recognised as a duplicate. Raises ValueError if an
-    event has none.
+    The events are sent in requests of at most 10,000 events and 4 MiB. Each event needs an `eventId`, so that a retried
+    request is recognised as a duplicate. Raises ValueError if an event has none.
     """
     requests: list[Request] = []
     lines: list[bytes] = []
@@ -175,9 +186,9 @@ def end_session(
     idempotency_key: str | None = None,
     source: Source | None = None,
 ) -> Call[EndedSessionJson]:
-    """End a session, with or without a rating. The response does not reveal if the rating was stored.
+    """End a session, optionally with a rating. The response does not show if the rating was stored.
 
-    `source` is the interface in which the rating was given, `api_end` by default.
+    `source` is the interface in which the rating was given, by default `api_end`.
     """
     key = idempotency_key or str(uuid4())
     said = _given(user_id=user_id, memory_mode=memory_mode, idempotency_key=key if feedback else None, source=source)
@@ -187,7 +198,7 @@ def end_session(
 
 
 def memory_status(place: ProjectPlace, thread_id: str) -> Call[MemoryStatusJson]:
-    """Return the number of stored ratings of a session."""
+    """Return the number of ratings stored for a session."""
     query = {"thread_id": thread_id, "tenant": place.tenant}
     return _one("GET", "/api/memory/status", None, MemoryStatusJson, query=query)
 
@@ -210,18 +221,18 @@ def detect(
     intent: str | None = None,
     agent_id: str | None = None,
 ) -> Call[DetectedJson]:
-    """Return the verdict on the previous answer, derived from a new message. Publishes nothing.
+    """Judge the previous answer by a new message and return the verdict. Nothing is published.
 
-    `user_id` is the writer, by default the token's person. `reply_to_message_id` is the message that the new one
-    replies to, and `thread_id` is its thread. In conversations with several participants, both determine the answer
-    that is judged.
+    `user_id` is the author of the message, by default the person that the token belongs to. `reply_to_message_id` is
+    the message that it replies to, and `thread_id` is its thread. Both help to find the right answer if a conversation
+    has several participants.
 
-    If `previous`, the last answer, is given, the platform judges immediately. Otherwise it first waits until the log is
-    indexed, for at most two seconds, or for `wait_seconds` if that is less.
+    With `previous`, the previous answer, the platform responds immediately. Without it, the platform first waits for
+    the log to be indexed, for at most two seconds or `wait_seconds`, whichever is less.
 
-    `strategies` is the maximum number of strategies in the response (0 by default). They have positive feedback on
-    similar questions. They are limited to the agent `agent_id` (by default the last answer's agent) and to `intent`, if
-    given.
+    `strategies` is the maximum number of strategies to return, by default 0. Only strategies with positive feedback on
+    similar questions are returned. They are limited to the agent `agent_id`, by default that of the previous answer,
+    and to `intent` if given.
     """
     place_in = _given(reply_to_message_id=reply_to_message_id, thread_id=thread_id, previous=_within_limits(previous))
     said = _given(text=text, turn_id=turn_id, message_id=message_id, user_id=user_id, ts=ts, look_back=look_back)
@@ -231,7 +242,7 @@ def detect(
 
 
 def _within_limits(previous: PreviousAnswer | None) -> dict[str, Any] | None:
-    """Return the answer with its texts truncated to the platform's limit, because it rejects longer texts."""
+    """Truncate the texts of the previous answer to the length that the platform accepts."""
     if previous is None:
         return None
     texts = ("content", "question")
@@ -248,9 +259,11 @@ def latest(
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Call[LatestJson]:
-    """Return the latest reaction of each turn that changed since a time, or since the watermark of an earlier response.
+    """Return the latest reaction on each turn, or only those that have changed.
 
-    Follow `next_cursor` until it is None; the last page has the watermark.
+    Pass a time as `since` to get the changes after it. Pass the watermark of an earlier response as `watermark` to get
+    the changes that are not in that response. Follow `next_cursor` until it is None. The last page contains the
+    watermark for the next query.
     """
     narrowed = _given(since=since, watermark=watermark, limit=limit, cursor=cursor)
     body = {"turn_ids": None if turn_ids is None else list(turn_ids)} | narrowed
@@ -268,7 +281,7 @@ def search_strategies(
 ) -> Call[Strategies]:
     """Search for successful strategies.
 
-    The filters are optional: questions similar to `text`, one intent, one person, one agent.
+    The results can be filtered by intent, person and agent. Use `text` to find strategies for similar questions.
     """
     body = _given(text=text, intent=intent, user_id=user_id, agent_id=agent_id, limit=limit)
     return _one("POST", place.path("strategies", "search"), body, Strategies)
@@ -283,7 +296,10 @@ def period(
     limit: int = 100,
     cursor: str | None = None,
 ) -> Call[Period]:
-    """List conversations with feedback in a time window, newest first. Follow `next_cursor` until it is None."""
+    """List the conversations that have feedback in a time window, newest first.
+
+    Follow `next_cursor` until it is None.
+    """
     body = {"start": start, "end": end, "include_turns": include_turns, "limit": limit} | _given(cursor=cursor)
     path = place.path("feedback", "conversations-in-period")
     return _one("POST", path, body, Period)
@@ -292,19 +308,26 @@ def period(
 def search(
     place: ProjectPlace, *, limit: int = 100, cursor: str | None = None, **filters: Unpack[FilterArguments]
 ) -> Call[SearchPage]:
-    """Search for effective feedback with filters, newest first. Follow `next_cursor` until it is None."""
+    """Search for feedback, newest first. Follow `next_cursor` until it is None.
+
+    Only effective feedback is returned, i.e. feedback that has not been replaced by other feedback on the same turn.
+    """
     body = {"limit": limit} | _given(cursor=cursor, **filters)
     return _one("POST", place.path("feedback", "search"), body, SearchPage)
 
 
 def export_request(place: ProjectPlace, kind: ExportKind, everyone: bool, filters: FilterArguments) -> Request:
-    """Return the request for an export as JSON lines."""
+    """Return the request for an export, whose response is in JSON Lines format."""
     query = {name: str(value) for name, value in _given(**filters).items()}
     return Request("GET", place.path("exports", kind), query=query | ({"everyone": "true"} if everyone else {}))
 
 
 def export_row(line: str) -> dict[str, Any]:
-    """Parse a row of an export. Raises UnexpectedAnswer."""
+    """Parse a line of an export.
+
+    Raises:
+        UnexpectedAnswer: The line is not a JSON object.
+    """
     try:
         row = json.loads(line)
     except ValueError:
@@ -330,16 +353,17 @@ def _one(
     *,
     query: Mapping[str, str] | None = None,
 ) -> Call[T]:
-    """Return a call with one request. The response must be a JSON object of the type `answer`."""
+    """Return a call with a single request, whose response must be a JSON object of the type `answer`."""
     asked = {name: replace_surrogates(value) for name, value in (query or {}).items()}
     request = Request(method, path, None if body is None else json_bytes(body), query=asked)
     return Call([request], lambda answers: _checked(answers[0], answer, request))
 
 
 def _checked(value: Any, expected: type[T], request: Request) -> T:
-    """Return the response `value` if it matches the type `expected`; otherwise raise UnexpectedAnswer.
+    """Return a response if it has the expected type.
 
-    The error contains the invalid field's name, never its value.
+    Raises:
+        UnexpectedAnswer: The response has a different type. The error names the invalid field, but not its value.
     """
     if (place := first_mismatch(value, expected)) is not None:
         call = f"{request.method} /{request.path.split('/')[1]}"
@@ -348,7 +372,10 @@ def _checked(value: Any, expected: type[T], request: Request) -> T:
 
 
 def _ingested(requests: Sequence[Request], answers: Sequence[Any]) -> IngestedJson:
-    """Return the merged responses of all requests, with line numbers counted over all requests."""
+    """Merge the responses to several requests that sent events.
+
+    The lines of rejected events are renumbered, so that they count from the first event of the first request.
+    """
     accepted = refused_total = before = 0
     refused: list[RefusedLineJson] = []
     for request, value in zip(requests, answers, strict=True):

@@ -1,4 +1,4 @@
-"""Retry decisions and delays, shared by both clients."""
+"""Retry policy for failed requests, shared by both clients."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _DETAIL_LIMIT = 500
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """Retry policy: at most `tries` attempts, with delays that double from `first_wait` to `longest_wait` seconds.
+    """Retry policy with exponential backoff and random jitter.
 
-    Delays have jitter. A `Retry-After` header in the response replaces the delay. A call is not retried if the delay
-    would exceed the call's timeout.
+    A call is attempted at most `tries` times. The delay doubles from `first_wait` to `longest_wait` seconds, unless the
+    response has a `Retry-After` header. A call is not retried if the delay would exceed its timeout.
     """
 
     tries: int = 4
@@ -27,9 +27,12 @@ class Retries:
     longest_wait: float = 2.0
 
     def wait(self, tried: int, error: AgentFeedbackError, left: float) -> float | None:
-        """Return the delay in seconds before the next attempt, after `tried` failed attempts; None to stop retrying.
+        """Return the delay in seconds before the next attempt, or None if there must not be another one.
 
-        `left` is the remaining time of the call, in seconds.
+        Args:
+            tried: Number of failed attempts.
+            error: Exception of the last attempt.
+            left: Remaining time of the call in seconds.
         """
         if tried >= self.tries or not _passing(error):
             return None
@@ -44,9 +47,10 @@ def _passing(error: AgentFeedbackError) -> bool:
 
 
 def read_json(status: int, headers: Mapping[str, str], body: bytes) -> Any:
-    """Return the JSON body of a successful response.
+    """Return the parsed JSON body of a successful response.
 
-    Raises the exception of `refusal_of` for any other status, and UnexpectedAnswer if the body is not JSON.
+    Raises:
+        AgentFeedbackError: The response has an error status (see `refusal_of`), or its body is not JSON.
     """
     if not 200 <= status < 300:
         raise refusal_of(status, headers, body)
@@ -57,7 +61,7 @@ def read_json(status: int, headers: Mapping[str, str], body: bytes) -> Any:
 
 
 def refusal_of(status: int, headers: Mapping[str, str], body: bytes) -> AgentFeedbackError:
-    """Return the exception for an unsuccessful response."""
+    """Return the exception that corresponds to an unsuccessful response."""
     if status < 400:
         return UnexpectedAnswer(f"the response has status {status}: is this the URL of the API?")
     try:

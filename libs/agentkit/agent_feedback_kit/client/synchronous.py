@@ -1,4 +1,4 @@
-"""HTTP client with blocking calls."""
+"""Blocking HTTP client."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ T = TypeVar("T")
 
 
 class _Method(Generic[P, T]):
-    """Method of `Client` that sends the `Call` returned by `build` and returns the parsed response."""
+    """Descriptor for a method of `Client` that performs an API call and returns the parsed response.
+
+    Args:
+        build: Function that builds the `Call` from the arguments of the method.
+    """
 
     def __init__(self, build: Callable[Concatenate[ProjectPlace, P], Call[T]]) -> None:
         self._build = build
@@ -39,9 +43,10 @@ class _Method(Generic[P, T]):
 
 
 class Client:
-    """Blocking client for one tenant and project; use it as a context manager. Threads may share a client.
+    """Blocking HTTP client for one tenant and project. Use it as a context manager. It is thread-safe.
 
-    `timeout` limits the total time of a call in seconds, including retries. Failed calls raise AgentFeedbackError.
+    `timeout` is the time limit for a call in seconds, including retries. If a call fails, an AgentFeedbackError is
+    raised.
     """
 
     submit_feedback = _Method(calls.submit_feedback)
@@ -78,27 +83,32 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close all connections of the client."""
         self._http.close()
 
     @property
     def place(self) -> ProjectPlace:
-        """Return the tenant and project."""
+        """Return the tenant and the project of the client."""
         return self._settings.place
 
     def send(self, call: Call[T], within: float | None = None) -> T:
-        """Send the requests of a call and return its response; `within` (seconds) overrides the client's timeout."""
+        """Perform an API call and return its result.
+
+        `within` is a time limit in seconds that replaces the client's timeout.
+        """
         deadline = time.monotonic() + (within or self._settings.timeout)
         return call.read([self._answer(request, deadline) for request in call.requests])
 
     def export(
         self, kind: ExportKind, *, everyone: bool = False, **filters: Unpack[FilterArguments]
     ) -> Iterator[dict[str, Any]]:
-        """Yield the rows of an export as they arrive, in constant memory. `timeout` limits the wait for each part.
+        """Yield the rows of an export as they arrive.
 
-        Only people's and reviewers' verdicts are exported, unless `everyone` is set or an `origin` is given.
+        The rows are streamed, so memory usage is constant. The client's timeout applies to each chunk. By default, only
+        verdicts of people and reviewers are exported. Set `everyone` to include the detector's verdicts, or use the
+        filter `origin` to export only the verdicts of that origin.
 
-        Raises UnexpectedAnswer if a row is truncated, Unreachable if the rest does not arrive.
+        Raises UnexpectedAnswer if a row is truncated, and Unreachable if the connection breaks before the end.
         """
         request = calls.export_request(self.place, kind, everyone, filters)
         sent = self._settings.request(self._http, request, self._settings.timeout)
@@ -138,7 +148,12 @@ class Client:
 
 
 def _body(answer: httpx.Response, deadline: float) -> bytes:
-    """Read the whole body. A response that arrives too slowly is abandoned at the deadline."""
+    """Read the complete body of a response.
+
+    Raises:
+        Unreachable: The body is incomplete at the deadline.
+        UnexpectedAnswer: The body is larger than `ANSWER_LIMIT`.
+    """
     body = bytearray()
     for part in answer.iter_bytes():
         body += part

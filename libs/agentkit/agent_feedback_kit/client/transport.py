@@ -1,4 +1,4 @@
-"""Settings of both clients: URL, token, tenant and project, retries."""
+"""Settings that both HTTP clients share: URL, token, tenant, project, timeout and retries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ ANSWER_LIMIT = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """Client settings. `timeout` limits a call in seconds, including retries. The `repr` omits the token."""
+    """Settings of an HTTP client. Their `repr` does not contain the token.
+
+    `timeout` is the time limit for a call in seconds, including retries.
+    """
 
     url: str
     place: ProjectPlace
@@ -29,7 +32,10 @@ class ClientSettings:
     retries: Retries
 
     def request(self, http: httpx.Client | httpx.AsyncClient, request: Request, left: float) -> httpx.Request:
-        """Return the httpx request. Each phase of the request (connect, send, receive) may take `left` seconds."""
+        """Convert a request to an httpx request.
+
+        `left` is the time limit in seconds for each phase of the request (connecting, sending and receiving).
+        """
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token if isinstance(self.token, str) else self.token()}"
@@ -48,9 +54,10 @@ class ClientSettings:
 def settings_of(
     url: str, token: Token | None, tenant: str, project: str, timeout: float, retries: Retries | None
 ) -> ClientSettings:
-    """Return a client's settings.
+    """Validate the settings of a client and return them.
 
-    Raises ValueError for a URL that is invalid or has a user name, query or fragment, and for a timeout of 0 or less.
+    Raises:
+        ValueError: The URL is invalid, or has a user name, a query or a fragment, or the timeout is not positive.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
@@ -61,5 +68,8 @@ def settings_of(
 
 
 def unreachable(error: Exception) -> Unreachable:
-    """Return an exception that names only the transport error's class, as its text may contain the URL or a secret."""
+    """Return the exception for a transport error.
+
+    Its message only names the class of the error, because the error's own text may contain the URL or a secret.
+    """
     return Unreachable(f"no answer ({type(error).__name__})")

@@ -1,4 +1,4 @@
-"""Validate responses against the types in `answers.py`. Pure."""
+"""Validate responses against the types in `answers.py`. No I/O."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ _LARGEST = 1e300
 
 
 def first_mismatch(value: Any, expected: Any, at: str = "") -> str | None:
-    """Return the dotted path of the first mismatch between a JSON value and a type; None if the value matches.
+    """Return the position of the first mismatch between a JSON value and a type, or None if the value matches.
 
-    Unknown fields and unlisted `Literal` values are accepted, because a later platform version may add both.
+    The position is a dotted path, such as `items.0.reaction`. Unknown fields and unknown values of a `Literal` are
+    accepted, because later versions of the platform may add them.
     """
     if is_typeddict(expected):
         if not isinstance(value, dict):
@@ -49,7 +50,7 @@ def _is(value: Any, expected: Any) -> bool:
 
 @cache
 def _fields(expected: Any) -> tuple[tuple[str, Any, bool], ...]:
-    """Return name, type and requiredness (True if required) of each field of a TypedDict."""
+    """Return a tuple for each field of a TypedDict: its name, its type, and True if it is required."""
     hints = get_type_hints(expected, include_extras=True)
     return tuple(
         (name, get_args(hint)[0] if get_origin(hint) is NotRequired else hint, get_origin(hint) is not NotRequired)

@@ -1,1 +1,1 @@
-"""Context for an agent before it plans its next answer."""
+"""Context for an agent that plans its next answer: feedback, and strategies that were successful."""

@@ -1,4 +1,4 @@
-"""Request for a planner's context, within a time budget; errors never reach the caller."""
+"""Fetch context for an agent's planner within a time budget. Errors are logged and never raised."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ WAITING_SHARE: Final = 0.5
 
 
 class NewMessage(TypedDict, total=False):
-    """The message that the agent is about to answer, as far as it is known.
+    """Details of the message that the agent is about to answer.
 
-    `previous` is the previous answer; pass it, because the platform may not have indexed it yet. `agent_id` is the
-    answering agent (by default the last answer's agent), and `intent` is the presumed intent. Both filter the
-    strategies.
+    `previous` is the agent's previous answer. Pass it, because the platform may not have indexed it yet. `agent_id` is
+    the agent that will answer, by default that of the previous answer. `intent` is the presumed intent of the message.
+    Only strategies of this agent and for this intent are returned.
     """
 
     user_id: str | None
@@ -42,26 +42,31 @@ class NewMessage(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Planner context from the platform. If `detected` is None, `missing` is the reason: `slow` or an exception."""
+    """Context for a planner.
+
+    Attributes:
+        detected: The platform's response, or None if there was none.
+        missing: The reason for a missing response: `slow` or the name of an exception.
+    """
 
     detected: DetectedJson | None
     missing: str | None = None
 
     @property
     def markdown(self) -> str | None:
-        """Section for the planner's prompt, which quotes people's texts; None if there is nothing to report."""
+        """Section for the planner's prompt, or None if there is nothing to report. It quotes messages of users."""
         return self.detected["planner_markdown"] if self.detected else None
 
     @property
     def strategies(self) -> tuple[Strategy, ...]:
-        """Strategies with positive feedback on similar questions, best first."""
+        """Strategies with positive feedback on similar questions, the best first."""
         return tuple(self.detected.get("strategies", ())) if self.detected else ()
 
     @property
     def answer_not_seen(self) -> bool:
-        """True if the latest answer may not have been indexed when the message was judged.
+        """True if the message may have been judged before the latest answer was indexed.
 
-        To avoid this, pass the answer as `previous`.
+        Pass the answer as `previous` to prevent this.
         """
         return self.detected is not None and self.detected.get("answer_not_seen", False)
 
@@ -74,10 +79,11 @@ async def before_planning(
     budget: float = BUDGET_SECONDS,
     **message: Unpack[NewMessage],
 ) -> Planning:
-    """Return the verdict on the last answer, derived from the message `text`, and strategies for similar questions.
+    """Return context for the answer to the message `text`: a verdict, and strategies for similar questions.
 
-    Sends one request and takes at most `budget` seconds. Never raises: if the service is slow, unreachable or returns
-    an error, the result is empty and a WARNING is logged.
+    The verdict is about the previous answer and is inferred from `text`. Sends one request and takes at most `budget`
+    seconds. Never raises: if the service is slow, unreachable or returns an error, the result is empty and a WARNING is
+    logged.
     """
     try:
         call = _question(client.place, conversation_id, text, message, budget)
@@ -95,9 +101,9 @@ def before_planning_blocking(
     budget: float = BUDGET_SECONDS,
     **message: Unpack[NewMessage],
 ) -> Planning:
-    """Return the same result as `before_planning`, but with a blocking `client`, for programs without asyncio.
+    """Return the same result as `before_planning`, without asyncio.
 
-    The call runs in a thread, has the same budget and never raises.
+    The call runs in a thread. It has the same time budget and never raises.
     """
     try:
         call = _question(client.place, conversation_id, text, message, budget)

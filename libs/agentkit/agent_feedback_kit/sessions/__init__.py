@@ -1,1 +1,4 @@
-"""Session ratings: the question at the end of a session, the stored record (without text), and storage backends."""
+"""Session ratings: the question at the end of a session, the rating's record, and backends that store it.
+
+Records contain no text.
+"""

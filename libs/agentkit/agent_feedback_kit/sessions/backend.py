@@ -1,4 +1,4 @@
-"""Store session ratings: the protocol, a backend in memory, and a backend that discards ratings."""
+"""Interface of the backends that store session ratings, an in-memory backend, and one that discards ratings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from agent_feedback_kit.sessions.record import (
 
 
 class SessionFeedbackBackend(Protocol):
-    """Storage of ratings, separate for each tenant. Any method may raise if the backend is unavailable or full."""
+    """Interface of a backend that stores the session ratings of each tenant separately.
+
+    All methods may raise exceptions if the backend is unavailable or full.
+    """
 
     @property
     def name(self) -> str:
@@ -22,14 +25,14 @@ class SessionFeedbackBackend(Protocol):
         ...
 
     async def arecord(self, record: SessionFeedbackRecord, *, tenant: str = DEFAULT_TENANT) -> SessionFeedbackRecord:
-        """Store a rating, unless one with the same idempotency key exists. Return the stored rating.
+        """Store a rating and return the stored record.
 
-        Storing a record with the same id again changes nothing.
+        If a rating with the same id or the same idempotency key already exists, it is returned and nothing is stored.
         """
         ...
 
     async def arecord_count(self, *, tenant: str = DEFAULT_TENANT) -> int:
-        """Return the tenant's number of ratings."""
+        """Return the number of ratings stored for a tenant."""
         ...
 
     async def alist_by_session(
@@ -39,11 +42,14 @@ class SessionFeedbackBackend(Protocol):
         ...
 
     async def apurge_before(self, moment: datetime, *, tenant: str | None = None) -> int:
-        """Delete the ratings recorded before `moment`, and return their number. `tenant` None means all tenants."""
+        """Delete the ratings recorded before `moment` and return their number.
+
+        If `tenant` is None, the ratings of all tenants are deleted.
+        """
         ...
 
     async def aclose(self) -> None:
-        """Close files and connections."""
+        """Close all files and connections of the backend."""
         ...
 
 
@@ -52,7 +58,7 @@ MEMORY_LIMIT = 10_000
 
 
 class MemoryBackend:
-    """Backend that stores ratings until the process ends; the only backend for incognito sessions."""
+    """In-memory backend, whose ratings are lost when the process ends. Incognito sessions use only this backend."""
 
     name = "memory"
 
@@ -89,7 +95,7 @@ class MemoryBackend:
         return removed
 
     async def aclose(self) -> None:
-        """Do nothing; the ratings stay until the process ends."""
+        """Do nothing. The ratings are kept until the process ends."""
 
 
 class NullBackend:
@@ -113,4 +119,4 @@ class NullBackend:
         return 0
 
     async def aclose(self) -> None:
-        """Do nothing; no resource is open."""
+        """Do nothing, because no resource is open."""

@@ -1,4 +1,4 @@
-"""Select the storage backend for a session's rating, by memory mode and environment."""
+"""Select the backend for a session rating, based on the session's memory mode and the environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ INCOGNITO = MemoryBackend()
 
 
 def backend_name(mode: MemoryMode, environ: Mapping[str, str] = os.environ) -> Literal["postgres", "sqlite", "memory"]:
-    """Return `memory` for an incognito session, otherwise `postgres` if the setting selects it, otherwise `sqlite`."""
+    """Return the name of the backend for a session.
+
+    Incognito sessions always use `memory`. Other sessions use `postgres` if an environment variable in `SETTINGS`
+    selects it, otherwise `sqlite`.
+    """
     if mode is MemoryMode.INCOGNITO:
         return "memory"
     said = next((environ[name] for name in SETTINGS if environ.get(name)), "")
@@ -28,10 +32,15 @@ def backend_name(mode: MemoryMode, environ: Mapping[str, str] = os.environ) -> L
 
 
 async def open_backend(mode: MemoryMode, environ: Mapping[str, str] = os.environ) -> SessionFeedbackBackend:
-    """Open the backend for a session. PostgreSQL is at AGENT_FEEDBACK_DATABASE_URL; a missing table is created.
+    """Open the backend for a session.
 
-    Raises asyncpg's exceptions if the database is unavailable, ModuleNotFoundError without asyncpg, and ValueError if
-    no URL is set. `record_session_feedback` calls this function and logs these errors instead of raising them.
+    With PostgreSQL, the database URL is taken from the environment variable AGENT_FEEDBACK_DATABASE_URL, and the table
+    is created if it is missing. If this function is passed to `record_session_feedback`, exceptions are only logged.
+
+    Raises:
+        ValueError: No database URL is set.
+        ModuleNotFoundError: The package asyncpg is missing.
+        Exception: Any exception of asyncpg, if the database is unavailable.
     """
     match backend_name(mode, environ):
         case "memory":

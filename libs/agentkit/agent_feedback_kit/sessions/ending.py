@@ -1,4 +1,7 @@
-"""Steps of the commands `/end` and `/exit`: question, rating, summary, farewell. None of the steps raises."""
+"""The steps of the commands `/end` and `/exit`: question, rating, summary and farewell.
+
+If a step fails, no exception is raised.
+"""
 
 from __future__ import annotations
 
@@ -34,21 +37,27 @@ Summarise = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """Outcome of a session's end. `label` is None if no rating was given; `saved` is False if saving was declined."""
+    """Outcome of ending a session.
+
+    Attributes:
+        label: The rating, or None if none was given.
+        saved: False if the person chose not to save the session.
+    """
 
     label: Label | None
     saved: bool
 
 
 def label_of(answer: str) -> Label | None:
-    """Return the label of an answer; None for an empty line and other invalid answers."""
+    """Return the label for a typed answer, or None if the answer is empty or invalid."""
     return ANSWERS.get(answer.strip().lower())
 
 
 async def ask_for_rating(ask: Ask) -> Label | None:
-    """Ask for a rating until the answer is valid, at most three times. Return its label.
+    """Ask for a rating until the answer is valid, at most three times.
 
-    Return None after Enter, Ctrl-C, end of input, or three invalid answers.
+    Returns:
+        The label of the rating. None after an empty answer, Ctrl-C, end of input, or three invalid answers.
     """
     for _ in range(_ASKED_AT_MOST):
         answer = await _answered(ask, PROMPT)
@@ -68,10 +77,18 @@ async def end_session(
     summarise: Summarise | None = None,
     summary_seconds: float = SUMMARY_SECONDS,
 ) -> Ended:
-    """Ask for a rating, record it, summarise, and say farewell. Return the outcome.
+    """Ask for a rating, record it, summarise the session, say farewell, and return the outcome.
 
-    `/exit` first asks whether to save; no (or Ctrl-C, or end of input) skips rating and summary. Failures of `record`
-    and `summarise` are logged as WARNING and otherwise ignored; the summary may take `summary_seconds`.
+    The command `/exit` first asks if the session should be saved. After a "no", Ctrl-C or end of input, the rating and
+    the summary are skipped. If `record` or `summarise` fails, a warning is logged.
+
+    Args:
+        how: The command.
+        ask: Function that asks a question.
+        say: Function that shows a text.
+        record: Function that stores the rating.
+        summarise: Function that summarises the session.
+        summary_seconds: Time limit for the summary in seconds.
     """
     saved = how == "end" or _wants_saving(await _answered(ask, SAVE_PROMPT))
     label: Label | None = None

@@ -1,4 +1,4 @@
-"""Backend that stores ratings in PostgreSQL through an asyncpg pool (package extra `postgres`)."""
+"""Backend that stores ratings in PostgreSQL, using an asyncpg pool (package extra `postgres`)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ class Pool(Protocol):
 
 
 class PostgresBackend:
-    """`SessionFeedbackBackend` on the table `session_feedback` of the pool's database. Raises asyncpg's exceptions."""
+    """Backend that stores ratings in the table `session_feedback`.
+
+    Exceptions of asyncpg are not caught.
+    """
 
     name = "postgres"
 
@@ -71,7 +74,7 @@ class PostgresBackend:
         self._pool = pool
 
     async def acreate(self) -> None:
-        """Create the table if it is missing."""
+        """Create the table for ratings if it does not exist."""
         await self._pool.execute(SCHEMA)
 
     async def arecord(self, record: SessionFeedbackRecord, *, tenant: str = DEFAULT_TENANT) -> SessionFeedbackRecord:
@@ -102,12 +105,12 @@ class PostgresBackend:
         return int(await self._pool.fetchval(_PURGE, moment, tenant))
 
     async def aclose(self) -> None:
-        """Close the pool."""
+        """Close the connection pool."""
         await self._pool.close()
 
 
 def record_of(row: Any) -> SessionFeedbackRecord:
-    """Return the record in a row that has the columns FIELDS."""
+    """Convert a database row with the columns FIELDS to a record."""
     return SessionFeedbackRecord(
         row["session_id_opaque"],
         row["label"],

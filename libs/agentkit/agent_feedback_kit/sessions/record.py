@@ -1,4 +1,4 @@
-"""Stored record of a session's rating, without any text."""
+"""Record of a session rating. It contains no text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class MemoryMode(Enum):
-    """Places where a session may be stored: this machine, several machines, or only the memory of this process."""
+    """Storage allowed for a session: this machine, several machines, or only the memory of this process."""
 
     LOCAL = "local"
     SYNCED = "synced"
@@ -34,7 +34,7 @@ class MemoryMode(Enum):
 
 
 class InvalidRecord(ValueError):
-    """Invalid field of a session rating. The message has the field's name, never its value."""
+    """Raised if a field of a session rating is invalid. The message names the field without its value."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is not valid")
@@ -43,10 +43,15 @@ class InvalidRecord(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SessionFeedbackRecord:
-    """One session rating. Raises InvalidRecord if a field is invalid.
+    """Rating of a session.
 
-    `recorded_at` is in UTC, with six fractional digits and `Z`. `session_id_opaque` is the thread id's SHA-256 in
-    hexadecimal. `idempotency_key`, if given, is unique within a tenant.
+    Attributes:
+        session_id_opaque: SHA-256 digest of the thread id, in hexadecimal.
+        idempotency_key: Optional key that is unique within a tenant.
+        recorded_at: Time in UTC, with six fractional digits and `Z`.
+
+    Raises:
+        InvalidRecord: A field is invalid.
     """
 
     session_id_opaque: str
@@ -76,22 +81,30 @@ class SessionFeedbackRecord:
 
 
 def opaque(thread_id: str) -> str:
-    """Return the SHA-256 of a thread id, in hexadecimal; it identifies a session without revealing the thread id."""
+    """Return the hexadecimal SHA-256 digest of a thread id, which identifies a session without revealing the thread."""
     return sha256(thread_id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def format_time(moment: datetime) -> str:
-    """Return a time as a UTC string with six fractional digits and `Z`; these strings sort chronologically."""
+    """Format a time in UTC, with six fractional digits and `Z`, as a string that sorts chronologically."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
 
 
 def parse_time(text: str) -> datetime:
-    """Return the time in a string written by `format_time`. Raises ValueError for other strings."""
+    """Parse a time in the format of `format_time`.
+
+    Raises:
+        ValueError: The string has a different format.
+    """
     return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
 
 
 def checked_tenant(tenant: str) -> str:
-    """Return `tenant` if it is a valid tenant name; otherwise raise InvalidRecord."""
+    """Return a tenant's name unchanged if it is valid.
+
+    Raises:
+        InvalidRecord: The name is invalid.
+    """
     if not _TENANT.fullmatch(tenant):
         raise InvalidRecord("tenant")
     return tenant

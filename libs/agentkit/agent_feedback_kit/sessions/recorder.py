@@ -1,7 +1,4 @@
-"""Function that stores a session's rating.
-
-It logs failures instead of raising them, so that a session can always end.
-"""
+"""Store a session rating. Failures are logged and not raised, so that they never prevent a session from ending."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ Opens = Callable[[MemoryMode], Awaitable[SessionFeedbackBackend]]
 
 
 class IncognitoOnDisk(Exception):
-    """Raised if the rating of an incognito session would be stored outside the process."""
+    """Raised if the rating of an incognito session would be stored outside this process."""
 
 
 async def record_session_feedback(
@@ -39,10 +36,23 @@ async def record_session_feedback(
     backend: SessionFeedbackBackend | Opens = open_backend,
     seconds: float = SECONDS,
 ) -> SessionFeedbackRecord | None:
-    """Store a session's rating and return the stored record; None after a failure or a timeout of `seconds`.
+    """Store the rating of a session and return the stored record.
 
-    Never raises. A failure is logged as a WARNING with only the exception's class, because its text may identify the
-    person, the session or an address. An incognito record has no user and is stored in memory only.
+    Never raises. After a failure or a timeout, a WARNING is logged and None is returned. The warning only contains the
+    class of the exception, because its text may identify the person, the session or an address. The rating of an
+    incognito session is stored without the user and only in memory.
+
+    Args:
+        thread_id: The session's thread.
+        label: The rating.
+        source: The interface in which the rating was given.
+        turn_count: The number of turns of the session, or a function that returns it.
+        mode: The memory mode of the session.
+        user_id: The person who rated the session.
+        tenant: The tenant that owns the rating.
+        idempotency_key: Key that prevents the rating from being stored twice.
+        backend: The backend, or a function that opens it.
+        seconds: Time limit in seconds.
     """
     incognito = mode is MemoryMode.INCOGNITO
 

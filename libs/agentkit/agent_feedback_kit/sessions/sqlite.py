@@ -1,4 +1,4 @@
-"""Backend that stores ratings in a SQLite file, for a runtime on one machine without a database."""
+"""Backend that stores ratings in a SQLite file, for a runtime on a single machine without a database server."""
 
 from __future__ import annotations
 
@@ -48,9 +48,10 @@ _FIELDS = (
 
 
 class SqliteBackend:
-    """`SessionFeedbackBackend` in a SQLite file. Each call opens the file in a thread and closes it again.
+    """Backend that stores ratings in a SQLite file.
 
-    A missing file and its folder are created, readable only by their owner. Raises OSError and sqlite3.Error.
+    Each call opens the file in a thread and closes it again. If the file or its directory does not exist, it is created
+    with access for its owner only. Methods may raise OSError and sqlite3.Error.
     """
 
     name = "sqlite"
@@ -95,7 +96,7 @@ class SqliteBackend:
         return await self._run(lambda db: db.execute(statement, (format_time(moment), tenant)).rowcount)
 
     async def aclose(self) -> None:
-        """Do nothing: no file stays open between calls."""
+        """Do nothing, because the file is not open between calls."""
 
     async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         return await asyncio.to_thread(self._transaction, work)

@@ -1,4 +1,4 @@
-"""Load new feedback into a timeline. If the service fails, the timeline stays unchanged."""
+"""Load feedback into an agent's timeline. If the service fails, the timeline is left unchanged."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ SECONDS = 0.5
 async def refresh_on_load(
     client: AsyncClient, conversation_id: str, timeline: Timeline, cache: Cache, *, seconds: float = SECONDS
 ) -> Refreshed:
-    """Return the timeline with the feedback since its last load. Never raises.
+    """Fetch the feedback received since the last load and return the updated timeline.
 
-    If the service does not respond in time, logs a WARNING and returns the timeline unchanged.
+    Never raises. If the service fails or takes longer than `seconds`, a WARNING is logged and the timeline is returned
+    unchanged.
     """
     if timeline.mid_turn:
         return Refreshed(timeline, None)
@@ -35,7 +36,7 @@ async def refresh_on_load(
 async def _said(
     client: AsyncClient, conversation_id: str, watermark: str | None
 ) -> tuple[list[LatestItemJson], str | None]:
-    """Return the items of all result pages, and the last page's watermark."""
+    """Fetch all pages and return their items, and the watermark of the last page."""
     items: list[LatestItemJson] = []
     cursor: str | None = None
     while True:

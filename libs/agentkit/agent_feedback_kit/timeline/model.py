@@ -1,4 +1,4 @@
-"""Immutable model of a timeline: turns with their blocks, and the time up to which feedback has been merged."""
+"""Immutable model of an agent's timeline, which consists of turns, which in turn consist of blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Otherwise `cold`."""
 
 @dataclass(frozen=True, slots=True)
 class FeedbackMeta:
-    """Metadata of a feedback block. `recorded_at` is the time at which the platform recorded the block's content."""
+    """Metadata of a feedback block. `recorded_at` is the time at which the platform recorded the feedback."""
 
     feedback_id: str
     user_id: str
@@ -28,7 +28,12 @@ class FeedbackMeta:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Part of a turn. Only blocks of the type `turn.feedback` have `meta`; hidden blocks are not rendered."""
+    """A part of a turn.
+
+    Attributes:
+        hidden: True if the block is not rendered.
+        meta: Metadata of a feedback block (type `turn.feedback`). None for all other blocks.
+    """
 
     type: str
     path: str
@@ -46,10 +51,12 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """An agent's timeline.
+    """An agent's timeline of a conversation.
 
-    `last_known_feedback_ts` is the latest recording time among merged feedback. `watermark` is the watermark for the
-    next query. `mid_turn` is True while the agent is answering; nothing is refreshed then.
+    Attributes:
+        last_known_feedback_ts: The latest recording time of the feedback in the timeline.
+        watermark: Watermark for the next feedback query.
+        mid_turn: True while the agent is answering. The timeline must not be changed then.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -60,12 +67,15 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """Timeline after a refresh. `announcement` informs the agent of new feedback; it is None without new feedback."""
+    """A timeline with the feedback merged into it.
+
+    `announcement` is a text that tells the agent about the feedback, or None if there is none.
+    """
 
     timeline: Timeline
     announcement: str | None
 
 
 def path_of(item: LatestItemJson) -> str:
-    """Return the path of a feedback record's block: `ar:<turn_id>.feedback.<feedback_id>`."""
+    """Return the path of a feedback block, `ar:<turn_id>.feedback.<feedback_id>`."""
     return f"ar:{item['turn_id']}.feedback.{item['feedback_id']}"

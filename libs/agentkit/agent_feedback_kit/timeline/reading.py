@@ -1,7 +1,7 @@
-"""Parser for the text of reaction artifacts, in current and older formats. Pure.
+"""Parse artifacts that contain a reaction to an answer, in the current and older formats. No I/O.
 
-The current format is JSON. Older formats are the `repr` of a Python dict, optionally after a header line. The oldest
-format is the text of a turn log; it contains no reaction and is ignored.
+The current format is JSON. Older artifacts contain the `repr` of a Python dict, with or without a header line. The
+oldest ones are texts of a turn log. They contain no reaction and are ignored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _REACTIONS = ("ok", "not_ok", "neutral", None)
 
 
 def read_reaction(text: str) -> dict[str, Any] | None:
-    """Return the reaction in an artifact's text; None if there is none. Never raises."""
+    """Return the reaction in an artifact's text, or None if there is none. Never raises."""
     if len(text) > _LIMIT:
         return None
     start = text.find("{")
@@ -35,10 +35,17 @@ def read_reaction(text: str) -> dict[str, Any] | None:
 
 
 def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItemJson | None:
-    """Return a timeline item for an artifact's text and its payload's `meta` (`rn`, `turn_id`).
+    """Convert an artifact to a timeline item.
 
-    Return None if the text contains no reaction, or a field is missing. The feedback id is the last part of `rn`. The
-    artifact's time is used as the recording time. `user_id` is empty, because an artifact does not name the person.
+    The feedback id is the last part of `rn`. The artifact's time is also used as the recording time. `user_id` is
+    empty, because artifacts do not name the person.
+
+    Args:
+        text: The text of the artifact.
+        meta: The metadata of the artifact, with the keys `rn` and `turn_id`.
+
+    Returns:
+        The item, or None if the text contains no reaction or a required field is missing.
     """
     reaction = read_reaction(text)
     rn = meta.get("rn")
@@ -66,7 +73,10 @@ def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItemJson | Non
 
 
 def _in_utc(value: object) -> str | None:
-    """Return a time in the format of `format_time`, because times are compared as strings."""
+    """Convert a time to the format of `format_time`, because times are compared as strings.
+
+    Returns None if the time is invalid or has no offset.
+    """
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
         return format_time(moment) if moment and moment.tzinfo else None

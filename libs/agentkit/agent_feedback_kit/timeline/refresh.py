@@ -1,8 +1,8 @@
-"""Merge feedback into a timeline when a conversation is loaded. Pure.
+"""Merge feedback into an agent's timeline when a conversation is loaded. No I/O.
 
-With a cold cache, new or changed feedback becomes the last block of its turn, is announced as incorporated, and the
-watermark advances. With a hot cache the timeline stays unchanged, and the feedback is announced at every load until a
-cold one incorporates it.
+The result depends on the model's prompt cache. With a cold cache, new or changed feedback is appended to its turn as
+the last block and announced as incorporated, and the watermark advances. With a hot cache, the timeline is left
+unchanged, and the feedback is announced on every load until it can be incorporated.
 """
 
 from __future__ import annotations
@@ -30,12 +30,17 @@ _SHOWN_CHARACTERS: Final = 500
 def refresh(
     timeline: Timeline, cache: Cache, latest: Iterable[LatestItemJson], watermark: str | None = None
 ) -> Refreshed:
-    """Return the timeline with the new feedback of `latest`, and its announcement.
+    """Merge feedback into a timeline, and return it together with an announcement of the new feedback.
 
-    While a turn is in progress, the timeline stays unchanged. `latest` has one item per turn, as in the service's
-    response. `watermark` is the watermark of that response. If it is given, `latest` contains only changes since the
-    timeline's watermark; otherwise `latest` may contain all feedback. Feedback on a turn that is not in the timeline is
-    skipped. The watermark then does not advance, so that the service returns this feedback again.
+    The timeline is left unchanged while a turn is in progress. Feedback on turns that are not in the timeline is
+    skipped. The watermark then does not advance, so that the service returns the skipped feedback again.
+
+    Args:
+        timeline: The timeline.
+        cache: The state of the model's prompt cache.
+        latest: The items of the service's response, one per turn.
+        watermark: The watermark of the response. With it, `latest` need only contain the changes since the timeline's
+            own watermark. Without it, `latest` may contain all feedback.
     """
     if timeline.mid_turn:
         return Refreshed(timeline, None)
@@ -59,9 +64,9 @@ def refresh(
 
 
 def announcement(items: Sequence[LatestItemJson], note: str = "") -> str | None:
-    """Return the lines that inform an agent of feedback; None if there is none.
+    """Return a text that tells an agent about feedback, or None if there is no feedback.
 
-    Each person's text is put on one line and truncated to 500 characters. `note` is added as the last line.
+    The text of each person is put on one line and truncated to 500 characters. `note` is appended as the last line.
     """
     if not items:
         return None
@@ -71,7 +76,7 @@ def announcement(items: Sequence[LatestItemJson], note: str = "") -> str | None:
 
 
 def block_of(item: LatestItemJson) -> Block:
-    """Return the block for a feedback record; a retracted reaction is shown as `null`."""
+    """Return the timeline block for a feedback record. A retracted reaction is displayed as `null`."""
     header = "[USER FEEDBACK]" if item["origin"] == "user" else "[FEEDBACK]"
     lines = [header, f"[ts: {item['ts']}]", f"reaction: {item['reaction'] or 'null'}", item["text"] or ""]
     meta = FeedbackMeta(
@@ -87,16 +92,16 @@ def block_of(item: LatestItemJson) -> Block:
 
 
 def _is_new(item: LatestItemJson, turn: Turn) -> bool:
-    """Return True if no block of the turn has this version of the feedback or a later one."""
+    """Return True if the turn has no block for this version of the feedback or a later one."""
     path = path_of(item)
     shown = [block.meta.recorded_at for block in turn.blocks if block.path == path and block.meta]
     return all(item["recorded_at"] > recorded_at for recorded_at in shown)
 
 
 def _with_feedback(turn: Turn, items: Sequence[LatestItemJson]) -> Turn:
-    """Return the turn with the items' blocks added.
+    """Return the turn with a block appended for each item.
 
-    A person has one reaction per turn, so their earlier block is hidden.
+    A person has only one reaction on a turn, so an earlier block of the same person is hidden.
     """
     blocks = turn.blocks
     for item in items:

@@ -1,1 +1,1 @@
-"""Audit of machine verdicts: reviewers judge a random sample of answers, and the reviews correct the rates."""
+"""Audit of machine verdicts: reviews of randomly drawn answers are used to correct the rates."""

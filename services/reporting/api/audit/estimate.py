@@ -1,9 +1,9 @@
-"""Estimators of rates from the machine's verdicts and a reviewed random sample. Pure.
+"""Estimates of rates from machine verdicts and the reviews of a random sample. No I/O.
 
-Machine verdicts divide the answers of a time window into three strata: rejected, praised, no verdict. A random sample
-of each stratum is reviewed. A rate is the mean of the sample proportions, weighted by stratum size. The machine's
-prediction is constant within a stratum, so this mean equals the rectified mean of prediction-powered inference
-(Angelopoulos et al., Science 382, 2023) with the power tuned for each stratum.
+The machine verdicts divide the answers of a time window into three strata: rejected, praised, and without a verdict.
+Reviewers judge a random sample of each stratum. A rate is estimated as the mean of the sample proportions, weighted by
+stratum size. The machine's prediction is constant within a stratum, so this mean equals the rectified mean of
+prediction-powered inference (Angelopoulos et al., Science 382, 2023) with the power tuned for each stratum.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from typing import Final
 from contracts.intervals import Interval, wilson
 
 Z: Final = 1.959964
-"""The z-score of a 95 % confidence interval."""
+"""z-score of a 95 % confidence interval."""
 _PSEUDO: Final = 0.5
-"""Pseudo-count of each class for the variance of a ratio, so that a class without reviews has a positive variance."""
+"""Pseudo-count of each class in the variance of a ratio. It keeps the variance positive for a class without reviews."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Answers with the same machine verdict. `size` is their number; the other fields count random reviews."""
+    """Answers with the same machine verdict.
+
+    `size` is the number of answers. The other fields count the random reviews by verdict.
+    """
 
     size: int
     ok: int = 0
@@ -36,7 +39,7 @@ class Stratum:
 
     @property
     def unseen(self) -> float:
-        """Return the unreviewed fraction of the stratum: the finite-population correction of the variance."""
+        """Return the unreviewed fraction, which is the finite-population correction of the variance."""
         return max(0.0, 1 - self.reviewed / self.size)
 
     def __add__(self, other: Stratum) -> Stratum:
@@ -54,10 +57,16 @@ class Estimate:
 
 
 def share(strata: Sequence[Stratum], count: Callable[[Stratum], int]) -> Estimate | None:
-    """Return the estimated proportion of answers with a property; `count` returns the number of reviews with it.
+    """Estimate the proportion of answers that have a property.
 
-    The interval combines the strata's Wilson intervals by the square-and-add method (Zou and Donner, Statistics in
-    Medicine 27, 2008). Return None if there are no answers, or if a stratum with answers has no review.
+    The confidence interval combines the Wilson intervals of the strata by the square-and-add method (Zou and Donner,
+    Statistics in Medicine 27, 2008).
+
+    Args:
+        count: Returns how many of a stratum's reviews found the property.
+
+    Returns:
+        The estimate, or None if there are no answers or a stratum with answers has no reviews.
     """
     used = _used(strata)
     if used is None:
@@ -74,9 +83,13 @@ def share(strata: Sequence[Stratum], count: Callable[[Stratum], int]) -> Estimat
 
 
 def satisfaction(strata: Sequence[Stratum]) -> Estimate | None:
-    """Return the estimated ok / (ok + not_ok) over all answers that people judged, with Fieller's interval.
+    """Estimate ok / (ok + not_ok) over all answers that people responded to.
 
-    Return None if there are no answers, if a stratum with answers has no review, or if no review is ok or not_ok.
+    The confidence interval uses Fieller's method.
+
+    Returns:
+        The estimate, or None if there are no answers, a stratum with answers has no reviews, or all reviews are
+        neutral.
     """
     used = _used(strata)
     if used is None or not any(one.ok + one.not_ok for one in used):
@@ -100,7 +113,7 @@ def satisfaction(strata: Sequence[Stratum]) -> Estimate | None:
 
 
 def _fieller(top: float, bottom: float, top_variance: float, bottom_variance: float, covariance: float) -> Interval:
-    """Return the interval of top / bottom: all r for which top - r * bottom is within Z standard errors of 0."""
+    """Return Fieller's interval of top / bottom: all r such that top - r * bottom is within Z standard errors of 0."""
     a = bottom**2 - Z**2 * bottom_variance
     b = top * bottom - Z**2 * covariance
     c = top**2 - Z**2 * top_variance
@@ -111,6 +124,6 @@ def _fieller(top: float, bottom: float, top_variance: float, bottom_variance: fl
 
 
 def _used(strata: Sequence[Stratum]) -> list[Stratum] | None:
-    """Return the strata with answers. Return None if there are none, or if a stratum with answers has no review."""
+    """Return the strata with answers, or None if there are none or one of them has no reviews."""
     used = [one for one in strata if one.size]
     return used if used and all(one.reviewed for one in used) else None

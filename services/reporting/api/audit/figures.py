@@ -1,4 +1,4 @@
-"""Figures of the audit: accuracy of machine verdicts on a random sample, and rates corrected by reviews."""
+"""Figures of the audit: accuracy of the machine verdicts, and rates corrected by reviews."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VERDICTS: Final[tuple[Reaction | None, ...]] = ("not_ok", "ok", "neutral", None)
 
 
 class Rate(ResponseModel):
-    """Estimated rate and its 95 % confidence interval, all 0 to 1."""
+    """An estimated rate with its 95 % confidence interval, all between 0 and 1."""
 
     rate: Annotated[float, Field(description="The estimated rate, 0 to 1.")]
     low: Annotated[float, Field(description="Lower bound of the interval, 0 to 1.")]
@@ -26,7 +26,7 @@ class Rate(ResponseModel):
 
 
 class CorrectedRates(ResponseModel):
-    """Rates of one agent or of all agents: from machine verdicts alone, and corrected by the reviews."""
+    """Rates of one agent or of all agents, both as judged by the machine and as corrected by reviews."""
 
     agent_id: Annotated[str | None, Field(description="The agent; null for all agents.")]
     answers: Annotated[int, Field(description="Number of answers in the window that a person responded to.")]
@@ -45,7 +45,7 @@ class CorrectedRates(ResponseModel):
 
 
 class Accuracy(ResponseModel):
-    """Precision and recall of one machine verdict on the random sample."""
+    """Precision and recall of one machine verdict, measured on the random sample."""
 
     announced: Annotated[int, Field(description="Number of answers with this machine verdict.")]
     reviewed: Annotated[int, Field(description="Number of these answers that were drawn at random and reviewed.")]
@@ -61,7 +61,7 @@ class Accuracy(ResponseModel):
 
 
 class Audit(ResponseModel):
-    """Accuracy of the machine and corrected rates, from reviews of answers drawn at random."""
+    """Accuracy of the machine verdicts and corrected rates, estimated from reviews of randomly drawn answers."""
 
     tenant: Annotated[str, Field(description="The tenant in the path.")]
     project: Annotated[str, Field(description="The project in the path.")]
@@ -77,7 +77,7 @@ class Audit(ResponseModel):
 
 
 def corrected(agent_id: str | None, verdicts: Verdicts) -> CorrectedRates:
-    """Return the rates of one agent, or of all agents if `agent_id` is None."""
+    """Return the rates of an agent, or of all agents if `agent_id` is None."""
     strata = list(verdicts.values())
     answers = sum(one.size for one in strata)
     ok, not_ok = (verdicts[one].size if one in verdicts else 0 for one in ("ok", "not_ok"))
@@ -93,7 +93,7 @@ def corrected(agent_id: str | None, verdicts: Verdicts) -> CorrectedRates:
 
 
 def accuracy(verdict: Reaction, verdicts: Verdicts) -> Accuracy:
-    """Return precision and recall of one machine verdict."""
+    """Return the precision and recall of a machine verdict."""
     one = verdicts.get(verdict, Stratum(0))
     right = getattr(one, verdict)
     whole = share(list(verdicts.values()), lambda each: getattr(each, verdict))
@@ -110,7 +110,7 @@ def accuracy(verdict: Reaction, verdicts: Verdicts) -> Accuracy:
 
 
 def pooled(agents: Iterable[Verdicts]) -> dict[Reaction | None, Stratum]:
-    """Return the sum of several agents' strata, by machine verdict."""
+    """Combine the strata of several agents into one stratum for each machine verdict."""
     found: dict[Reaction | None, Stratum] = {}
     for verdicts in agents:
         for verdict, one in verdicts.items():

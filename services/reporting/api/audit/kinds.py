@@ -1,4 +1,4 @@
-"""Precision of each kind of machine verdict: from random reviews if there are enough, else the published figure."""
+"""Precision of each kind of machine verdict, from random reviews or, if there are too few, as published."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from detector.published import PUBLISHED, CheckedVerdicts
 from reporting.queries.answers import ResponseModel
 
 ENOUGH: Final = 50
-"""Minimum number of reviewed verdicts of a kind to replace the published precision.
+"""Minimum number of reviewed verdicts of a kind for which their precision replaces the published one.
 
 With 50 reviews, the confidence interval is at most 28 percentage points wide.
 """
@@ -21,7 +21,7 @@ KindCounts = Mapping[tuple[Reaction, DecidedBy | None], CheckedVerdicts]
 
 
 class VerdictKind(ResponseModel):
-    """Precision of one kind of verdict: the share of right verdicts, with its 95 % confidence interval."""
+    """Precision (share of correct verdicts) of one kind of machine verdict, with its 95 % confidence interval."""
 
     reaction: Annotated[Reaction, Field(description="The machine's verdict.")]
     decided_by: Annotated[
@@ -41,10 +41,11 @@ class VerdictKind(ResponseModel):
 
 
 def kind_of(reaction: Reaction, decided_by: DecidedBy | None, counts: KindCounts) -> VerdictKind | None:
-    """Return the precision of a kind of verdict; None if there are too few reviews and no published figure.
+    """Return the precision of a kind of verdict, or None if it is unknown.
 
-    The sources are, in this order: ENOUGH reviews of the deciding part, ENOUGH reviews of all parts, the published
-    figure. There is no published figure for the verdicts of a language model.
+    The precision is computed from at least ENOUGH reviews of verdicts by the same detector component. If there are too
+    few, reviews of verdicts by all components are used. If these are also too few, the published precision is returned.
+    For verdicts of a language model, none has been published.
     """
     of_part = counts.get((reaction, decided_by), CheckedVerdicts(0, 0))
     if of_part.checked >= ENOUGH:
@@ -58,7 +59,7 @@ def kind_of(reaction: Reaction, decided_by: DecidedBy | None, counts: KindCounts
 
 
 def kinds_of(counts: KindCounts) -> list[VerdictKind]:
-    """Return the precision of all kinds that the machine announces, without duplicates."""
+    """Return the precision of every kind of ok and not_ok machine verdict, without duplicates."""
     parts: tuple[DecidedBy, ...] = ("rules", "learned", "llm")
     verdicts: tuple[Reaction, ...] = ("not_ok", "ok")
     found = (kind_of(reaction, part, counts) for reaction in verdicts for part in parts)

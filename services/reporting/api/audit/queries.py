@@ -1,4 +1,4 @@
-"""Queries of the audit: draw answers for review, list unreviewed answers, and count reviews by machine verdict."""
+"""Database queries of the audit."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from reporting.read_models.database import Connection
 from reporting.sql import SQL
 
 MOST_ANSWERS: Final = 15_000
-"""Maximum number of answers that the audit of a time window covers: its newest ones."""
+"""Maximum number of answers that an audit covers. The newest answers of the time window are used."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingReview:
-    """Randomly drawn answer that nobody has reviewed yet.
+    """Randomly drawn answer without a review.
 
-    `position` orders the queue; `drawn_at` is in microseconds.
+    `position` is its place in the queue. `drawn_at` is in microseconds.
     """
 
     position: int
@@ -33,11 +33,16 @@ class PendingReview:
 
 
 async def draw(connection: Connection, at: Project, span: TimeSpan, count: int, now: int) -> int:
-    """Draw up to `count` random answers that people responded to. Return the number of answers drawn.
+    """Draw up to `count` random answers that people responded to, and return the number drawn.
 
-    Two thirds are answers without a machine verdict; the rest is split between rejected and praised answers. No answer
-    is drawn twice. `now` is in microseconds. With the plans of a consumer's pool (`servicekit.db.database.INDEXED`), a
-    draw takes 20 s for 15,000 answers: the caller must allow all plans.
+    About two thirds have no machine verdict, a sixth are rejected and a sixth are praised. Answers are never drawn
+    twice.
+
+    Use a connection without the planner settings of `servicekit.db.database.INDEXED`. With them, drawing from 15,000
+    answers takes 20 s.
+
+    Args:
+        now: The current time in microseconds.
     """
     announced = max(1, count // 6)
     silent = max(1, count - 2 * announced)
@@ -48,7 +53,10 @@ async def draw(connection: Connection, at: Project, span: TimeSpan, count: int, 
 
 
 async def pending(pool: asyncpg.Pool, at: Project, after: int, limit: int) -> list[PendingReview]:
-    """Return drawn answers without a review in drawing order, first those after position `after`, then the others."""
+    """Return drawn answers without a review, in the order they were drawn.
+
+    The list starts after the position `after` and wraps around to the start of the queue.
+    """
     rows = await pool.fetch(*SQL.list_pending_reviews(**at._asdict(), after=after, limit=limit))
     return [PendingReview(*row) for row in rows]
 
@@ -59,7 +67,10 @@ async def pending_count(pool: asyncpg.Pool, at: Project) -> int:
 
 
 async def strata(pool: asyncpg.Pool, at: Project, span: TimeSpan) -> dict[str, dict[Reaction | None, Stratum]]:
-    """Return the numbers of answers and of their random reviews, by agent and machine verdict (None: no verdict)."""
+    """Count answers and their random reviews by agent and machine verdict.
+
+    Answers without a machine verdict are counted under None.
+    """
     span = await _covered(pool, at, span)
     found: dict[str, dict[Reaction | None, Stratum]] = defaultdict(dict)
     for row in await pool.fetch(*SQL.count_strata(**at._asdict(), **span._asdict())):
@@ -70,18 +81,19 @@ async def strata(pool: asyncpg.Pool, at: Project, span: TimeSpan) -> dict[str, d
 async def reviewed_kinds(
     connection: Connection | asyncpg.Pool, at: Project
 ) -> dict[tuple[Reaction, DecidedBy | None], CheckedVerdicts]:
-    """Return the numbers of reviewed and of right machine verdicts, by verdict and deciding part.
+    """Count the reviewed machine verdicts and how many of them were correct.
 
-    Only the newest 1,000 drawn answers are counted.
+    The counts are by verdict and by the detector component that decided it. They cover the 1,000 most recently drawn
+    answers.
     """
     rows = await connection.fetch(*SQL.count_reviewed_kinds(**at._asdict()))
     return {(row["reaction"], row["decided_by"]): CheckedVerdicts(row["right"], row["checked"]) for row in rows}
 
 
 async def _covered(pool: Connection | asyncpg.Pool, at: Project, span: TimeSpan) -> TimeSpan:
-    """Return the part of the window that contains its newest MOST_ANSWERS answers.
+    """Shorten the time window to its newest MOST_ANSWERS answers.
 
-    A statement of its own, because PostgreSQL plans the next one by the start of the window.
+    The start of the window is queried separately, because PostgreSQL plans the main query better if it knows the start.
     """
     start = await pool.fetchval(*SQL.start_of_newest_answers(**at._asdict(), **span._asdict(), most=MOST_ANSWERS))
     return span if start is None else span._replace(start=start)

@@ -1,4 +1,4 @@
-"""HTTP API of the audit: draw answers for review, list pending answers, and read rates corrected by reviews."""
+"""HTTP routes of the audit: draw answers for review, list pending answers and get corrected rates."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Drawn(ResponseModel):
 
 
 class PendingItem(ResponseModel):
-    """Randomly drawn answer that nobody has reviewed yet.
+    """A randomly drawn answer that has not been reviewed yet.
 
     Review it like any turn, with `POST .../turns/{turn_id}/reviews`.
     """
@@ -66,21 +66,26 @@ class PendingItems(ResponseModel):
 
 
 def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
-    """Return the audit routes; draws are stored through the pool `writes`."""
+    """Return the routes of the audit.
+
+    Args:
+        reads: Connection pool for queries.
+        writes: Connection pool for storing drawn answers.
+    """
     router = Routes("reporting", FAILURES)
 
     @router.at("GET", AUDIT)
     async def audit(tenant: Name, project: Name, question: Annotated[WindowQuestion, Query()]) -> Audit:
-        """Get precision and recall of the machine's verdicts, and each agent's rates corrected by the random reviews.
+        """Get the precision and recall of the machine verdicts, and the rates of each agent as corrected by reviews.
 
-        The figures cover the window's newest 15,000 answers that a person responded to. Only reviews of randomly drawn
-        answers count, because turns that a reviewer chose would bias the figures.
+        The figures cover the 15,000 newest answers of the window that a person responded to. Only reviews of randomly
+        drawn answers count, because turns chosen by a reviewer would bias the figures.
         """
         return await figures(reads, Project(tenant, project), question.span(clock.now()))
 
     @router.at("GET", DRAWS)
     async def waiting(tenant: Name, project: Name, question: Annotated[PendingQuestion, Query()]) -> PendingItems:
-        """List drawn answers that nobody has reviewed yet, in drawing order."""
+        """List the drawn answers that have not been reviewed yet, in the order they were drawn."""
         at = Project(tenant, project)
         items = [
             PendingItem(
@@ -101,7 +106,10 @@ def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
         openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": DrawBody.model_json_schema()}}}},
     )
     async def draw_more(tenant: Name, project: Name, request: Request) -> Drawn | Response:
-        """Draw random answers for review: two thirds without a machine verdict, the rest rejected or praised by it."""
+        """Draw random answers for review.
+
+        About two thirds of them have no machine verdict. The rest are answers that the machine rejected or praised.
+        """
         body = await read_body(request, {JSON: DrawBody.model_validate_json, FORM: lambda _: DrawBody()})
         at, now = Project(tenant, project), clock.now()
         async with writes.acquire() as connection, connection.transaction():

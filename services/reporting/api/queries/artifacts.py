@@ -1,4 +1,4 @@
-"""Search for artifacts: effective reactions and turn logs."""
+"""Search for artifacts, which are effective reactions and turn logs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TURN_TAG: Final = "turn:"
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Search criteria; None matches everything. Times are in microseconds."""
+    """Search criteria. None matches everything. Times are in microseconds."""
 
     kinds: Sequence[Kind]
     conversation_id: str | None
@@ -37,11 +37,11 @@ class Search:
 
 
 class Artifact(ResponseModel):
-    """Artifact of a turn.
+    """An artifact of a turn.
 
-    `hosted_uri` is the URL of the payload in the object store; it is null until the payload is stored there. When an
-    artifact changes, its `hosted_uri` changes and the previous object is deleted. `user_id` is null after the person's
-    erasure. `payload` is null unless `with_payload` was set.
+    `hosted_uri` is the URL of the payload in the object store, and null until the payload is stored there. When an
+    artifact changes, it gets a new `hosted_uri` and the previous object is deleted. `user_id` is null if the person was
+    erased. `payload` is null unless `with_payload` was set.
     """
 
     id: Annotated[str, Field(description="The artifact's resource name.")]
@@ -67,7 +67,7 @@ class Artifacts(ResponseModel):
 async def artifacts(
     pool: asyncpg.Pool, at: Project, search: Search, *, with_payload: bool, store_url: str | None
 ) -> Artifacts:
-    """Return the matching artifacts, newest first by default."""
+    """Return the artifacts that match, newest first by default."""
     if not search.kinds:
         return Artifacts(items=[])
     rows = await pool.fetch(*_statement(at, search, with_payload))

@@ -1,4 +1,4 @@
-"""Paged query for conversations with reactions in a time window, newest activity first."""
+"""Query for the conversations with reactions in a time window."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from reporting.sql import SQL
 
 @dataclass(slots=True)
 class PeriodTurn:
-    """Turn with its reactions in the window; `ts` is the time of the newest reaction."""
+    """A turn with its reactions in the window."""
 
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     ts: Annotated[Time, Field(description="Time of the newest reaction in the window.")]
@@ -30,7 +30,7 @@ class PeriodTurn:
 
 
 class PeriodItem(ResponseModel):
-    """Conversation with a reaction in the window. Its counts and turns cover only reactions in the window."""
+    """A conversation with reactions in the window. Counts and turns cover only the reactions in the window."""
 
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     last_activity_at: Annotated[Time, Field(description="Time of the newest reaction in the window.")]
@@ -58,10 +58,13 @@ class ConversationsInPeriod(ResponseModel):
 async def conversations_in_period(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, *, include_turns: bool, limit: int, cursor: str | None
 ) -> ConversationsInPeriod:
-    """Return one page of the conversations with reactions in the window.
+    """Return a page of the conversations with reactions in a time window, most recently active first.
 
-    No conversation is listed twice. A conversation that changes after the first page may be missing from later pages;
-    a new query lists it. Raises BadCursor if the cursor belongs to another window, project or database.
+    No conversation is listed twice. If a conversation changes after the first page, it may be missing from later pages.
+    A new query then lists it.
+
+    Raises:
+        BadCursor: If the cursor belongs to another time window, project or database.
     """
     asked = question("period", *at, *span)
     after = None if cursor is None else decode(cursor, asked, TIMED)
@@ -106,9 +109,14 @@ async def conversations_in_period(
 async def _first_page(
     connection: Connection, now: Snapshot, after: tuple[int, str, str] | None
 ) -> tuple[Snapshot | str, str | None]:
-    """Return the first page's snapshot in two forms: for the next cursor, and for PostgreSQL.
+    """Return the database snapshot of the query's first page.
 
-    The second is None on the first page itself. Raises BadCursor if the cursor's snapshot is from another database.
+    Returns:
+        The snapshot to put into the next cursor, and the snapshot to pass to the SQL statement. The latter is None on
+        the first page.
+
+    Raises:
+        BadCursor: If the snapshot in the cursor is from another database.
     """
     if after is None:
         return now, None

@@ -1,4 +1,4 @@
-"""Queries for the latest feedback on a conversation's turns, and for one person's feedback on a turn."""
+"""Queries for the latest feedback on the turns of a conversation, and for one person's feedback on a turn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from reporting.sql import SQL
 
 @dataclass(slots=True)
 class LatestItem:
-    """Latest feedback on a turn; a null `reaction` means a retraction.
+    """The latest feedback on a turn. A null `reaction` means that it was retracted.
 
     `recorded_at` is the time of the last change. `turn_ts` is null if no message of the turn is known.
     """
@@ -46,7 +46,7 @@ class LatestItem:
 
 
 class Latest(ResponseModel):
-    """One item per turn, oldest change first, at most 2 MiB of text."""
+    """The latest feedback on each changed turn, oldest change first. A page has at most 2 MiB of text."""
 
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     items: Annotated[list[LatestItem], Field(description="Turns with their latest feedback.")]
@@ -61,7 +61,7 @@ class Latest(ResponseModel):
 
 
 class LatestQuestion(NamedTuple):
-    """Query for changed turns. `turn_ids` None means all turns; `since` is in microseconds."""
+    """Query for changed turns. None as `turn_ids` selects all turns. `since` is in microseconds."""
 
     turn_ids: Sequence[str] | None = None
     since: int | None = None
@@ -85,9 +85,9 @@ class OwnRating(ResponseModel):
 
 
 class OwnFeedback(ResponseModel):
-    """A person's effective reaction to a turn, and the person's ratings.
+    """A person's effective reaction to a turn, and the person's ratings of it.
 
-    Without a reaction, the fields from `reaction` to `best_rating` are null or empty.
+    If there is no reaction, the fields from `reaction` to `best_rating` are null or empty.
     """
 
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
@@ -110,11 +110,13 @@ class OwnFeedback(ResponseModel):
 
 
 async def latest(connection: Connection, at: ConversationScope, asked: LatestQuestion) -> Latest:
-    """Return one page of changed turns.
+    """Return a page of changed turns with their latest feedback.
 
-    No transaction is needed, because the watermark's snapshot is taken before the rows are read: a row that is
-    written in between may be on this page and again in the answer to the next query. Raises BadCursor if the cursor
-    belongs to another query, or if the watermark belongs to another conversation.
+    No transaction is needed, because the snapshot for the watermark is taken before the rows are read. A row that is
+    written between these two steps may be returned both now and by the next query.
+
+    Raises:
+        BadCursor: If the cursor belongs to another query, or the watermark belongs to another conversation.
     """
     now = await snapshot_of(connection)
     turns = "*" if asked.turn_ids is None else question(sorted(asked.turn_ids))
@@ -143,9 +145,9 @@ async def latest(connection: Connection, at: ConversationScope, asked: LatestQue
 async def _not_shown_before(
     connection: Connection, watermark: str | None, here: str, turns: str, now: Snapshot
 ) -> str | None:
-    """Return the PostgreSQL snapshot in `watermark`; None if the query must return all turns.
+    """Return the PostgreSQL snapshot in the watermark, or None if all turns must be returned.
 
-    The query must return all turns without a watermark, with a watermark for other turns, and after the database was
+    All turns must be returned if there is no watermark, if it was issued for other turns, or if the database has been
     moved or restored.
     """
     if watermark is None:
@@ -175,7 +177,10 @@ def _without_time(row: asyncpg.Record) -> dict[str, Any]:
 
 
 async def own_feedback(connection: Connection, at: ConversationScope, turn_id: str, user_id: str) -> OwnFeedback:
-    """Return the feedback of `user_id` on a turn. An unknown turn gives the same result as a turn without feedback."""
+    """Return a person's feedback on a turn.
+
+    The result is the same for an unknown turn and for a turn without feedback.
+    """
     slot = person_slot(*at, turn_id, user_id)
     row = await connection.fetchrow(*SQL.own_feedback(slot=slot, **at._asdict()))
     rated = await connection.fetch(*SQL.own_ratings(turn_id=turn_id, user_id=user_id, **at._asdict()))

@@ -1,4 +1,4 @@
-"""Query for a conversation's turns with their texts and effective reactions."""
+"""Query for the turns of a conversation with their texts and effective reactions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from reporting.sql import SQL
 
 @dataclass(slots=True)
 class TurnLog:
-    """Metadata of a turn's answer; a field is null if the platform did not provide it."""
+    """Metadata of a turn's answer. Fields are null if the platform did not provide them."""
 
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     ts: Annotated[str, Field(description="Time of the turn's last message.")]
@@ -58,9 +58,10 @@ class TurnWithFeedbacks:
 
 
 class TurnsWithFeedbacks(ResponseModel):
-    """One page of a conversation's turns with their reactions.
+    """A page of a conversation's turns with their reactions.
 
-    `user_id` is the first person who sent a message; it is null if no person did, or if the person was erased.
+    `user_id` is the first person who sent a message. It is null if no person has sent a message, or if the person was
+    erased.
     """
 
     user_id: Annotated[str | None, Field(description="The first person who sent a message in the conversation.")]
@@ -80,10 +81,14 @@ async def turns_with_feedbacks(
     limit: int = 500,
     cursor: str | None = None,
 ) -> TurnsWithFeedbacks:
-    """Return one page of turns in time order: turns in `turn_ids`, or all turns with a reaction if it is None.
+    """Return a page of turns in time order, with their effective reactions.
 
-    Only effective reactions at or after `since` (microseconds) are included. Raises BadCursor if the cursor belongs to
-    another conversation or other `turn_ids`.
+    Args:
+        turn_ids: The turns to return, or None for all turns with a reaction.
+        since: Reactions before this time (microseconds) are ignored.
+
+    Raises:
+        BadCursor: If the cursor belongs to another conversation or other `turn_ids`.
     """
     asked = question("turns", *at, turn_ids)
     here = at._asdict()

@@ -1,4 +1,4 @@
-"""Queries for one agent: conversations with most rejections, and words typical of rejected questions."""
+"""Queries for one agent: its worst conversations, and the words typical of rejected questions."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from reporting.sql import SQL
 class BadConversation:
     """Conversation with rejected answers.
 
-    `people` is the number of rejections by people who used the agent. `machine` is the number of rejections by the
-    machine and by reviewers.
-    `turn_id` is the turn of the newest rejection, and `last_at` is that rejection's time in microseconds.
+    Attributes:
+        turn_id: Turn of the newest rejection.
+        people: Number of rejections by people who used the agent.
+        machine: Number of rejections by the machine and by reviewers.
+        last_at: Time of the newest rejection, in microseconds.
     """
 
     conversation_id: str
@@ -38,8 +40,12 @@ class BadConversation:
 class TypicalWord:
     """Word that is more frequent in questions with rejected answers than in other questions.
 
-    `rejected` and `others` are numbers of turns. `ratio` is the word's frequency in rejected questions divided by its
-    frequency in the others; `low` and `high` are its 95 % confidence interval.
+    Attributes:
+        rejected: Number of turns with a rejected answer whose question contains the word.
+        others: Number of other turns whose question contains the word.
+        ratio: Frequency of the word in rejected questions, divided by its frequency in the others.
+        low: Lower bound of the 95 % confidence interval of `ratio`.
+        high: Upper bound of that interval.
     """
 
     word: str
@@ -59,9 +65,9 @@ MOST_REJECTIONS: Final = 2_000
 async def worst_conversations(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, limit: int = 10
 ) -> list[BadConversation]:
-    """Return the conversations with most rejections by people; the machine's rejections break ties.
+    """Return the conversations with the most rejections by people.
 
-    Only the newest MOST_REJECTIONS rejections are counted.
+    Rejections by the machine break ties. Only the newest MOST_REJECTIONS rejections are counted.
     """
     condition, values = where(at, span, filters)
     statement = SQL.worst_conversations.filled(view=filters.view, where=condition)
@@ -70,7 +76,10 @@ async def worst_conversations(
 
 
 async def rejected_words(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[TypicalWord]:
-    """Return words typical of rejected questions, from at most the newest 400 rejected and 400 other turns."""
+    """Return the words that are typical of rejected questions.
+
+    Reads at most the newest 400 rejected turns and the newest 400 other turns.
+    """
     condition, values = where(at, span, filters)
     rows = await pool.fetch(*SQL.questions_of_verdicts.filled(view=filters.view, where=condition)(**values))
     return typical_words(
@@ -80,11 +89,11 @@ async def rejected_words(pool: asyncpg.Pool, at: Project, span: TimeSpan, filter
 
 
 def typical_words(rejected: Iterable[str], others: Iterable[str], most: int = 12) -> list[TypicalWord]:
-    """Return words that are significantly more frequent in `rejected` texts than in `others`.
+    """Return the words that are significantly more frequent in `rejected` texts than in `others`.
 
-    A word must be in at least 3 rejected texts, and the 95 % confidence interval of its frequency ratio (Katz, 0.5
-    added to each count) must be above 1. Words are sorted by the interval's lower bound, highest first. Function words
-    are ignored.
+    A word must occur in at least three rejected texts, and the 95 % confidence interval of its frequency ratio (Katz,
+    with 0.5 added to each count) must be above 1. Function words are ignored. The words are sorted by the lower bound
+    of the interval, highest first.
     """
     bad, good = [_words(text) for text in rejected], [_words(text) for text in others]
     in_bad, in_good = (Counter(word for words in texts for word in words) for texts in (bad, good))

@@ -1,4 +1,4 @@
-"""Verdict counts in a time window by origin, time step, agent and version."""
+"""Verdict counts in a time window, by origin, time step, agent and version."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ WITH_SPARKS: Final = {
     "sparks": ", (e.origin, e.agent_id, e.spark)",
 }
 WITHOUT_SPARKS: Final = {"spark": "null::int", "of_spark": "false", "sparks": ""}
-"""SQL fragments for the slots of `break_down`."""
+"""SQL fragments for the placeholders of `break_down`."""
 
 
 class Version(NamedTuple):
-    """Agent version; `name` is None if the answers have no version."""
+    """Agent version.
+
+    `name` is None if the answers have no version.
+    """
 
     agent_id: str
     name: str | None
@@ -36,10 +39,16 @@ class Version(NamedTuple):
 
 @dataclass(slots=True)
 class Breakdown:
-    """Verdict counts by origin: `user` for people, `machine` for machine verdicts and the reviews that replace them.
+    """Verdict counts by origin.
 
-    `whole` has the counts of the window, `steps` of each time step (numbered from 0), `agents` of each agent,
-    `versions` of each agent version, and `sparks` of each time step of an agent's sparkline.
+    The origin is `user` or `machine`. The latter includes the reviews that replace machine verdicts.
+
+    Attributes:
+        whole: Counts of the entire time window.
+        steps: Counts by time step of the chart, numbered from 0.
+        agents: Counts by agent.
+        versions: Counts by agent version.
+        sparks: Counts by agent and time step of the agent's sparkline.
     """
 
     whole: dict[Origin, Votes] = field(default_factory=lambda: defaultdict(Votes))
@@ -52,10 +61,13 @@ class Breakdown:
 async def breakdown(
     pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int] = ()
 ) -> Breakdown:
-    """Return the counts of the window's effective reactions.
+    """Count the effective reactions in a time window.
 
-    `starts` are the start times of the chart's steps, in microseconds, ascending; if empty, neither these steps nor
-    those of sparklines are counted. If the window is at least 14 days long, the steps of sparklines are whole UTC days.
+    In windows of 14 days or more, each step of a sparkline consists of whole UTC days.
+
+    Args:
+        starts: Start times of the chart's steps, in microseconds and ascending order. If empty, nothing is counted by
+            time step, neither for the chart nor for the sparklines.
     """
     found = Breakdown()
     source = votes(at, span, filters, by_days=not starts or span.end - span.start >= LONG)

@@ -1,4 +1,4 @@
-"""Detect changes to a project's feedback since a previous read."""
+"""Detection of changes to a project's feedback since an earlier read."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from reporting.sql import SQL
 
 
 async def stamp(pool: asyncpg.Pool) -> str:
-    """Return a stamp of the writes that are visible now. Take the stamp before reading the data to show."""
+    """Return a stamp that identifies the current state of the database.
+
+    Take the stamp before reading the data.
+    """
     async with pool.acquire() as connection:
         return str(await snapshot_of(connection))
 
 
 async def changed_since(pool: asyncpg.Pool, at: Project, earlier: str) -> bool:
-    """Return True if the project has writes that were not visible when the stamp `earlier` was taken.
+    """Return True if the project's data has changed since the stamp `earlier` was taken.
 
-    Also return True if the stamp comes from another database.
+    Also returns True if the stamp comes from another database.
     """
     async with pool.acquire() as connection:
         seen = await usable_watermark(connection, earlier, await snapshot_of(connection))

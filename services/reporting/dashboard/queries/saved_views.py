@@ -1,4 +1,4 @@
-"""Saved views of a project: named pages with filters."""
+"""Saved views of a project: dashboard pages with filters, saved under a name."""
 
 from __future__ import annotations
 
@@ -19,14 +19,20 @@ from reporting.sql import SQL
 from servicekit import Caller, Clock, RequestRefused
 
 MOST_VIEWS: Final = 50
-"""Maximum number of views of a project."""
+"""Maximum number of saved views per project."""
 LONGEST_NAME: Final = 80
 _NOT_THE_AUTHOR: Final = "Only the author of a view, or an operator, may change it."
 
 
 @dataclass(frozen=True, slots=True)
 class SavedView:
-    """Saved view. `url` is the URL of its page with filters; `created_at` is in microseconds."""
+    """Saved view of a project.
+
+    Attributes:
+        url: URL of the page, including the filters.
+        created_at: Time of creation, in microseconds.
+        created_by: Subject of the author's account, token or key.
+    """
 
     id: int
     name: str
@@ -36,11 +42,11 @@ class SavedView:
 
     @property
     def author(self) -> str:
-        """Return the author: the name of an account, or the subject of a token or key."""
+        """Return the author's account name, or the subject of the author's token or key."""
         return self.created_by.removeprefix(SUBJECT)
 
     def may_be_changed_by(self, caller: Caller) -> bool:
-        """Return True for the view's author, and for operators and administrators of the project."""
+        """Return True if the caller is the view's author, or an operator or administrator of the project."""
         return caller.subject == self.created_by or not {OPERATE, ADMIN}.isdisjoint(caller.scopes)
 
 
@@ -60,7 +66,10 @@ async def saved_views(reads: asyncpg.Pool | Connection, at: Project) -> list[Sav
 
 
 class ViewChanges:
-    """Changes of saved views, each recorded in the access log. Methods raise RequestRefused for invalid changes."""
+    """Changes to saved views, each recorded in the access log.
+
+    The methods raise RequestRefused if a change is not valid or the caller may not make it.
+    """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock, log: AccessLog) -> None:
         self._pool = pool
@@ -106,7 +115,7 @@ class ViewChanges:
 
     @asynccontextmanager
     async def _changing(self, at: Project) -> AsyncIterator[Connection]:
-        """Yield a connection in a transaction that holds the lock on the project's views."""
+        """Yield a connection whose transaction holds the lock on the project's views."""
         async with self._pool.acquire() as connection, connection.transaction():
             await connection.execute(*SQL.lock_views(**at._asdict()))
             yield connection

@@ -1,4 +1,4 @@
-"""Query for a transcript: a conversation's messages in order, with the feedback on each turn."""
+"""Query for the transcript of a conversation: its messages in order, with the feedback on each turn."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ MOST_MESSAGES: Final = 600
 
 @dataclass(slots=True)
 class TranscriptMessage:
-    """Message of a transcript; times are in microseconds. `sender_id` is None for an erased person.
+    """Message in a transcript.
 
-    A turn's last agent message has `ends_turn` set, and has the turn's reactions and replies in `reactions`.
-    `thread` is the id of the thread; it is empty for a message of the channel.
+    Attributes:
+        thread: Id of the message's thread, or empty for a message posted directly in the channel.
+        sender_id: The sender, or None for an erased person.
+        occurred_at: Time of the message, in microseconds.
+        reactions: All reactions and replies to the turn, if the message ends the turn.
+        ends_turn: True for the last agent message of a turn.
     """
 
     message_id: str
@@ -38,9 +42,12 @@ class TranscriptMessage:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """Messages of a conversation; `cut` is True if some are omitted.
+    """Transcript of a conversation.
 
-    `stray` contains the reactions on turns without an agent message; it is empty if `cut` is True.
+    Attributes:
+        lines: The messages.
+        stray: Reactions on turns without an agent message. Empty if `cut` is True.
+        cut: True if some messages are omitted.
     """
 
     lines: list[TranscriptMessage]
@@ -49,7 +56,11 @@ class Transcript:
 
 
 async def transcript(connection: Connection, at: ConversationScope, turn_id: str | None) -> Transcript:
-    """Return up to 600 messages: the messages around `turn_id`, or the conversation's last messages if it is None."""
+    """Read up to 600 messages of a conversation, with the feedback on them.
+
+    Args:
+        turn_id: The messages around this turn are read. If None, the last messages of the conversation are read.
+    """
     here = at._asdict()
     pivot = None if turn_id is None else await connection.fetchval(*SQL.start_of_turn(**here, turn_id=turn_id))
     half = MOST_MESSAGES if pivot is None else MOST_MESSAGES // 2
@@ -73,9 +84,10 @@ async def transcript(connection: Connection, at: ConversationScope, turn_id: str
 
 
 def by_thread(lines: Sequence[TranscriptMessage]) -> list[TranscriptMessage]:
-    """Return the channel's messages in order, with each thread's messages directly after the thread's root.
+    """Sort messages so that each thread directly follows its root message.
 
-    A thread without its root stays at the position of its first message.
+    Messages in the channel keep their order. If a root message is missing, its thread stays at the position of the
+    thread's first message.
     """
     threads: dict[str, list[TranscriptMessage]] = {}
     for line in lines:

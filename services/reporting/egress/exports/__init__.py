@@ -1,1 +1,1 @@
-"""Export of training data: feedback with its answer and the messages before the answer."""
+"""Export of training data: feedback together with the answer and the messages before it."""

@@ -1,4 +1,4 @@
-"""Feedback records with their context messages, read in pages to bound memory."""
+"""Feedback records with their context, read page by page to limit memory usage."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from reporting.queries.selection import Filters, Project, TimeSpan
 from reporting.sql import SQL
 
 PAGE: Final = 200
-"""Number of feedback records per page; only one page is in memory at once."""
+"""Number of feedback records per page. Only one page is in memory at a time."""
 CONTEXT: Final = 20
-"""Maximum number of messages in a prompt: the last messages before the answer."""
+"""Maximum number of messages in a prompt. The last messages before the answer are used."""
 _NAMED: Final = itemgetter("conversation_id", "turn_id", "agent_message_id", "occurred_at")
 _OF_ANSWER: Final = itemgetter("turn_id", "message_id", "reply_to", "thread", "occurred_at", "sequence")
 

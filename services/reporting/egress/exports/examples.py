@@ -1,7 +1,7 @@
-"""Convert feedback and its context to training examples in TRL's conversational formats. Pure.
+"""Conversion of feedback to training examples in TRL's conversational formats. No I/O.
 
-The formats and column names are from TRL's documentation, "Dataset formats and types": unpaired preference for `kto`,
-preference with an explicit prompt for `dpo`, prompt-completion for `sft`.
+Formats and column names follow "Dataset formats and types" in TRL's documentation. `kto` is unpaired preference, `dpo`
+is preference with an explicit prompt, and `sft` is prompt-completion.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PromptMessage:
-    """Message of a prompt: `role` is `user` for a person, `assistant` for an agent."""
+    """Message in a prompt. The role is `user` for a person and `assistant` for an agent."""
 
     role: Literal["user", "assistant"]
     content: str
@@ -30,9 +30,11 @@ class PromptMessage:
 class FeedbackCase:
     """Feedback record with its context.
 
-    `prompt` contains the messages before the answer, oldest first, ending with the person's request. `better` is a
-    later, accepted answer to the same request in the conversation, or None. For a machine verdict, `people` is the
-    newest verdict of a person or reviewer on the turn, and `reviewed` is True if that verdict is a review.
+    Attributes:
+        prompt: Messages before the answer, oldest first. The last one is the person's request.
+        better: Later answer to the same request that was accepted, or None.
+        people: For a machine verdict, the newest verdict of a person or reviewer on the turn.
+        reviewed: True if `people` is the verdict of a review.
     """
 
     row: Row
@@ -47,12 +49,15 @@ class FeedbackCase:
 
     @property
     def complete(self) -> bool:
-        """Return True if the texts of request and answer are known; otherwise the case yields no example."""
+        """Return True if both the request and the answer are known. Only `events` uses incomplete cases."""
         return bool(self.answer) and bool(self.prompt) and self.prompt[-1].role == "user"
 
 
 def kto(case: FeedbackCase) -> Iterator[dict[str, Any]]:
-    """Yield `{prompt, completion, label}`: label True for ok, False for not_ok. Yield nothing for neutral verdicts."""
+    """Yield an example `{prompt, completion, label}`. The label is True for ok and False for not_ok.
+
+    Neutral verdicts yield nothing.
+    """
     if case.complete and case.row["reaction"] != "neutral":
         yield {
             "prompt": _messages(case.prompt),
@@ -63,10 +68,10 @@ def kto(case: FeedbackCase) -> Iterator[dict[str, Any]]:
 
 
 def dpo(case: FeedbackCase) -> Iterator[dict[str, Any]]:
-    """Yield up to two `{prompt, chosen, rejected}` for a rejected answer.
+    """Yield up to two examples `{prompt, chosen, rejected}` for a rejected answer.
 
-    `chosen` is the person's correction in one example, and the later, accepted answer in the other. If one of them is
-    missing, its example is omitted.
+    The chosen answer is the person's correction in one example, and a later accepted answer in the other. An example is
+    omitted if its chosen answer is missing or equal to the rejected one.
     """
     if not case.complete or case.row["reaction"] != "not_ok":
         return
@@ -82,14 +87,14 @@ def dpo(case: FeedbackCase) -> Iterator[dict[str, Any]]:
 
 
 def sft(case: FeedbackCase) -> Iterator[dict[str, Any]]:
-    """Yield `{prompt, completion}` with the correction or, if there is none, the accepted answer."""
+    """Yield an example `{prompt, completion}`. The completion is the correction, or else the accepted answer."""
     completion = case.row["correction"] or (case.answer if case.row["reaction"] == "ok" else None)
     if case.complete and completion:
         yield {"prompt": _messages(case.prompt), "completion": _assistant(completion), **_origin(case.row)}
 
 
 def events(case: FeedbackCase) -> Iterator[dict[str, Any]]:
-    """Yield the feedback record with the ids of its question and answer messages."""
+    """Yield the feedback record with the message ids of its question and answer."""
     row = case.row
     yield {
         **_origin(row),
@@ -108,7 +113,7 @@ def events(case: FeedbackCase) -> Iterator[dict[str, Any]]:
 
 
 def detector(case: FeedbackCase) -> Iterator[dict[str, Any]]:
-    """Yield a machine verdict with the human verdict on the same turn, to train or evaluate a detector."""
+    """Yield a machine verdict with a person's verdict on the same turn, for training or evaluating a detector."""
     row = case.row
     if case.complete and row["origin"] == "machine" and case.people is not None and row["text"]:
         yield {
@@ -139,7 +144,7 @@ def _assistant(text: str | None) -> list[dict[str, str]]:
 
 
 def _origin(row: Row) -> dict[str, Any]:
-    """Return the columns that all formats have in common."""
+    """Return the columns that all formats have."""
     return {
         "feedback_id": str(row["feedback_id"]),
         "conversation_id": row["conversation_id"],

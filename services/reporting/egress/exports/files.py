@@ -1,4 +1,4 @@
-"""Encode training examples as chunks of a file: JSONL, or Parquet if pyarrow is installed."""
+"""File formats of exports: JSONL, or Parquet if pyarrow is installed."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ MEDIA_TYPES: Final[dict[FileType, str]] = {
 }
 _CHUNK: Final = 200
 _ROW_GROUP: Final = 1_000
-"""Number of examples per row group of a Parquet file."""
+"""Number of examples per row group in a Parquet file."""
 
 
 class ParquetMissing(Exception):
-    """Error for a Parquet export without the package pyarrow."""
+    """Error for a Parquet export if the package pyarrow is not installed."""
 
 
 def check_available(file_type: FileType) -> None:
-    """Raise ParquetMissing if `file_type` is parquet and pyarrow is not installed."""
+    """Check that the packages for a file type are installed.
+
+    Raises:
+        ParquetMissing: If the type is parquet and pyarrow is not installed.
+    """
     if file_type == "parquet":
         try:
             import pyarrow.parquet  # noqa: F401  # only checks that it is installed
@@ -33,7 +37,7 @@ def check_available(file_type: FileType) -> None:
 
 
 async def examples(cases: AsyncIterator[FeedbackCase], wanted: Format) -> AsyncIterator[dict[str, Any]]:
-    """Yield the examples of the cases in the format `wanted`."""
+    """Yield the training examples of all cases in the given format."""
     make = EXAMPLES[wanted]
     async for case in cases:
         for example in make(case):
@@ -41,7 +45,7 @@ async def examples(cases: AsyncIterator[FeedbackCase], wanted: Format) -> AsyncI
 
 
 async def as_jsonl(rows: AsyncIterator[dict[str, Any]]) -> AsyncIterator[bytes]:
-    """Yield chunks of JSON lines in UTF-8, one object per line."""
+    """Encode rows as JSON lines in UTF-8 and yield the file in chunks."""
     held: list[str] = []
     async for row in rows:
         held.append(json.dumps(row, ensure_ascii=False) + "\n")
@@ -52,7 +56,10 @@ async def as_jsonl(rows: AsyncIterator[dict[str, Any]]) -> AsyncIterator[bytes]:
 
 
 async def as_parquet(rows: AsyncIterator[dict[str, Any]], wanted: Format) -> AsyncIterator[bytes]:
-    """Yield chunks of a Parquet file. The columns depend only on the format, even if there are no examples."""
+    """Encode rows as Parquet and yield the file in chunks.
+
+    The file has the columns of the format even if there are no rows.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -73,7 +80,10 @@ async def as_parquet(rows: AsyncIterator[dict[str, Any]], wanted: Format) -> Asy
 
 
 class _Pieces(io.RawIOBase):
-    """Write-only file in memory that returns its content in chunks. `tell` returns the number of bytes ever written."""
+    """In-memory file that is written by a Parquet writer and emptied chunk by chunk.
+
+    `tell` returns the total number of bytes written so far.
+    """
 
     def __init__(self) -> None:
         self._held: list[bytes] = []

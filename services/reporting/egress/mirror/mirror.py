@@ -1,7 +1,7 @@
-"""Replicate artifacts to the object store: one worker at a time processes the turns that are marked as stale.
+"""Replication of artifacts to the object store. One worker at a time processes the turns marked as stale.
 
-The name of each object is recorded in the database before the object is written, so that every object in the store can
-be found and deleted.
+The database records the name of each object before the object is written, so that every object in the store can be
+found and deleted.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ from reporting.sql import SQL
 from servicekit import Clock, Unavailable
 
 DELETE_AGAIN_AFTER: Final = 15 * MINUTE
-"""Delay before a deleted object is deleted again, in microseconds, because a write that timed out may arrive late."""
+"""Delay in microseconds before a deleted object is deleted again, because a write that timed out may still arrive."""
 _WRITE_SECONDS: Final = 120.0
-"""Time limit for the writes of one step, in seconds; well below DELETE_AGAIN_AFTER."""
+"""Time limit for the writes of one step, in seconds. It must be well below DELETE_AGAIN_AFTER."""
 _MARKS_AT_ONCE: Final = 200
 _DELETED_AT_ONCE: Final = 500
 
 
 class ArtifactReplicator:
-    """Worker that writes the payload of each current artifact to the object store and deletes outdated objects.
+    """Worker that writes artifacts to the object store and deletes outdated objects.
 
-    With `turn_logs`, turn logs with their reactions are replicated as well; otherwise only reactions are.
+    Args:
+        turn_logs: If True, turn logs are replicated as well as reactions.
     """
 
     def __init__(
@@ -51,14 +52,17 @@ class ArtifactReplicator:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """Return warnings for the operator: the last failure of the store, and the size of the backlog."""
+        """Return a warning for the operator if the last replication failed. It contains the size of the backlog."""
         return [self._failure] if self._failure else []
 
     async def catch_up(self) -> int:
-        """Replicate changed turns, delete due objects, and send the receipts of completed erasures.
+        """Replicate changed turns, delete outdated objects and send the receipts of completed erasures.
 
-        Return the number of processed turns; 0 if another process is replicating. Raises Unavailable if the store
-        fails; the next call continues.
+        Returns:
+            The number of processed turns, or 0 if another process is replicating.
+
+        Raises:
+            Unavailable: If the object store fails. The next call continues the work.
         """
         turns = 0
         async with self._pool.acquire() as connection:
@@ -119,7 +123,11 @@ class ArtifactReplicator:
         return len(turns)
 
     async def _carry_out(self, connection: Connection, plan: ReplicationPlan, marks: Sequence[int]) -> str | None:
-        """Write the objects of the plan, and record the results. Return the kind of error, or None without an error."""
+        """Write the objects of a plan and record the results.
+
+        Returns:
+            The kind of error, or None if there was none.
+        """
         written: Sequence[str] = ()
         failure: str | None = "TimeoutError"
         with contextlib.suppress(TimeoutError):

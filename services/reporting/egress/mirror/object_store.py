@@ -1,4 +1,4 @@
-"""Client of the object store: a folder, or a bucket with the S3 API."""
+"""Client for the object store, which is a directory or an S3-compatible bucket."""
 
 from __future__ import annotations
 
@@ -14,25 +14,31 @@ from servicekit import StartError
 
 T = TypeVar("T")
 SECONDS: Final = 10
-"""Time limit for one request, in seconds."""
+"""Time limit of a request in seconds."""
 AT_ONCE: Final = 16
 """Maximum number of concurrent requests."""
 
 
 class Done(NamedTuple):
-    """Result of a batch: names of the written or deleted objects, and the kind of error that ended it, or None."""
+    """Result of a batch.
+
+    Attributes:
+        names: Names of the objects that were written or deleted.
+        failure: Kind of the error that ended the batch, or None.
+    """
 
     names: Sequence[str]
     failure: str | None
 
 
 class ObjectStore:
-    """Objects under `url`. The bucket's region, endpoint and credentials come from the environment (AWS_*)."""
+    """Object store at a URL. Region, endpoint and credentials of a bucket come from the environment (AWS_*)."""
 
     def __init__(self, url: str) -> None:
         """Create the client without sending a request.
 
-        Raises StartError if obstore is not installed, or if `url` or the AWS_* variables are invalid.
+        Raises:
+            StartError: If obstore is not installed, or the URL or the AWS_* variables are invalid.
         """
         try:
             import obstore
@@ -64,7 +70,7 @@ class ObjectStore:
             ) from None
 
     async def put(self, objects: Sequence[tuple[str, bytes]]) -> Done:
-        """Write objects by name, up to the first failure."""
+        """Write objects, given as names and contents, until one fails."""
 
         async def write(one: tuple[str, bytes]) -> str:
             await self._obstore.put_async(self._store, one[0], one[1], use_multipart=False)
@@ -73,7 +79,7 @@ class ObjectStore:
         return await self._each(objects, write)
 
     async def get(self, name: str) -> bytes | None:
-        """Return the content of an object, or None if there is no such object."""
+        """Return the content of an object, or None if it does not exist."""
         try:
             found = await self._obstore.get_async(self._store, name)
         except FileNotFoundError:
@@ -81,7 +87,7 @@ class ObjectStore:
         return bytes(await found.bytes_async())
 
     async def delete(self, names: Sequence[str]) -> Done:
-        """Delete objects, up to the first failure; a missing object counts as deleted."""
+        """Delete objects until one fails. Missing objects count as deleted."""
 
         async def remove(name: str) -> str:
             with contextlib.suppress(FileNotFoundError):

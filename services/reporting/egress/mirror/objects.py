@@ -1,4 +1,7 @@
-"""Desired objects of a turn in the object store, and the difference to the recorded objects. Pure."""
+"""Comparison of a turn's artifacts with the objects recorded in the database. No I/O.
+
+The result is the list of objects to write to the object store or delete from it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ class TurnKey(NamedTuple):
 
 
 class WantedArtifact(NamedTuple):
-    """Artifact of a turn. `payload` is the object's content; `occurred_at` is in microseconds."""
+    """Artifact that should be in the object store. `occurred_at` is in microseconds.
+
+    `payload` is the content of the object. For a turn log, the reactions to the turn are added to it.
+    """
 
     turn: TurnKey
     id: str
@@ -32,7 +38,10 @@ class WantedArtifact(NamedTuple):
 
 
 class Hosted(NamedTuple):
-    """Recorded object of the store. `artifact` is the artifact's id; `digest` is the SHA-256 of the written content."""
+    """Database record of an object in the store.
+
+    `artifact` is the artifact id. `digest` is the SHA-256 digest of the written content.
+    """
 
     turn: TurnKey
     artifact: str
@@ -42,7 +51,7 @@ class Hosted(NamedTuple):
 
 
 class Put(NamedTuple):
-    """Object to write, under an unused name."""
+    """Object to write, with a new name."""
 
     turn: TurnKey
     artifact: str
@@ -55,21 +64,25 @@ class Put(NamedTuple):
 
 
 class ReplicationPlan(NamedTuple):
-    """Changes to the store: objects to write, and names of objects to delete.
+    """Objects to write to the store and names of objects to delete from it.
 
-    A replaced object is deleted after its replacement has been written.
+    An object that is replaced is deleted only after its replacement has been written.
     """
 
     puts: Sequence[Put]
     to_delete: Sequence[str]
     replaced: Mapping[str, str]
-    """Name of the replaced object, by the name of its replacement in `puts`."""
+    """Maps the names of new objects in `puts` to the names of the objects they replace."""
 
 
 def replication_plan(
     wanted: Iterable[WantedArtifact], held: Iterable[Hosted], new_id: Callable[[], str]
 ) -> ReplicationPlan:
-    """Compare the artifacts with the recorded objects. `new_id` returns the unguessable part of a name."""
+    """Compare the artifacts of turns with the recorded objects and return the necessary changes.
+
+    Args:
+        new_id: Generates the unguessable part of an object name.
+    """
     bodies = {(one.turn, one.id): body_of(one, reactions) for one, reactions in _with_reactions(wanted)}
     current = {(one.turn, one.artifact): one for one in held if one.state == "current"}
     # An object in the state `writing` may be incomplete, or its write may still arrive.
@@ -88,15 +101,14 @@ def replication_plan(
 
 
 def name_of(turn: TurnKey, unique: str) -> str:
-    """Return the name of an object. It contains tenant and project, but no id of a person, conversation or turn."""
+    """Return an object name. It contains the tenant and project, but no id of a person, conversation or turn."""
     return f"tenant={turn.tenant}/project={turn.project}/{unique}.json"
 
 
 def body_of(artifact: WantedArtifact, reactions: Sequence[WantedArtifact]) -> bytes:
     """Return the content of an artifact's object as JSON.
 
-    A turn log also contains the turn's effective `reactions`, appended to `text` and listed in `feedbacks` and
-    `entries`.
+    In a turn log, the effective reactions to the turn are appended to `text` and listed in `feedbacks` and `entries`.
     """
     payload = dict(artifact.payload)
     if artifact.kind == TURN_LOG:

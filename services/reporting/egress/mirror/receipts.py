@@ -1,4 +1,7 @@
-"""Queue of erasure receipts. They are sent after the object store has deleted the erased objects."""
+"""Queue of erasure receipts.
+
+A receipt is sent only after the erased person's objects have been deleted from the object store.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,14 @@ from servicekit import Message, Producer
 
 
 class HeldReceipts:
-    """Producer that stores erasure receipts in a table instead of sending them."""
+    """Producer that stores erasure receipts in the database instead of sending them."""
 
     def __init__(self, pool: asyncpg.Pool, producer: Producer) -> None:
         self._pool = pool
         self._producer = producer
 
     async def send(self, messages: Sequence[Message]) -> Sequence[Never]:
-        """Store receipts in a committed transaction. Return no log positions, because nothing was sent yet."""
+        """Store receipts and commit. Returns no log positions, because nothing has been sent yet."""
         rows = [
             (
                 json.loads(one.value or b"{}")["tenant"],
@@ -36,11 +39,14 @@ class HeldReceipts:
         return ()
 
     async def held(self) -> Sequence[asyncpg.Record]:
-        """Return the held receipts, oldest first."""
+        """Return the receipts that have not been sent yet, oldest first."""
         return await self._pool.fetch(*SQL.held_receipts())
 
     async def release(self, held: Sequence[asyncpg.Record]) -> None:
-        """Send receipts, then delete them. After a crash in between they are sent again; readers ignore duplicates."""
+        """Send receipts and delete them from the queue.
+
+        After a crash, a receipt may be sent twice. Readers ignore duplicates.
+        """
         if not held:
             return
         await self._producer.send(

@@ -1,4 +1,7 @@
-"""Setting of the object store for artifacts, and marks for turns that were stored before the setting."""
+"""Configuration of the object store for artifacts.
+
+When an object store is configured, the turns that are already stored are marked, so that they are replicated too.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,12 @@ _CONVERSATION: Final = ("tenant", "project", "conversation_id")
 
 
 async def set_store(pool: asyncpg.Pool, url: str | None, *, turn_logs: bool) -> None:
-    """Set the object store, or switch replication off if `url` is None. From then on, changes mark turns as stale.
+    """Set the object store, or disable replication if `url` is None.
 
-    `mark_more` marks the existing turns, range by range. Raises StartError if another store still has objects, because
-    erasures would not delete them.
+    From now on, every change to a turn marks the turn as stale. Existing turns are marked in batches by `mark_more`.
+
+    Raises:
+        StartError: If the previous object store still contains objects. Erasures could no longer delete them.
     """
     async with pool.acquire() as connection:
         await _adopt(connection, url, turn_logs)
@@ -46,9 +51,12 @@ async def _adopt(connection: Connection, url: str | None, turn_logs: bool) -> No
 
 
 async def mark_more(connection: Connection) -> bool:
-    """Mark some turns that were stored before the store was set. Return False if all are marked.
+    """Mark a batch of turns that were stored before the object store was set.
 
-    Each call marks the turns of a limited number of conversations.
+    A batch covers a limited number of conversations.
+
+    Returns:
+        False if all turns have been marked.
     """
     async with connection.transaction():
         place = await connection.fetchrow(*SQL.place_of_marks())

@@ -1,1 +1,1 @@
-"""Webhooks: signed delivery of events to the operator's endpoints, with retries (Standard Webhooks)."""
+"""Webhooks: signed events for the operator's endpoints, delivered with retries (Standard Webhooks)."""

@@ -1,4 +1,4 @@
-"""Validate webhook addresses: only public addresses, unless the operator allows private ones."""
+"""Address check for outgoing requests: only public addresses, unless the operator allows private ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ class NotAllowed(Exception):
 
 
 def is_public(text: str) -> bool:
-    """Return True if an IP address, and any IPv4 address embedded in it, is on the public Internet."""
+    """Return True if an IP address is on the public Internet.
+
+    If an IPv6 address embeds an IPv4 address, the IPv4 address is checked instead.
+    """
     address: Address = ipaddress.ip_address(text.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         wrapped = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
@@ -28,10 +31,16 @@ def is_public(text: str) -> bool:
 
 
 async def address_of(host: str, port: int, *, private: bool) -> str:
-    """Resolve `host` and return the address to connect to.
+    """Resolve a host name and return the IP address to connect to.
 
-    The caller must connect to this address, because a second lookup may return another address. Raises NotAllowed if
-    any address of the host is not public, unless `private` is set, and OSError if there is no address.
+    Connect to this address instead of resolving the name again, because another lookup may return another address.
+
+    Args:
+        private: Also permit addresses that are not public.
+
+    Raises:
+        NotAllowed: If one of the addresses of the host is not public and `private` is not set.
+        OSError: If the host has no address.
     """
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = [str(one[4][0]) for one in found]

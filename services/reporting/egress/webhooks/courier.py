@@ -1,4 +1,4 @@
-"""Deliver due events to a webhook endpoint, with a circuit breaker."""
+"""Delivery of events to a webhook endpoint, with a circuit breaker."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from servicekit import CircuitBreaker, Clock
 AT_ONCE: Final = 8
 """Maximum number of concurrent attempts per endpoint."""
 ATTEMPT_SECONDS: Final = 15.0
-"""Time limit for one attempt, in seconds, as Standard Webhooks advises."""
+"""Time limit of an attempt in seconds, as recommended by Standard Webhooks."""
 log = structlog.get_logger(part="webhooks")
 
 
 class AttemptSpan(Protocol):
-    """OpenTelemetry span of one attempt in the trace of its event."""
+    """OpenTelemetry span of a delivery attempt. It belongs to the trace of the delivered event."""
 
     @property
     def traceparent(self) -> str: ...
@@ -35,11 +35,11 @@ class AttemptSpan(Protocol):
 
 
 BeginSpan = Callable[[str, str | None, Mapping[str, str | int]], AttemptSpan | None]
-"""Function that begins a span from its name, `traceparent` and attributes; returns None if its trace is not sampled."""
+"""Starts a span with a name, `traceparent` and attributes. Returns None if the trace is not sampled."""
 
 
 class Courier:
-    """Sender of deliveries to one endpoint. Each endpoint has its own sender, so no endpoint waits for another."""
+    """Delivers the events of one endpoint. Endpoints do not wait for each other, because each has its own courier."""
 
     def __init__(
         self,
@@ -64,7 +64,10 @@ class Courier:
         await self._sender.close()
 
     async def deliver(self) -> None:
-        """Send all due events. After five consecutive failures, make only one attempt every half minute."""
+        """Send all events that are due.
+
+        After five consecutive failures, only one attempt is made every half minute.
+        """
         while self._breaker.lets_through(self._clock.monotonic()):
             now = self._clock.now()
             # The claim is longer than an attempt. If this process crashes, another one claims the events afterwards.
@@ -92,7 +95,7 @@ class Courier:
         log.warning(f"webhook_{outcome}", endpoint=self.endpoint.name, attempt=one.attempts + 1, answer=answer.what)
 
     async def _attempt(self, one: WebhookDelivery) -> AttemptResult:
-        """Make one attempt, in a child span if its trace is sampled."""
+        """Make one attempt to deliver an event, in a child span if the trace of the event is sampled."""
         attributes = {"agent_feedback.endpoint": self.endpoint.name, "messaging.destination.name": one.topic}
         span = self._begin_span("webhook", one.traceparent, attributes)
         answer = await self._sender.send(one, self._clock.now(), span.traceparent if span else one.traceparent)

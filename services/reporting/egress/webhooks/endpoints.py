@@ -1,4 +1,4 @@
-"""Webhook endpoints from the operator's file, with secrets from the environment."""
+"""Webhooks file: endpoints, with signing keys from the environment."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class _EndpointPart(BaseModel):
 
 
 class EndpointSettings(_EndpointPart):
-    """Settings of a webhook endpoint in the file.
+    """Settings of a webhook endpoint.
 
-    `secrets` are names of environment variables with the signing keys. Instead of the variable NAME, NAME_FILE may
-    contain the path of a file with the key. Every request is signed with each key, so that keys can be rotated. Without
-    `project` the endpoint gets the events of all projects, and session ratings, which have no project. `private` allows
-    `http` and addresses that are not on the public Internet.
+    `secrets` are the names of environment variables that contain signing keys. Instead of the variable NAME, you can
+    set NAME_FILE to the path of a file with the key. Each request is signed with all keys, so that keys can be rotated.
+    Without `project`, the endpoint gets the events of all projects. Session ratings do not belong to a project, so an
+    endpoint can get them only if `project` is not set. `private` allows http and addresses outside the public Internet.
     """
 
     name: Name
@@ -76,9 +76,9 @@ class WebhookEndpoint(_EndpointPart):
         return self.settings.name
 
     def wants(self, topic: str, tenant: str, project: str | None) -> bool:
-        """Return True if the endpoint subscribes to events of `topic` for this tenant and project.
+        """Return True if the endpoint gets events of this topic, tenant and project.
 
-        Every endpoint of the tenant gets erasure requests, regardless of its `events` and `project`.
+        Every endpoint of the tenant gets erasure requests, whatever its settings for `events` and `project`.
         """
         here = self.settings.tenant == tenant and self.settings.project in (None, project)
         if topic == ERASURE_REQUESTED.name:
@@ -87,7 +87,11 @@ class WebhookEndpoint(_EndpointPart):
 
 
 def read_endpoints(path: Path) -> Sequence[WebhookEndpoint]:
-    """Read the endpoints from a file. Raises StartError, with no values of the file in its message."""
+    """Read the endpoints from the webhooks file.
+
+    Raises:
+        StartError: If the file or a key is invalid. The message contains no values from the file.
+    """
     found = read_toml(path, _File).endpoint
     names = [one.name for one in found]
     if len(set(names)) < len(names):
@@ -98,7 +102,11 @@ def read_endpoints(path: Path) -> Sequence[WebhookEndpoint]:
 
 
 def signing_key(variable: str) -> bytes:
-    """Return the signing key in an environment variable. Raises StartError, with no part of the key in its message."""
+    """Return the signing key from an environment variable.
+
+    Raises:
+        StartError: If the key is missing or invalid. The message contains no part of the key.
+    """
     text = secret_of(variable)
     try:
         key = key_of(text)
@@ -110,5 +118,9 @@ def signing_key(variable: str) -> bytes:
 
 
 def key_of(secret: str) -> bytes:
-    """Return the key of a secret. Raises binascii.Error if it is not base64."""
+    """Decode the key in a webhook secret.
+
+    Raises:
+        binascii.Error: If the key is not valid base64.
+    """
     return base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)

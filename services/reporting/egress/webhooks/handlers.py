@@ -1,4 +1,4 @@
-"""Event handlers that store webhook deliveries for events of the log."""
+"""Event handlers that turn events of the log into webhook deliveries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ UNWANTED = Outcome.ignored("no_webhook")
 
 
 class WebhookHandler(Handler, tombstones=True):
-    """Handler of the consumer group `webhooks`, wrapped in an ErasingHandler. It stores deliveries and sends none."""
+    """Handler of the consumer group `webhooks`, which stores deliveries but does not send them.
+
+    It is wrapped in an ErasingHandler.
+    """
 
     def __init__(self, endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> None:
         self._endpoints = endpoints
@@ -41,9 +44,9 @@ class WebhookHandler(Handler, tombstones=True):
 
 
 class ErasureRequestHandler(Handler, tombstones=True):
-    """Handler that passes erasure requests to `events`, and all other records to `inner`.
+    """Handler that passes erasure requests to `events` and all other records to `inner`.
 
-    Erasure requests are delivered to webhooks because receivers may have stored the person's text.
+    Erasure requests are delivered to webhooks because receivers may have stored the person's texts.
     """
 
     def __init__(self, inner: Handler, events: WebhookHandler) -> None:
@@ -59,7 +62,7 @@ class ErasureRequestHandler(Handler, tombstones=True):
 
 
 def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint]) -> Iterator[WebhookDelivery]:
-    """Yield the deliveries of an event, one per endpoint that subscribes to it."""
+    """Yield a delivery for each endpoint that is subscribed to the event."""
     event = received.event
     project: str | None = None
     user: str | None = None

@@ -1,4 +1,4 @@
-"""Body and headers of a delivery, as defined by Standard Webhooks. Pure."""
+"""Body and headers of webhook requests as specified by Standard Webhooks. No I/O."""
 
 from __future__ import annotations
 
@@ -20,9 +20,14 @@ _MEDIA_TYPES: Final = {"standard": "application/json", "cloudevents": "applicati
 class WebhookDelivery:
     """Event to deliver to an endpoint.
 
-    `subject` identifies a feedback record, a rating, a notice or an erasure. A higher `revision` of a subject replaces
-    a lower one. `event` is the JSON of the event in the log. If `event` may contain a person's text, `user_id` is this
-    person. `traceparent` is the event's W3C trace context. Times are in microseconds.
+    Attributes:
+        subject: Identifier of the feedback record, rating, notice or erasure that the event is about.
+        revision: Revision of the subject. A higher revision replaces a lower one.
+        user_id: Person whose text the event may contain, if any.
+        occurred_at: Time of the event in microseconds.
+        event: The event in the log as JSON.
+        traceparent: W3C trace context of the event.
+        attempts: Number of failed attempts so far.
     """
 
     endpoint: str
@@ -39,7 +44,7 @@ class WebhookDelivery:
 
 
 def body_of(delivery: WebhookDelivery, form: Format) -> bytes:
-    """Return the request body. It is identical in all attempts."""
+    """Return the request body, which is the same for all attempts."""
     data: Any = json.loads(delivery.event)
     time = format_instant(delivery.occurred_at)
     if form == "standard":
@@ -60,7 +65,11 @@ def body_of(delivery: WebhookDelivery, form: Format) -> bytes:
 
 
 def headers_of(event_id: str, body: bytes, keys: Sequence[bytes], form: Format, now: int) -> dict[str, str]:
-    """Return the headers of an attempt at `now` (microseconds), with a signature for each of `keys`."""
+    """Return the request headers for an attempt, with a signature for each key.
+
+    Args:
+        now: Time of the attempt in microseconds, which is part of the signatures.
+    """
     at = datetime.fromtimestamp(now // SECOND, UTC)
     return {
         "content-type": _MEDIA_TYPES[form],

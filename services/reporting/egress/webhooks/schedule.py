@@ -1,4 +1,4 @@
-"""Retry schedule of deliveries. Pure."""
+"""Retry schedule for deliveries. No I/O."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from typing import Final
 from contracts.instants import SECOND
 
 RETRY_DELAYS: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
-"""Delays before the second and later attempts, in seconds; about three days in total."""
+"""Delays before each retry in seconds. They add up to about three days."""
 LONGEST_ASKED: Final = 3_600
-"""Upper limit of a receiver's Retry-After, in seconds."""
+"""Maximum Retry-After of a receiver that is respected, in seconds."""
 
 
 def next_attempt(attempts: int, now: int, asked: int, jitter: float) -> int | None:
-    """Return the time of the next attempt after `attempts` failures, in microseconds; None to stop retrying.
+    """Return the time of the next attempt in microseconds, or None if there were too many failed attempts.
 
-    `asked` is the receiver's Retry-After in seconds; 0 if there is none. `jitter`, 0 to 1, lengthens the delay by up to
-    a fifth.
+    Args:
+        attempts: Number of failed attempts.
+        now: The current time in microseconds.
+        asked: The receiver's Retry-After in seconds, or 0 if there is none.
+        jitter: Random number from 0 to 1 that lengthens the delay by up to a fifth.
     """
     if attempts > len(RETRY_DELAYS):
         return None

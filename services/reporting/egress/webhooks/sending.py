@@ -1,4 +1,4 @@
-"""HTTP client for single attempts to deliver an event."""
+"""HTTP client for delivery attempts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,18 @@ from reporting.egress.webhooks.endpoints import WebhookEndpoint
 from reporting.egress.webhooks.payload import WebhookDelivery, body_of, headers_of
 
 GONE = 410
-"""HTTP status with which a receiver permanently rejects an event."""
+"""HTTP status of a receiver that permanently rejects an event."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptResult:
-    """Outcome of an attempt. `what` is a status or a short error name; `retry_after` is in seconds."""
+    """Outcome of a delivery attempt.
+
+    Attributes:
+        what: HTTP status or short name of an error.
+        gone: True if the message must not be retried.
+        retry_after: Seconds to wait as requested by the receiver, or 0.
+    """
 
     what: str
     delivered: bool = False
@@ -29,7 +35,10 @@ class AttemptResult:
 class CheckedHttp:
     """HTTP client that connects only to permitted addresses (`addresses.py`).
 
-    Each attempt ends within `seconds`. The client follows no redirects, reads no response bodies and uses no proxies.
+    It follows no redirects, reads no response bodies and uses no proxies.
+
+    Args:
+        seconds: Time limit of an attempt.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -42,7 +51,11 @@ class CheckedHttp:
         await self._http.aclose()
 
     async def post(self, address: str, body: bytes, headers: Mapping[str, str], *, private: bool) -> AttemptResult:
-        """Make one attempt. `private` allows private addresses. Errors of receivers are returned, not raised."""
+        """Make one delivery attempt. Delivery errors are returned rather than raised.
+
+        Args:
+            private: Also permit addresses that are not public.
+        """
         try:
             url = httpx.URL(address)
             host = url.raw_host.decode("ascii")
@@ -66,7 +79,7 @@ class CheckedHttp:
 
 
 class Sender:
-    """HTTP client for one endpoint."""
+    """HTTP client for a webhook endpoint."""
 
     def __init__(self, endpoint: WebhookEndpoint, seconds: float) -> None:
         self._endpoint = endpoint
@@ -76,9 +89,11 @@ class Sender:
         await self._http.close()
 
     async def send(self, delivery: WebhookDelivery, now: int, traceparent: str | None = None) -> AttemptResult:
-        """Make one attempt, signed with the time `now` (microseconds), in the trace of `traceparent`.
+        """Make one attempt to deliver an event. Delivery errors are returned rather than raised.
 
-        Errors of the receiver or the network are returned, not raised.
+        Args:
+            now: The current time in microseconds, which is part of the signature.
+            traceparent: W3C trace context to send.
         """
         settings = self._endpoint.settings
         body = body_of(delivery, settings.format)
