@@ -1,4 +1,4 @@
-"""Detect texts that a client program wrote in a person's name: buttons, commands with output, notices."""
+"""Detect texts sent by a client program in a person's name, such as button texts, notices, and commands with output."""
 
 from __future__ import annotations
 
@@ -55,9 +55,18 @@ _WRITTEN: Final[Mapping[str, tuple[str, ...]]] = {
     "aider": (r"I ran this command:\s*\n",),
     "OpenHands": (r"OBSERVATION:\s", r"EXECUTION RESULT of \["),
 }
+#: Words of a failure. Data with such a word is an error that the person reports.
+_FAILURE: Final = re.compile(r"error|exception|fail|denied|invalid|not[ _]?found|traceback", re.IGNORECASE)
 _BEGINS: Final = re.compile("|".join(start for starts in _WRITTEN.values() for start in starts))
 
 
 def by_machine(text: str) -> bool:
-    """Return True if a client program wrote the text, or if the text is only a command to the client."""
-    return _BEGINS.match(text.lstrip()[:400] if len(text) > 400 else text.strip()) is not None
+    """Return True if a client program wrote the text, or if it is nothing but a command for such a program."""
+    begins = _BEGINS.match(text.lstrip()[:400] if len(text) > 400 else text.strip()) is not None
+    return begins or _is_data_without_failure(text.strip())
+
+
+def _is_data_without_failure(text: str) -> bool:
+    """Return True if the text is a single list or object, for example in JSON, that does not report a failure."""
+    is_data = text[:1] + text[-1:] in ("{}", "[]") and text[1:].lstrip()[:1] in ('"', "{", "[")
+    return is_data and _FAILURE.search(text) is None

@@ -76,6 +76,9 @@ def test_a_failure_that_is_over_speaks_against_no_approval(message: str) -> None
         "<feedback>\nThe user denied this operation.\n</feedback>",
         "User aborted the command.",
         "I ran this command:\n\nmake test\n\nAnd got this output:\n\n1 failed",
+        '{"rooms": [{"name": "Harbour view", "beds": 2}], "breakfast": false}',
+        ' ["1: button Leave", "2: group missing value"]\n',
+        '{"1: button Leave", "2: group missing value"}',
     ],
 )
 def test_what_a_client_wrote_says_nothing(text: str, detector: Detector) -> None:
@@ -93,6 +96,10 @@ def test_what_a_client_wrote_says_nothing(text: str, detector: Detector) -> None
         "try again",
         "I ran this command and it fails",
         "/tmp/x.log is still empty",
+        '{"detail": "Internal server error"}',
+        '{"rooms": []} is wrong',
+        "[still not printing]",
+        '["harbour view" is the wrong room',
     ],
 )
 def test_what_a_person_wrote_after_it_is_judged(text: str, detector: Detector) -> None:
