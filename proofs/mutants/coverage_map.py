@@ -14,6 +14,7 @@ from pathlib import Path
 from coverage import CoverageData
 
 from proofs.mutants.mutant import ROOT
+from proofs.mutants.recording import OF_FILE
 from proofs.mutants.statement_uses import Place, places_of
 from proofs.mutants.typescript_mutants import TESTS as TYPESCRIPT
 
@@ -37,7 +38,7 @@ class CoverageMap:
     """Lines by file, each with the tests that run it; `seconds` are the durations of tests."""
 
     def __init__(self, lines: Mapping[str, Mapping[int, Sequence[str]]], seconds: Mapping[str, float]) -> None:
-        self._lines = lines
+        self.lines = lines
         self._seconds = seconds
         self._breadth: dict[str, int] = defaultdict(int)
         for by_line in lines.values():
@@ -63,7 +64,7 @@ class CoverageMap:
         """
         if file in TYPESCRIPT:
             return True
-        return any(self._lines.get(path, {}).get(number) for path, number in _places(file, line))
+        return any(self.lines.get(path, {}).get(number) for path, number in _places(file, line))
 
     def tests_of(self, file: str, line: int, budget: float) -> list[str]:
         """Return the tests to run for a line, the most specific first, of about `budget` seconds in total.
@@ -76,10 +77,10 @@ class CoverageMap:
         places = _places(file, line)
         in_file: dict[str, int] = defaultdict(int)
         for path in {path for path, _ in places}:
-            for tests in self._lines.get(path, {}).values():
+            for tests in self.lines.get(path, {}).values():
                 for test in tests:
                     in_file[test] += 1
-        running = {test for path, number in places for test in self._lines.get(path, {}).get(number, ())}
+        running = {test for path, number in places for test in self.lines.get(path, {}).get(number, ())}
         candidates = running or list(in_file)
         ranked = sorted(
             candidates, key=lambda test: (self._cost(test) > budget / 2, -in_file[test] / self._breadth[test], test)
@@ -151,6 +152,12 @@ def write_map(root: Path, folder: Path = FOLDER) -> None:
             if file not in at_import:
                 at_import[file] = _outside_of_functions(root / file)
             found[file][line] |= contexts - {""} if line not in at_import[file] else set()
+    of_file: dict[str, set[str]] = defaultdict(set)
+    for test in seconds:
+        of_file[test.partition("::")[0] + OF_FILE].add(test)
+    for by_line in found.values():
+        for line, tests in by_line.items():
+            by_line[line] = {one for test in tests for one in of_file.get(test, {test})}
     names = sorted({test for by_line in found.values() for tests in by_line.values() for test in tests})
     numbers = {name: number for number, name in enumerate(names)}
     lines = {

@@ -15,6 +15,8 @@ import coverage
 import pytest
 
 _ROOTS = ("libs", "services")
+OF_FILE = "::*"
+"""End of a context that names a file and means all of its tests."""
 _OTHER_PROCESSES = """[run]
 data_file = ${MUTANTS_COVERAGE}
 parallel = true
@@ -50,6 +52,20 @@ class Recording:
         finally:
             self._coverage.switch_context("")
             del os.environ["COVERAGE_PROCESS_START"], os.environ["MUTANTS_TEST"]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
+    ) -> Iterator[None]:
+        """Attribute the lines of a fixture that tests share to all tests of the file."""
+        if fixturedef.scope not in ("class", "module"):
+            return (yield)
+        before = os.environ.get("MUTANTS_TEST", "")
+        self._coverage.switch_context(request.node.nodeid.partition("::")[0] + OF_FILE)
+        try:
+            return (yield)
+        finally:
+            self._coverage.switch_context(before)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._durations[report.nodeid] = self._durations.get(report.nodeid, 0.0) + report.duration

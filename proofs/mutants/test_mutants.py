@@ -332,6 +332,36 @@ def test_sources_that_change_during_a_run_are_named(tree: Tree, capsys: pytest.C
     assert f"{CAUSE} changed during the run: at its line 1, 'old' became 'new'." in capsys.readouterr().out
 
 
+def recorded(tests: Path) -> CoverageMap:
+    """Run a file of tests with coverage, and return the map of the product's lines."""
+    environment = {**os.environ, "MUTANTS_COVERAGE": str(tests.parent / "coverage")}
+    options = ("-q", "-p", "proofs.mutants.recording", "-p", "no:cacheprovider")
+    command = [sys.executable, "-m", "pytest", *options, str(tests)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    write_map(ROOT, tests.parent)
+    return CoverageMap.read(tests.parent / "map.json")
+
+
+def test_a_fixture_of_a_module_is_run_by_all_of_its_tests(tmp_path: Path) -> None:
+    shared = tmp_path / "test_shares.py"
+    shared.write_text(
+        "import contracts.murmur2, pytest\n"
+        "@pytest.fixture(scope='module')\n"
+        "def hashed(): return contracts.murmur2.murmur2(bytes(5))\n"
+        "def test_runs_it(hashed): assert hashed\n"
+        "def test_reads_it(hashed): assert hashed\n",
+        "utf-8",
+    )
+    file = "libs/contracts/murmur2.py"
+    covered = recorded(shared)
+    within = max(
+        number for number, line in enumerate((ROOT / file).read_text("utf-8").splitlines(), 1) if "return" in line
+    )
+    names = {test.partition("::")[2] for test in covered.lines[file][within]}
+    assert names == {"test_runs_it", "test_reads_it"}
+
+
 def test_lines_of_processes_that_tests_start_are_recorded(tmp_path: Path) -> None:
     started = tmp_path / "test_starts.py"
     started.write_text(
@@ -343,22 +373,7 @@ def test_lines_of_processes_that_tests_start_are_recorded(tmp_path: Path) -> Non
         "    import contracts.intervals\n",
         "utf-8",
     )
-    environment = {**os.environ, "MUTANTS_COVERAGE": str(tmp_path / "coverage")}
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "proofs.mutants.recording",
-        "-p",
-        "no:cacheprovider",
-        str(started),
-    ]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    write_map(ROOT, tmp_path)
-    covered = CoverageMap.read(tmp_path / "map.json")
+    covered = recorded(started)
     text = (ROOT / "libs/contracts/murmur2.py").read_text("utf-8").splitlines()
     [within] = [number for number, line in enumerate(text, 1) if line.strip().startswith("return ")][-1:]
     [imported] = [number for number, line in enumerate(text, 1) if line.startswith("_MASK")]
