@@ -114,7 +114,7 @@ async def test_feedback_its_retraction_sessions_and_erasures_arrive(postgres_url
             assert (await standing(stack, "learner"))["waiting"] == 0
             async with stack.client() as http:
                 of_others = (await http.get("/tenants/globex/webhooks")).json()["endpoints"]
-            assert [one["name"] for one in of_others] == ["globex"]
+            assert [(one["name"], one["waiting"], one["dead"]) for one in of_others] == [("globex", 0, 0)]
 
 
 async def judge_by_globex(stack: RunningStack) -> None:

@@ -52,9 +52,10 @@ def test_message_rows(detector: Detector, tmp_path: Path) -> None:
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_pair_rows(detector: Detector, tmp_path: Path) -> None:
-    same = {"a": "how old are you", "b": "what is your age, how old are you?", "same_intent": "yes", "source": "x"}
-    other = {"a": "how old are you", "b": "print a list of files", "same_intent": "no", "source": "x"}
+@pytest.mark.parametrize(("yes", "no"), [("yes", "no"), (True, False)])
+def test_pair_rows(detector: Detector, tmp_path: Path, yes: object, no: object) -> None:
+    same = {"a": "how old are you", "b": "what is your age, how old are you?", "same_intent": yes, "source": "x"}
+    other = {"a": "how old are you", "b": "print a list of files", "same_intent": no, "source": "x"}
     report = evaluate(write(tmp_path / "pairs.jsonl", [same, other]), detector)
     assert (report["auc"], report["accuracy"]) == (1.0, 1.0)
 

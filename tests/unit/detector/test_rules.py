@@ -134,6 +134,7 @@ def test_the_command_prints_the_tables() -> None:
         ("cheap family hotels please", False),
         ("cheap family hotels in Paris and Rome please", False),
         ("cheap family hotels near quiet beaches in Rome please", False),
+        ("cheap family hotels in Paris please, quiet", False),
     ],
 )
 def test_a_request_about_something_else_replaces_one_or_two_words(message: str, swapped: bool) -> None:

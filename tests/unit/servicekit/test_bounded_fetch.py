@@ -302,6 +302,11 @@ def test_what_is_handed_out_at_once_is_bounded_by_bytes(data: bytes) -> None:
     assert taken == [4, 4, 1]
 
 
+def test_the_size_is_that_of_keys_and_values() -> None:
+    records, size = result(batch(0, [3, 4], key=b"key")).take(None)
+    assert (len(records), size) == (2, 3 + 4 + 2 * len(b"key"))
+
+
 def test_what_is_handed_out_at_once_is_bounded_by_number() -> None:
     many = result(batch(0, [1] * 5))
     assert [len(many.getall(3)), len(many.getall(3))] == [3, 2]

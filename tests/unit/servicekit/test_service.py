@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from contracts.topics import Consumer
 from servicekit.service import Periodic, Service, ServiceContext
 from tests.support.unit_handlers import NoWork
 from tests.support.waits import PATIENCE_SECONDS
@@ -16,6 +17,14 @@ async def test_dead_letters_have_a_producer_of_their_own() -> None:
     letters = service.subscriptions[0].delivery._letters
     assert letters is not service.producer
     assert letters is not service.batch_producer
+
+
+async def test_a_subscription_is_found_by_its_group() -> None:
+    service = Service("feedback", ServiceContext("localhost:1"))
+    groups: tuple[Consumer, ...] = ("feedback", "feedback_turns")
+    for group in groups:
+        service.consume(group, NoWork())
+    assert [service.subscription(group).group for group in groups] == list(groups)
 
 
 async def test_woken_work_does_not_wait_for_its_interval() -> None:

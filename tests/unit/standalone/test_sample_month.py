@@ -46,6 +46,15 @@ def test_answers_name_trace_language_channel_and_arm(made: Month) -> None:
     assert said == {"channel": {"web", "app", "slack"}, "language": {"en", "de", "fr", "es"}, "arm": {"a", "b"}}
 
 
+def test_each_answer_follows_the_question_that_it_names(made: Month) -> None:
+    asked = {one.body["messageId"]: one.body for one in made.chat if one.body.get("senderType") == "human"}
+    answers = [one.body for one in made.chat if one.body.get("senderType") == "agent"]
+    for answer in answers:
+        question = asked[answer["replyToMessageId"]]
+        assert question["turnId"] == answer["turnId"] and question["content"]
+        assert question["occurredAt"] < answer["occurredAt"]
+
+
 def test_threads_begin_with_their_question(made: Month) -> None:
     asked = {one.body["messageId"] for one in made.chat if one.body.get("senderType") == "human"}
     threads = {one.thread_id for one in made.answers if one.thread_id is not None}
