@@ -4,38 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
 
 from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from detector import features
 from detector.addressing import Exchange
-from detector.calibration import ConfidenceCalibration, ranking
+from detector.calibration import ConfidenceCalibration
 from detector.encoders.embedder import Embedder, SentenceEncoder, WordLlamaEmbedder
-from detector.evidence import Evidence
 from detector.intent import IntentModel
 from detector.learned import SENTENCE_WEIGHTS, Layer, Opinion
 from detector.location import TOP_K, addressed_target, older_named, ranked
-from detector.model import NEIGHBOURHOOD, Feedback, Neighbourhood, Reaction, Target, Verdict
-from detector.published import falls_short
+from detector.model import NEIGHBOURHOOD, Neighbourhood, Target, Verdict
 from detector.reading import Reader
 from detector.rewording import Rewordings, Scale
 from detector.rules import Decision, decide
 from detector.second_look import SecondLook
+from detector.verdicts import JudgedExchange, VerdictBuilder
 from detector.version import version
-
-#: Maximum number of characters of the message that a verdict quotes.
-QUOTE: Final = 10_000
-
-_REACTION: Final[dict[Feedback, Reaction | None]] = {"rejected": "not_ok", "accepted": "ok", "neutral": None}
-
-
-class JudgedExchange(NamedTuple):
-    """A judged exchange, with its evidence, the learned layer's opinion (if any) and the decision."""
-
-    exchange: Exchange
-    evidence: Evidence
-    opinion: Opinion | None
-    decision: Decision
 
 
 class Detector:
@@ -74,9 +58,8 @@ class Detector:
         self._layer = layer
         self._rewordings = rewordings
         self._second = second
-        self._target_precision = target_precision
-        self._calibration = calibration
-        self._encoder = rewordings.encoder_name if rewordings else None
+        encoder = rewordings.encoder_name if rewordings else None
+        self._verdicts = VerdictBuilder(calibration, target_precision, encoder)
         parts = (
             embedder.name,
             layer.embedder if layer else "",
@@ -84,7 +67,7 @@ class Detector:
             "calibration" if calibration else "",
             f"{target_precision}",
         )
-        self.version: str = version(parts, encoder=self._encoder)
+        self.version: str = version(parts, encoder=encoder)
 
     @property
     def embedder(self) -> Embedder:
@@ -133,7 +116,7 @@ class Detector:
             one, target = older.get(row, (latest, None))
             if target is None and one.decision.feedback != "neutral":
                 target = addressed_target(one.exchange, one.evidence)
-            verdicts.append(self._verdict(one, target))
+            verdicts.append(self._verdicts.build(one, target))
         return verdicts
 
     def locate(self, item: Neighbourhood, top_k: int = TOP_K) -> tuple[Target, ...]:
@@ -213,30 +196,6 @@ class Detector:
             if not _settled_before(one.decision, before, names)
         }
 
-    def _verdict(self, one: JudgedExchange, target: Target | None) -> Verdict:
-        decision = one.decision
-        reaction = _REACTION[decision.feedback] if not decision.status_only else None
-        confidence = decision.confidence
-        if self._calibration is not None:
-            confidence = self._calibration.confidence(decision, one.evidence.answer)
-        return Verdict(
-            feedback=decision.feedback,
-            reaction=reaction,
-            confidence=confidence,
-            correction_type=decision.correction_type,
-            user_said=one.exchange.message.text[:QUOTE],
-            target=target,
-            rules=decision.rules,
-            decided_by=decision.decided_by,
-            gate=decision.gate,
-            scores=_scores(one, confidence),
-            status_only=decision.status_only,
-            settled=decision.settled,
-            encoder=self._encoder,
-            rule=decision.rule,
-            falls_short=reaction is not None and falls_short(reaction, decision.decided_by, self._target_precision),
-        )
-
 
 def _settled_before(said: Decision, before: Decision | None, names: int) -> bool:
     """Return True if the author's first message after the older answer already rejected it.
@@ -246,15 +205,3 @@ def _settled_before(said: Decision, before: Decision | None, names: int) -> bool
     """
     turned_down = before is not None and before.feedback == "rejected" and before.confidence >= ANNOUNCEMENT_THRESHOLD
     return turned_down and (said.feedback == "rejected" or names < 2)
-
-
-def _scores(one: JudgedExchange, confidence: float) -> dict[str, float]:
-    _, evidence, opinion, decision = one
-    scores = {"score": decision.confidence, "similarity": evidence.similarity, "same_intent": evidence.same_intent}
-    if decision.feedback == "rejected":
-        scores["ranking"] = ranking(confidence, opinion)
-    if evidence.sentences is not None:
-        scores |= {"sentence_similarity": evidence.sentences.similarity, "same_intent": evidence.sentences.same_intent}
-    if opinion is not None:
-        scores |= {"rejected": opinion.rejected, "accepted": opinion.accepted, "neutral": opinion.neutral}
-    return {name: round(value, 6) for name, value in scores.items()}

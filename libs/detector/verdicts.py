@@ -1,0 +1,83 @@
+"""Conversion of judged exchanges to verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from detector.addressing import Exchange
+from detector.calibration import ConfidenceCalibration, ranking
+from detector.evidence import Evidence
+from detector.learned import Opinion
+from detector.model import Feedback, Reaction, Target, Verdict
+from detector.published import falls_short
+from detector.rules import Decision
+
+#: Maximum number of characters of the message that a verdict quotes.
+QUOTE: Final = 10_000
+
+_REACTION: Final[dict[Feedback, Reaction | None]] = {"rejected": "not_ok", "accepted": "ok", "neutral": None}
+
+
+class JudgedExchange(NamedTuple):
+    """A judged exchange, with its evidence, the learned layer's opinion (if any) and the decision."""
+
+    exchange: Exchange
+    evidence: Evidence
+    opinion: Opinion | None
+    decision: Decision
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Similarities, and the learned layer's probabilities if it has an opinion. All are from 0 to 1."""
+        alike = self.evidence.sentences
+        scores = {"similarity": self.evidence.similarity}
+        scores["same_intent"] = self.evidence.same_intent if alike is None else alike.same_intent
+        if alike is not None:
+            scores["sentence_similarity"] = alike.similarity
+        if (opinion := self.opinion) is not None:
+            scores |= {"rejected": opinion.rejected, "accepted": opinion.accepted, "neutral": opinion.neutral}
+        return scores
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictBuilder:
+    """Builder of verdicts for one detector.
+
+    Attributes:
+        calibration: Conversion of scores to confidences. Without it, the score is used as the confidence.
+        target_precision: Kinds of verdicts whose published precision is clearly below this value are not announced.
+        encoder: Name of the detector's sentence encoder, if it has one.
+    """
+
+    calibration: ConfidenceCalibration | None
+    target_precision: float
+    encoder: str | None
+
+    def build(self, one: JudgedExchange, target: Target | None) -> Verdict:
+        """Return the verdict on a judged message about `target`."""
+        decision = one.decision
+        reaction = _REACTION[decision.feedback] if not decision.status_only else None
+        confidence = decision.confidence
+        if self.calibration is not None:
+            confidence = self.calibration.confidence(decision, one.evidence.answer)
+        scores = {"score": decision.confidence, **one.scores}
+        if decision.feedback == "rejected":
+            scores["ranking"] = ranking(confidence, one.opinion)
+        return Verdict(
+            feedback=decision.feedback,
+            reaction=reaction,
+            confidence=confidence,
+            correction_type=decision.correction_type,
+            user_said=one.exchange.message.text[:QUOTE],
+            target=target,
+            rules=decision.rules,
+            decided_by=decision.decided_by,
+            gate=decision.gate,
+            scores={name: round(value, 6) for name, value in scores.items()},
+            status_only=decision.status_only,
+            settled=decision.settled,
+            encoder=self.encoder,
+            rule=decision.rule,
+            falls_short=reaction is not None and falls_short(reaction, decision.decided_by, self.target_precision),
+        )
