@@ -111,7 +111,7 @@ class Verdict:
         settled: True if no language model is asked, because a rule decided alone or there was nothing to decide.
         encoder: Name of the detector's sentence encoder, or None if it only uses word vectors.
         rule: Row of `detector.rules.RULES` that decided, or "learned" or "llm".
-        falls_short: See `published.falls_short`.
+        falls_short: The published precision of the reaction is below the required precision, so it is not announced.
     """
 
     feedback: Feedback

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from contracts.base import DecidedBy, Reaction
+from contracts.base import Reaction
 from contracts.intervals import wilson
 
 
@@ -29,10 +29,9 @@ significantly (docs/decisions/0118-a-target-precision-above-the-floor.md).
 """
 
 
-def falls_short(reaction: Reaction, decided_by: DecidedBy, target: float) -> bool:
-    """Return True if the published precision of this kind of verdict is too low for an announcement.
+def reactions_below(target: float) -> frozenset[Reaction]:
+    """Return the reactions whose published precision is too low for an announcement.
 
-    This is the case if even the upper bound of its confidence interval is below `target` (0 to 1). It is never the case
-    for verdicts of a language model, because no precision is published for them.
+    This is the case if even the upper bound of its confidence interval is below `target` (0 to 1).
     """
-    return decided_by != "llm" and wilson(*PUBLISHED[reaction]).high < target
+    return frozenset(reaction for reaction, counts in PUBLISHED.items() if wilson(*counts).high < target)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from detector.addressing import Exchange
@@ -10,7 +12,7 @@ from detector.calibration import ConfidenceCalibration, ranking
 from detector.evidence import Evidence
 from detector.learned import Opinion
 from detector.model import Feedback, Reaction, Target, Verdict
-from detector.published import falls_short
+from detector.published import reactions_below
 from detector.rules import Decision
 
 #: Maximum number of characters of the message that a verdict quotes.
@@ -40,7 +42,7 @@ class JudgedExchange(NamedTuple):
         return scores
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class VerdictBuilder:
     """Builder of verdicts for one detector.
 
@@ -53,6 +55,10 @@ class VerdictBuilder:
     calibration: ConfidenceCalibration | None
     target_precision: float
     encoder: str | None
+
+    @cached_property
+    def _reactions_below_target(self) -> Collection[str]:
+        return reactions_below(self.target_precision)
 
     def build(self, one: JudgedExchange, target: Target | None) -> Verdict:
         """Return the verdict on a judged message about `target`."""
@@ -79,5 +85,5 @@ class VerdictBuilder:
             settled=decision.settled,
             encoder=self.encoder,
             rule=decision.rule,
-            falls_short=reaction is not None and falls_short(reaction, decision.decided_by, self.target_precision),
+            falls_short=reaction in self._reactions_below_target,
         )

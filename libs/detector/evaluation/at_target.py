@@ -10,7 +10,7 @@ from contracts.intervals import wilson
 from detector.evaluation import scoring
 from detector.evaluation.rows import Row
 from detector.model import Verdict
-from detector.published import PUBLISHED, falls_short
+from detector.published import PUBLISHED, reactions_below
 
 #: Announced reaction -> its name in the report, and the field and value of a row for which it is correct.
 _RIGHT: Final[dict[Reaction, tuple[str, str, str]]] = {
@@ -26,13 +26,11 @@ def score_at_target(rows: Sequence[Row], verdicts: Sequence[Verdict], target: fl
     in the report) is too low. The given verdicts must come from a detector without a required precision.
     """
     report: dict[str, Any] = {"target": target}
+    below = reactions_below(target)
     for reaction, (name, field, value) in _RIGHT.items():
         of_class = [str(row[field]) == value for row in rows]
         announced = [v.emitted and v.reaction == reaction for v in verdicts]
-        kept = [
-            said and not falls_short(reaction, v.decided_by, target)
-            for said, v in zip(announced, verdicts, strict=True)
-        ]
+        kept = [said and reaction not in below for said in announced]
         right, right_kept = (
             sum(1 for said, true in zip(ones, of_class, strict=True) if said and true) for ones in (announced, kept)
         )
