@@ -795,7 +795,7 @@ create table suspect_decisions (
 -- view suspected: migrations/0032_answer_copies.sql
 -- Suspect reactions that would count
 -- view turn_log_artifacts: migrations/0001_schema.sql
--- function copy_answer: migrations/0032_answer_copies.sql
+-- function copy_answer: migrations/0042_answers_by_turn.sql
 -- function feedback_about: migrations/0039_whole_words_first.sql
 -- function mark_hours_of_replies: migrations/0032_answer_copies.sql
 -- function mark_rejections: migrations/0011_issues.sql

@@ -17,6 +17,7 @@ from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.sql import SQL
 from servicekit.clock import SystemClock
 from servicekit.db.database import Database
+from tests.support.databases import empty_schema
 from tests.support.reporting_events import START, Event, batch, feedback, feedback_id, message
 
 AT = Project("acme", "support")
@@ -269,3 +270,20 @@ async def test_a_changed_answer_waits_for_its_first_verdict_and_locks_no_later_o
             await writer.execute(held, later)
             await writer.execute("select from replies for update nowait")
         await changing
+
+
+async def test_an_answer_is_found_by_its_turn_before_tables_have_statistics(postgres_url: str) -> None:
+    """PostgreSQL plans the trigger's query while the table is almost empty, and keeps the plan until it is analysed."""
+    count = 200
+    async with empty_schema(postgres_url, "reporting", plan="indexed", size=1) as pool:
+        await pool.execute("alter table messages set (autovacuum_enabled = off)")
+        await take(pool, message("first", turn="t", agent="agent-a"), feedback("first", turn="t"))
+        await take(pool, *(message(f"a{n}", turn=f"t{n}", agent="agent-a") for n in range(count)))
+        for start in range(0, count, 10):
+            await take(pool, *(feedback(f"f{n}", turn=f"t{n}") for n in range(start, start + 10)))
+        await Rollups(pool, SystemClock()).catch_up(quiet=0)
+        await pool.execute("select pg_stat_force_next_flush()")
+        read = await pool.fetchval(
+            "select idx_tup_read from pg_stat_user_indexes where indexrelname = 'messages_answers'"
+        )
+    assert read < count

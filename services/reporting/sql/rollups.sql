@@ -105,9 +105,14 @@ where not exists (
 -- Answer that the feedback row `e` is about: the message named by `e`, otherwise the last message of its agent in the
 -- turn, otherwise the turn's last agent message.
 (
-    select m.strategy, m.attributes, m.thread from messages m
-    where m.conversation_id = e.conversation_id and m.turn_id = e.turn_id and m.sender_type = 'agent'
-      and m.tenant = e.tenant and m.project = e.project
+    select m.strategy, m.attributes, m.thread
+    from (
+        select * from messages m
+        where m.conversation_id = e.conversation_id and m.turn_id = e.turn_id and m.tenant = e.tenant
+          and m.project = e.project
+        offset 0 -- by the turn, not by the index of all answers
+    ) m
+    where m.sender_type = 'agent'
     order by (m.message_id = e.agent_message_id) is true desc, (m.agent_id = e.agent_id) is true desc,
              m.occurred_at desc, m.sequence desc, m.message_id
     limit 1
