@@ -27,6 +27,8 @@ from servicekit.db.migrations import check_schema, read_migrations
 from servicekit.db.pools import Plan, open_pool, open_reads, open_replica
 from servicekit.db.replica import CHECK_SECONDS, ReplicaReads
 from servicekit.db.retention import SWEEP_SECONDS, Expiry, Retention
+from servicekit.db.statistics import CHECK_SECONDS as STATISTICS_SECONDS
+from servicekit.db.statistics import analyse_unanalysed
 from servicekit.error_kinds import is_transient
 from servicekit.errors import SchemaIncompatible
 from servicekit.log.broker import build_broker
@@ -133,6 +135,7 @@ class Service:
         self._tasks: list[asyncio.Task[None]] = []
         self._probes: list[Callable[[], Awaitable[object]]] = []
         self._schemas: list[Callable[[], Awaitable[None]]] = []
+        self._pools: list[Database] = []
         self._broker: KafkaBroker | None = None
         self.started = False
         self.superseded: str | None = None
@@ -231,6 +234,7 @@ class Service:
         pool = await open_pool(url, self.name, migrations, size=size, say=self.context.say, init=init, plan="indexed")
         self.resources.push_async_callback(pool.close)
         self.probe(partial(pool.execute, "select 1"))
+        self._pools.append(pool)
         self._schemas.append(partial(check_schema, pool, self.name, read_migrations(migrations)))
         return pool
 
@@ -271,6 +275,7 @@ class Service:
         await self._broker.start()
         self.every(Periodic("lag", 5.0, self.lag))
         self.every(Periodic("schema", SCHEMA_SECONDS, self.look_at_schema, delay=SCHEMA_SECONDS))
+        self.every(Periodic("statistics", STATISTICS_SECONDS, self._analyse, delay=STATISTICS_SECONDS))
         self._tasks = [asyncio.create_task(self._run(periodic), name=periodic.name) for periodic in self._periodics]
         if self.subscriptions:
             self._tasks.append(asyncio.create_task(self._watch_members(), name="members"))
@@ -310,6 +315,10 @@ class Service:
                 await asyncio.wait_for(self._broker.stop(), 4)
         self.left.set()
         await asyncio.Event().wait()  # no further checks: this task ends by cancellation
+
+    async def _analyse(self) -> None:
+        for pool in self._pools:
+            await analyse_unanalysed(pool)
 
     async def _check_schemas(self) -> None:
         for check in self._schemas:
