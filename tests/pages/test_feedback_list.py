@@ -169,6 +169,40 @@ async def test_a_filter_that_is_none_gets_a_page_that_says_so(read_models: async
             assert "does not work" in answer.text
 
 
+async def test_times_are_shown_in_the_viewers_zone(read_models: asyncpg.Pool, take: Take) -> None:
+    await some(take)
+    for zone, moment, named in (
+        (
+            "Pacific/Auckland",
+            "22 Sep 2026, 02:13",
+            "23 Aug 2026 to 22 Sep 2026, times in Pacific/Auckland (UTC+12:00)</p>",
+        ),
+        ("America/New_York", "21 Sep 2026, 10:13", "22 Aug 2026 to 21 Sep 2026, times in America/New_York (UTC−04:00)"),
+        ("", "21 Sep 2026, 14:13", '<p class="when">22 Aug 2026 to 21 Sep 2026, times in UTC</p>'),
+    ):
+        async with visitor(read_models) as http:
+            page = (await http.get(f"/dashboard/feedback?tz={zone}")).text
+            overview = (await http.get(f"/?tz={zone}")).text
+        for shown in (page, overview):
+            assert set(re.findall(r'<time datetime="2026-09-21T14:13:2[^"]*">(.*?)</time>', shown)) == {moment}
+            assert named in shown
+
+
+async def test_a_position_in_the_list_has_a_window_that_runs_forward(read_models: asyncpg.Pool, take: Take) -> None:
+    await take(*(feedback(f"s{at}", turn=f"t{at}", text=f"n{at}", at=at) for at in range(60)))
+    async with visitor(read_models) as http:
+        [older] = links((await http.get("/dashboard/feedback?at=acme/support")).text, "Older")
+        cursor = httpx.URL(older).params["cursor"]
+        start, end, after = cursor.split("-", 2)
+        last = 253_402_300_800_000_000  # the end of the year 9999
+        for first, until, status in (
+            (start, end, 200), (end, start, 400), (start, start, 400), (start, str(last + 1), 400),
+            ("-1", end, 400), ("x", end, 400), (start, "", 400),
+        ):  # fmt: skip
+            answer = await http.get(f"/dashboard/feedback?at=acme/support&cursor={first}-{until}-{after}")
+            assert answer.status_code == status, (first, until)
+
+
 async def test_the_list_goes_on_and_shows_each_once(read_models: asyncpg.Pool, take: Take) -> None:
     await take(*(feedback(f"s{at}", turn=f"t{at}", text=f"n{at}", at=at) for at in range(120)))
     async with visitor(read_models) as http:

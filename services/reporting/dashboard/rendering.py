@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
@@ -73,8 +74,9 @@ def _moment(context: Context, moment: int) -> str:
 
 
 @pass_context
-def _date(context: Context, moment: int) -> str:
-    zone = context.get("zone") or zone_of("UTC")
+def _date(context: Context, moment: int, zone: ZoneInfo | None = None) -> str:
+    """Return the local date. An imported macro must pass the zone, because it does not see the page's variables."""
+    zone = zone or context.get("zone") or zone_of("UTC")
     return f"{local(moment, zone):%-d %b %Y}"
 
 
