@@ -23,9 +23,12 @@ descriptions are in the JSON schemas (`libs/contracts/schemas`) and in the Async
 - A service with posts, such as a forum, sends the three `post.*` topics, under the record key
   `<tenant>/<project>/post:<postId>`. [Posts](posts.md) explains them.
 - A learner reads `feedback.created` from the beginning and keeps, for each `feedbackId`, the record with the highest
-  `revision`. A record without a value (a tombstone) means that this feedback was erased.
+  `revision`. A record without a value (a tombstone) means that the revisions up to its header
+  `revision` were erased. Keep this revision: tombstones are written to all partitions, so an older announcement may
+  be read later from another partition.
 - The other topics connect the services. Other programs may read them, but must not write to them.
 - Readers ignore unknown fields. Optional fields may be omitted. Times are RFC 3339 with an offset.
+- Partitions may be added to all topics ([operations.md](operations.md#add-partitions)).
 - Records that cannot be processed go to the topic's dead-letter topic, `<topic>.dlq`, with the reason.
 """
 STYLES_HEAD = """
@@ -122,7 +125,7 @@ def _section(topic: Topic) -> str:
     readers = ", ".join(topic.consumers) or "any subscriber"
     parts = [
         f"\n## `{topic.name}`\n\n{(topic.event.__doc__ or '').strip()}\n\n",
-        f"Written by {topic.producer}, read by {readers}. Key: {topic.key_name}. {topic.partitions} partitions. ",
+        f"Written by {topic.producer}, read by {readers}. Key: {topic.key_name}. ",
         f"Kept {kept}{only}.\n\n",
         _fields(schema, schema),
     ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
-from contracts.topics import FOREVER, TOPICS, Topic
+from contracts.topics import FOREVER, KAFKA_PARTITIONS, TOPICS, Topic
 
 EXAMPLES = Path(__file__).parent / "examples"
 DESCRIPTION = (
@@ -52,7 +52,7 @@ def _channel(topic: Topic) -> dict[str, Any]:
         "description": f"{topic.meaning[0].upper()}{topic.meaning[1:]}.",
         "messages": {_name(topic): {"$ref": f"#/components/messages/{_name(topic)}"}},
         "bindings": {
-            "kafka": {"topic": topic.name, "partitions": topic.partitions, "topicConfiguration": config},
+            "kafka": {"topic": topic.name, "partitions": KAFKA_PARTITIONS, "topicConfiguration": config},
         },
     }
 

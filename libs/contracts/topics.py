@@ -22,7 +22,7 @@ from contracts.feedback import (
     FeedbackResolved,
     FeedbackSessionCreated,
 )
-from contracts.ids import conversation_key, partition_of
+from contracts.ids import conversation_key
 from contracts.posts import PostCommented, PostPublished, PostReacted
 
 Consumer = Literal[
@@ -44,6 +44,11 @@ DAY_MS = 86_400_000
 FOREVER = -1
 DEAD_LETTER_PARTITIONS = 1
 """Number of partitions of each dead-letter topic."""
+KAFKA_PARTITIONS = 24
+"""Default number of partitions of a topic that is created in a Kafka of the operator's own.
+
+At most as many processes of a service share the work. 24 can be shared evenly by 2, 3, 4, 6, 8, 12 and 24 processes.
+"""
 
 
 def _by_conversation(event: Any) -> str:
@@ -66,7 +71,8 @@ class Topic:
         event: Model of the events.
         key: Function that returns the record key of an event.
         key_name: Description of the key.
-        partitions: Number of partitions.
+        partitions: Number of partitions in the Kafka that a run starts itself. A topic in another Kafka may have any
+            number (`KAFKA_PARTITIONS`).
         retention_ms: Retention time in milliseconds, or -1 for no limit.
         producer: Name of the service that writes to the topic.
         consumers: Consumer groups. Only the first one writes a dead letter for a record that cannot be parsed, so that
@@ -89,13 +95,6 @@ class Topic:
     @property
     def dead_letters(self) -> str:
         return f"{self.name}.dlq"
-
-    def partition(self, key: str) -> int:
-        """Return the partition for a key, from 0 to `partitions - 1`.
-
-        The result is correct only if the Kafka topic actually has `partitions` partitions.
-        """
-        return partition_of(key, self.partitions)
 
 
 def _conversation(
@@ -263,6 +262,8 @@ TOPICS: tuple[Topic, ...] = (
     FEEDBACK_RESOLVED,
 )
 BY_NAME = MappingProxyType({topic.name: topic for topic in TOPICS})
+COMPACTED = frozenset(topic.name for topic in TOPICS if topic.compacted)
+"""Topics that keep the last record of each key in each partition."""
 CHAT_TOPICS = (CHAT_MESSAGE, CHAT_REPLY, CHAT_REACTION)
 IN_LOG_ORDER = MappingProxyType({topic.name: rank for rank, topic in enumerate(CHAT_TOPICS)})
 """Rank of topics with events that refer to each other. An event refers only to events of the same or a lower rank.

@@ -26,8 +26,10 @@ _AT_ONCE = {
 
 
 async def compact(bootstrap: Bootstrap, seconds: float = 60.0) -> tuple[int, int]:
-    """Return the records of `feedback.created` before and after; the same number if nothing was compacted within
-    `seconds`."""
+    """Return the numbers of records of `feedback.created` before and after a compaction, which takes at most `seconds`.
+
+    They are equal if nothing was compacted.
+    """
     name = FEEDBACK_CREATED.name
     before = await records_of(bootstrap, name)
     admin = AIOKafkaAdminClient(**client_options(bootstrap))
@@ -37,20 +39,25 @@ async def compact(bootstrap: Bootstrap, seconds: float = 60.0) -> tuple[int, int
     finally:
         await admin.close()
     await asyncio.sleep(1.5)
-    await _say_again(bootstrap, before)
+    written = len(before) + await _say_again(bootstrap, before)
     deadline = time.monotonic() + seconds
-    count = len(before)
+    count = written
     while time.monotonic() < deadline:
         await asyncio.sleep(2)
         now = await records_of(bootstrap, name)
         count = len(now)
-        if count <= len({record.key for record in now}) + len({record.partition for record in now}):
+        kept = {(record.partition, record.key) for record in now}
+        if count <= len(kept) + len({partition for partition, _ in kept}):
             break
-    return len(before), count
+    return written, count
 
 
-async def _say_again(bootstrap: Bootstrap, records: list[ConsumerRecord]) -> None:
-    """Write the last record of each partition again, because only a write makes the log close the open segment."""
+async def _say_again(bootstrap: Bootstrap, records: list[ConsumerRecord]) -> int:
+    """Write the last record of each partition again, because only a write makes the log close the open segment.
+
+    Returns:
+        The number of written records.
+    """
     last = {record.partition: record for record in records}
     producer = AIOKafkaProducer(**client_options(bootstrap), enable_idempotence=True)
     await producer.start()
@@ -61,3 +68,4 @@ async def _say_again(bootstrap: Bootstrap, records: list[ConsumerRecord]) -> Non
             )
     finally:
         await producer.stop()
+    return len(last)

@@ -98,6 +98,10 @@ class FakeProducerClient:
         self._point = point
         self._rng = rng
         self._failed = False
+        self.client = self
+
+    async def force_metadata_update(self) -> bool:
+        return True
 
     async def partitions_for(self, topic: str) -> range:
         return range(BY_NAME[topic].partitions if topic in BY_NAME else 1)
@@ -138,7 +142,7 @@ class SimulatedProducer(BatchProducer):
         if self._producer is None:
             self._producer = self._new_client()
 
-    async def _send(self, producer: Any, *what: Any) -> list[Written]:
+    async def _send(self, producer: Any, *what: Any) -> dict[int, Written]:
         written = await super()._send(producer, *what)
         await producer.reached("sent")
         return written

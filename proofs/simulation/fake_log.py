@@ -11,7 +11,6 @@ from aiokafka import TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError
 
 from contracts.headers import Headers
-from contracts.ids import partition_of
 from contracts.topics import BY_NAME, Consumer, consumed_by
 from servicekit.log.fetched import LOG_APPEND_TIME
 from servicekit.log.messages import Message, Written
@@ -42,10 +41,7 @@ class Log:
         self.on_append: Callable[[Entry], None] = lambda _: None
 
     def append(self, message: Message) -> Written:
-        partition = message.partition
-        if partition is None:
-            count = BY_NAME[message.topic].partitions if message.topic in BY_NAME else 1
-            partition = partition_of(message.key or "", count)
+        partition = message.partition_among(BY_NAME[message.topic].partitions if message.topic in BY_NAME else 1)
         entries = self.lanes[TopicPartition(message.topic, partition)]
         key = None if message.key is None else message.key.encode()
         entry = Entry(message.topic, partition, len(entries), self._now(), key, message.value, tuple(message.headers))

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from contracts.feedback import FeedbackCreated
+from contracts.headers import revision_named
 from contracts.topics import BY_NAME, FEEDBACK_CREATED
 from feedback.announce import message_of
 from feedback.model import Record
@@ -58,21 +59,23 @@ def _shown(record: Record) -> tuple[Any, ...]:
 
 def _announced(world: World, records: Mapping[UUID, Record]) -> Iterator[str]:
     highest: dict[UUID, tuple[int, bytes]] = {}
-    last: dict[UUID, tuple[int, bytes]] = {}
+    erased: dict[UUID, int] = {}
+    last: dict[tuple[UUID, int], tuple[int, bytes]] = {}
     for entry in world.log.of(FEEDBACK_CREATED.name):
+        feedback_id = UUID((entry.key or b"").decode())
         if entry.value is None:
-            ended = UUID((entry.key or b"").decode())
-            highest.pop(ended, None)
-            last.pop(ended, None)
+            erased[feedback_id] = max(revision_named(entry.headers) or 0, erased.get(feedback_id, 0))
+            last.pop((feedback_id, entry.partition), None)
             continue
         event = FeedbackCreated.model_validate_json(entry.value)
         announced = (event.revision, entry.value)
-        highest[event.feedback_id] = max(highest.get(event.feedback_id, announced), announced)
-        last[event.feedback_id] = announced
+        highest[feedback_id] = max(highest.get(feedback_id, announced), announced)
+        last[feedback_id, entry.partition] = announced
+    highest = {id_: one for id_, one in highest.items() if one[0] > erased.get(id_, 0)}
     held = {id_: (record.revision, message_of(record).value) for id_, record in records.items()}
     yield from _compared("P4: highest announcement", highest, held)
     if not world.unmended:
-        yield from _compared("P4: what compaction keeps", last, held)
+        yield from _compared("P4: what compaction keeps", {id_: one for (id_, _), one in last.items()}, held)
 
 
 def _reported(world: World, records: Mapping[UUID, Record]) -> Iterator[str]:

@@ -95,17 +95,19 @@ def message_of(record: Record, headers: Headers = ()) -> Message:
     if record.forgotten:
         return tombstone_of(record.key, record.revision, headers)
     value = announcement(record).model_dump_json(by_alias=True).encode()
-    return Message(FEEDBACK_CREATED.name, str(record.key.feedback_id), value, headers, _partition_of(record.key))
+    return Message(
+        FEEDBACK_CREATED.name, str(record.key.feedback_id), value, headers, placed_by=_conversation_of(record.key)
+    )
 
 
 def tombstone_of(key: Key, revision: int, headers: Headers = ()) -> Message:
     """Return the tombstone that deletes all announced revisions of a feedback record up to `revision`."""
-    return Message.tombstone(FEEDBACK_CREATED.name, str(key.feedback_id), revision, headers, _partition_of(key))
+    return Message.tombstone(FEEDBACK_CREATED.name, str(key.feedback_id), revision, headers, _conversation_of(key))
 
 
-def _partition_of(key: Key) -> int:
-    """Return the Kafka partition of a record's conversation.
+def _conversation_of(key: Key) -> str:
+    """Return the key of a record's conversation, which selects the partition of all its announcements.
 
-    It is the same for all announcements of a record, which keeps them in order.
+    They are in one partition, and so in order, unless partitions are added to the topic.
     """
-    return FEEDBACK_CREATED.partition(conversation_key(key.tenant, key.project, key.conversation_id))
+    return conversation_key(key.tenant, key.project, key.conversation_id)

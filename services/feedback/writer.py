@@ -121,8 +121,11 @@ class FeedbackWriter:
                 changed = changed or saved
             await self._producer.send(
                 [
-                    _announcement(updates[id_], written[id_].record, ledger.get(updates[id_].key.person))
+                    message
                     for id_ in sorted(to_announce, key=_number)
+                    for message in _announcements(
+                        updates[id_], written[id_].record, ledger.get(updates[id_].key.person)
+                    )
                 ],
             )
             known = {id_: _revision(one) for id_, one in written.items()}
@@ -279,11 +282,17 @@ def _keep_first_outcomes(before: WrittenRecord | None, after: WrittenRecord) -> 
     return WrittenRecord(after.record, outcomes)
 
 
-def _announcement(update: PendingUpdate, record: Record | None, erased_at: int | None) -> Message:
-    """Return the Kafka record that announces a feedback record.
+def _announcements(update: PendingUpdate, record: Record | None, erased_at: int | None) -> list[Message]:
+    """Return the Kafka records that announce a feedback record.
 
-    If the record is not stored, a tombstone is returned: the record may have been announced before the store lost it.
+    If the record is not stored, this is a tombstone: the record may have been announced before the store lost it. If
+    the person was erased and the record has later changes, a tombstone of its earlier revisions precedes the
+    announcement.
     """
-    if record is not None:
-        return message_of(record, update.headers)
-    return tombstone_of(update.key, (erased_at or 0) // 1_000, update.headers)
+    if record is None:
+        return [tombstone_of(update.key, (erased_at or 0) // 1_000, update.headers)]
+    announced = message_of(record, update.headers)
+    if erased_at is None or record.forgotten:
+        return [announced]
+    # If partitions were added, the announcement does not replace those in other partitions.
+    return [tombstone_of(record.key, record.revision - 1, update.headers), announced]

@@ -41,6 +41,6 @@ class InferenceErasures:
                 while done := int((await self._pool.execute(*blank)).rpartition(" ")[2]):
                     changed += done
             while reacted := await self._pool.fetch(*SQL.reactions_of_person(**covered)):
-                await self._turns.forget([row["feedback_id"] for row in reacted])
+                await self._turns.forget({row["feedback_id"]: row["revision"] for row in reacted})
                 changed += len(reacted)
         return changed

@@ -8,6 +8,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+from contracts.topics import KAFKA_PARTITIONS
 from servicekit.log.cluster import Bootstrap, Cluster, cluster_at
 from servicekit.log.topics import ensure_topics, partitions_by_topic
 from standalone.waiting import within
@@ -41,7 +42,7 @@ async def open_log(choice: str, state: Path, say: Say, seconds: float | None) ->
                 yield kafka.cluster
         case address:
             cluster = cluster_at(address)
-            await within(seconds, ensure_topics(cluster, say=say), address)
+            await within(seconds, ensure_topics(cluster, partitions=KAFKA_PARTITIONS, say=say), address)
             yield cluster
 
 

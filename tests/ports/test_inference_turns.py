@@ -22,7 +22,7 @@ from detector.model import CorrectionType, Feedback, Message, Reaction, Target, 
 from inference.handlers import ConversationHandler
 from inference.store import ConversationKey, IndexedMessage, Placed
 from inference.store_postgres import PostgresConversationStore
-from inference.turns.facts import Facts, facts_of, joined
+from inference.turns.facts import Facts, Question, facts_of, joined, looked_at
 from inference.turns.rules import Turn, TurnKey
 from inference.turns.store import NO_VERDICT, PersonTurns, StrategyFilter, UserReaction
 from inference.turns.store_postgres import PostgresTurnIndex
@@ -231,7 +231,7 @@ async def test_feedback_on_an_unseen_turn_makes_a_stub_that_the_message_fills(tu
 
 async def test_a_forgotten_person_leaves_no_judgement(turns: PostgresTurnIndex, pool: Any) -> None:
     await turns.take_reactions([judged(1, "rejected", 1), judged(2, "accepted", 1, at=10)])
-    await turns.forget([UUID(int=1), UUID(int=77)])
+    await turns.forget({UUID(int=1): 1, UUID(int=77): 1})
     assert await status(turns) == ("accepted", 1.0, None)
     assert await pool.fetchval("select count(*) from user_reactions") == 1
 
@@ -292,6 +292,73 @@ async def test_the_latest_turns_of_a_thread_are_those_whose_answers_are_in_it(
     assert [turn.key.turn_id for turn in await turns.latest(HERE, 9, 2, "root")] == ["t5", "t3"]
     assert [turn.key.turn_id for turn in await turns.latest(HERE, 9, 9)] == ["t1"]
     assert [turn.key.turn_id for turn in await turns.latest(HERE, 9, 9, "other")] == ["t4"]
+
+
+async def test_a_hundred_later_answers_hide_no_earlier_one(turns: PostgresTurnIndex, pool: Any) -> None:
+    times = range(1, 104)
+    await turns.take(joined(facts_of(message(f"a{n}", n, "x", turn=f"t{n}", agent=True)) for n in times), [])
+
+    async def latest(until: int, thread: str) -> list[str]:
+        return [turn.key.turn_id for turn in await turns.latest(HERE, until, 9, thread)]
+
+    assert [await latest(until, "") for until in (0, 1, 2)] == [[], ["t1"], ["t2", "t1"]]
+    in_thread = {**HERE._asdict(), "thread": "root"}
+    await insert(pool, "messages", *(in_thread | {"message_id": f"a{n}", "turn_id": f"t{n}", "at": n} for n in times))
+    assert [await latest(until, "root") for until in (0, 1, 2)] == [[], ["t1"], ["t2", "t1"]]
+    assert await latest(999, "") == []
+
+
+@pytest.mark.parametrize("accepted", [False, True], ids=["neutral", "accepted"])
+async def test_of_strategies_of_equal_quality_the_latest_are_found(turns: PostgresTurnIndex, accepted: bool) -> None:
+    times = {"t3": 3, "t1": 1, "t4": 4, "t2": 2}
+    facts = [facts_of(message(f"{name}-a", at, "x", turn=name, agent=True, strategy="s", quality_score=0.5))
+             for name, at in times.items()]  # fmt: skip
+    worse = facts_of(message("t0-a", 9, "x", turn="t0", agent=True, strategy="s", quality_score=0.4))
+    untimed = replace(
+        facts_of(message("t5-a", 9, "x", turn="t5", agent=True, strategy="s", quality_score=0.5)), at=None
+    )
+    said = [verdict("accepted", 0.7, f"t{n}", 5, by=f"m{n}") for n in range(6)] if accepted else []
+    await turns.take([*facts, worse, untimed], said)
+    for limit, names in (
+        (2, ["t4", "t3"]),
+        (5, ["t4", "t3", "t2", "t1", "t5"]),
+        (9, ["t4", "t3", "t2", "t1", "t5", "t0"]),
+    ):
+        found = await turns.search(StrategyFilter(HERE.tenant, HERE.project), limit)
+        assert [turn.key.turn_id for turn in found] == names
+
+
+WRITTEN = """
+select 'turns', turn_id, xmin::text, ctid::text from turns
+union all select 'user_reactions', turn_id, xmin::text, ctid::text from user_reactions order by 1, 2
+"""
+"""The transaction that wrote each row, and its place."""
+
+
+async def test_what_is_known_already_is_not_written_again(turns: PostgresTurnIndex, pool: Any) -> None:
+    asked, answered = message("q", 10, "When?", turn="t1"), message("a", 20, "At nine.", turn="t1", agent=True)
+    of_nobody = Facts(key("t2"), question=Question(looked_at(1)))
+    facts = joined([facts_of(asked), facts_of(answered), of_nobody])
+    said = verdict("rejected", 0.9, "t1", 5)
+
+    async def take() -> list[Any]:
+        await turns.take(facts, [said])
+        await turns.take_reactions([judged(1, "rejected", 1)])
+        return [tuple(row) for row in await pool.fetch(WRITTEN)]
+
+    first = await take()
+    assert [row[:2] for row in first] == [("turns", "t1"), ("turns", "t2"), ("user_reactions", "t1")]
+    assert await take() == first
+    await turns.take([Facts(key("t1"), 30), Facts(key("t2"))], [])
+    assert await take() == first, "a later time, and none"
+
+
+async def test_the_time_of_a_turn_is_that_of_its_earliest_message(turns: PostgresTurnIndex) -> None:
+    await turns.take_reactions([judged(1, "rejected", 1)])
+    for at, known in ((None, None), (50, 50), (None, 50), (60, 50), (40, 40), (50, 40)):
+        await turns.take([Facts(key("t1"), at)], [])
+        found = await turns.find(key("t1"))
+        assert found is not None and found.at == known
 
 
 @pytest.mark.parametrize(
@@ -377,7 +444,7 @@ async def fill(turns: PostgresTurnIndex, pool: Any, place: ConversationKey) -> N
         for one in reactions
     ]
     await turns.take_reactions(given)
-    await turns.forget([given[1].feedback_id])
+    await turns.forget({given[1].feedback_id: given[1].revision})
 
 
 async def told(turns: PostgresTurnIndex, *, of_project: bool) -> Sequence[Any]:
@@ -404,6 +471,24 @@ async def test_a_neighbour_with_the_same_ids_changes_nothing(
     assert await told(turns, of_project=of_project) == before
     reversed_order = [await turns.find(TurnKey(*theirs, name)) for name in ("t1", "t2")]
     assert [one and one.status for one in reversed_order] == ["rejected", "rejected"]
+
+
+@pytest.mark.parametrize("neighbour", [{"tenant": "globex"}, {"project": "q"}, {"conversation_id": "c2"}], ids=str)
+async def test_a_later_reaction_of_the_same_person_elsewhere_does_not_count_here(
+    turns: PostgresTurnIndex, pool: Any, neighbour: dict[str, str]
+) -> None:
+    theirs = TurnKey(*HERE._replace(**neighbour), "t1")
+    here = judged(1, "rejected", 1, at=60, user="ann")
+    there = replace(judged(2, "accepted", 1, at=90, user="ann"), turn=theirs)
+    for batches in ([[here], [there]], [[there], [here]], [[here, there]]):
+        await pool.execute(TABLES)
+        for batch in batches:
+            await turns.take_reactions(batch)
+        found = [await turns.find(one) for one in (key("t1"), theirs)]
+        assert [one and one.status for one in found] == ["rejected", "accepted"]
+        await turns.forget({there.feedback_id: there.revision})
+        found = [await turns.find(one) for one in (key("t1"), theirs)]
+        assert [one and one.status for one in found] == ["rejected", "neutral"]
 
 
 CONVERSATION = [

@@ -12,6 +12,7 @@ import pytest_asyncio
 
 import inference.service
 from contracts.feedback import FeedbackCreated
+from contracts.headers import REVISION
 from detector.encoders.embedder import WordLlamaEmbedder
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import NO_REACTION, UserReactionHandler, reaction_of
@@ -43,8 +44,9 @@ def judged(revision: int, reaction: str) -> Received[FeedbackCreated]:
     return Received(FeedbackCreated.model_validate_json(value), record())
 
 
-def ended() -> Tombstone:
-    return Tombstone(str(judged(1, "ok").event.feedback_id), record())
+def ended(revision: int = 2) -> Tombstone:
+    raw = record()._replace(headers=[(REVISION, str(revision).encode())])
+    return Tombstone(str(judged(1, "ok").event.feedback_id), raw)
 
 
 async def status(pool: Any) -> str | None:
@@ -58,6 +60,27 @@ async def test_what_is_said_after_a_tombstone_in_the_same_batch_stays(pool: Any)
     assert outcomes[2] == Outcome.STORED
     assert await status(pool) == "rejected"
     assert await pool.fetchval("select feedback_id from user_reactions") == UUID(ended().key)
+
+
+@pytest.mark.parametrize("together", [True, False])
+async def test_a_tombstone_erases_only_the_revisions_up_to_its_own(pool: Any, together: bool) -> None:
+    """A tombstone is written to all partitions, so its copies may be read after a later revision."""
+    events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
+    said: list[Received[FeedbackCreated] | Tombstone] = [judged(3, "not_ok"), ended(2)]
+    for part in [said] if together else [[one] for one in said]:
+        await events.handle(part)
+    assert await status(pool) == "rejected"
+    await events.handle([ended(3)])
+    assert await pool.fetchval("select count(*) from user_reactions") == 0
+
+
+async def test_a_tombstone_without_a_revision_erases_what_was_said_before_it(pool: Any) -> None:
+    events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
+    at = ended().raw.log_time // 1_000
+    await events.handle([judged(at, "ok"), Tombstone(ended().key, record())])
+    assert await pool.fetchval("select count(*) from user_reactions") == 0
+    await events.handle([Tombstone(ended().key, record()), judged(at + 1, "ok")])
+    assert await pool.fetchval("select count(*) from user_reactions") == 1
 
 
 @pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 3, 1)])

@@ -16,6 +16,7 @@ from contracts.topics import (
     EXPLICIT_RECEIVED,
     FEEDBACK_CREATED,
     INFERRED_RECEIVED,
+    KAFKA_PARTITIONS,
     REACTION_RECEIVED,
     REPLY_RECEIVED,
     SESSION_CREATED,
@@ -74,7 +75,7 @@ async def test_topics_copied_to_another_kafka_rebuild_everything(place: Installa
         LocalKafka(tmp_path / "another") as kafka,
         EmbeddedPostgres(place.folder / "empty") as server,
     ):
-        await ensure_topics(kafka.bootstrap)
+        await ensure_topics(kafka.bootstrap, partitions=KAFKA_PARTITIONS)
         await _copy(place.kafka.bootstrap, kafka.bootstrap, [CHAT_MESSAGE, CHAT_REPLY, CHAT_REACTION, FEEDBACK_CREATED])
         place.kafka, place.database_url = kafka, server.url
         await place.process()

@@ -97,14 +97,15 @@ class GroupProgress:
     async def ends(self) -> Ends:
         """Return the current end offsets of the group's partitions.
 
-        Raises Unavailable if the log does not respond in time.
+        Raises Unavailable if the log does not respond in time, or if the group's partitions are not known yet.
         """
         consumer = self._consumer
-        wanted = [
-            TopicPartition(topic.name, partition)
-            for topic in consumed_by(self._subscription.group)
-            for partition in sorted(consumer.partitions_for_topic(topic.name) or range(topic.partitions))
-        ]
+        wanted: list[TopicPartition] = []
+        for topic in consumed_by(self._subscription.group):
+            partitions = consumer.partitions_for_topic(topic.name)
+            if partitions is None:
+                raise Unavailable("the log", "its reader is starting")
+            wanted += [TopicPartition(topic.name, partition) for partition in sorted(partitions)]
         return await self._ask(self._ends(wanted))
 
     async def passed(self, ends: Ends) -> bool:

@@ -8,6 +8,7 @@ from typing import Protocol, Self
 
 from contracts.base import Envelope
 from contracts.headers import REVISION, Headers
+from contracts.ids import partition_of
 from contracts.topics import Topic
 
 
@@ -15,7 +16,8 @@ from contracts.topics import Topic
 class Message:
     """Record to write to the log; a tombstone if `value` is None.
 
-    If `partition` is None, the partition is chosen by the murmur2 hash of the key.
+    If `partition` is None, the murmur2 hash of `placed_by` selects the partition. If `placed_by` is also None, the hash
+    of the key selects it. A record with `in_all_partitions` is also written to all other partitions of its topic.
     """
 
     topic: str
@@ -23,16 +25,28 @@ class Message:
     value: bytes | None
     headers: Headers = ()
     partition: int | None = None
+    placed_by: str | None = None
+    in_all_partitions: bool = False
 
     @classmethod
     def of(cls, topic: Topic, event: Envelope, headers: Headers = ()) -> Self:
-        """Return the record that writes `event` to `topic`."""
+        """Return the record of `event` for `topic`. Its key selects the partition."""
         return cls(topic.name, topic.key(event), event.model_dump_json(by_alias=True).encode(), headers)
 
     @classmethod
-    def tombstone(cls, topic: str, key: str, revision: int, headers: Headers, partition: int) -> Self:
-        """Return the tombstone that deletes all revisions of the object `key` up to `revision`."""
-        return cls(topic, key, None, [*headers, (REVISION, str(revision).encode())], partition)
+    def tombstone(cls, topic: str, key: str, revision: int, headers: Headers, placed_by: str) -> Self:
+        """Return the tombstone that deletes all revisions of the object `key` up to `revision`.
+
+        It is written to all partitions, because earlier revisions may have been written before partitions were added.
+        """
+        headers = [*headers, (REVISION, str(revision).encode())]
+        return cls(topic, key, None, headers, placed_by=placed_by, in_all_partitions=True)
+
+    def partition_among(self, partitions: int) -> int:
+        """Return the record's partition in a topic with this number of partitions."""
+        if self.partition is not None:
+            return self.partition
+        return partition_of(self.placed_by or self.key or "", partitions)
 
     @property
     def size(self) -> int:
@@ -47,7 +61,7 @@ class Message:
 class Written:
     """Position of a written record in the log.
 
-    `log_time` is in microseconds, or None if the log does not set timestamps.
+    `log_time` is the time that the log assigned, in microseconds. It is None if the log does not set timestamps.
     """
 
     topic: str
@@ -71,5 +85,5 @@ class Producer(Protocol):
 
 
 def bytes_of(messages: Iterable[Message]) -> int:
-    """Return the approximate total size of the records in the log, in bytes."""
+    """Return an upper bound of the total size of the records in the log, in bytes."""
     return sum(message.size for message in messages)

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
-from contracts.ids import partition_of
 from servicekit.errors import LogUnavailable
 from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.fetched import LOG_APPEND_TIME
@@ -18,6 +17,8 @@ from servicekit.log.messages import Message, Written
 from servicekit.log.settings import MESSAGE_LIMIT, PRODUCER_SETTINGS
 from servicekit.stages import stage
 
+Lanes = Mapping[tuple[str, int], Sequence[int]]
+"""Indexes of messages by topic and partition."""
 _EARLIEST_MS = 10**12
 """9 September 2001 in epoch milliseconds. Every real record has a later log time."""
 
@@ -72,10 +73,14 @@ class BatchProducer:
             await self.start()
             producer = self._producer
             assert producer is not None
-            lanes = await self._lanes(producer, messages)
+            if any(one.in_all_partitions and one.partition is None for one in messages):
+                await _update_metadata(producer)
+            lanes, copies = await self._lanes(producer, messages)
         except (KafkaError, OSError) as error:  # the producer stays usable after a missing or forbidden topic
             raise LogUnavailable(type(error).__name__) from error
         try:
+            if copies:
+                await self._send(producer, messages, copies)
             written = await self._send(producer, messages, lanes)
         except asyncio.CancelledError:
             await self._drop(producer)
@@ -87,23 +92,30 @@ class BatchProducer:
             await self._drop(producer)
             raise LogUnavailable(type(error).__name__) from error
         self.produced.update(message.topic for message in messages)
-        return written
+        return [written[index] for index in range(len(messages))]
 
-    async def _lanes(
-        self, producer: AIOKafkaProducer, messages: Sequence[Message]
-    ) -> Mapping[tuple[str, int], Sequence[int]]:
-        """Group the messages by topic and partition, and return the indexes of the messages in each group."""
+    async def _lanes(self, producer: AIOKafkaProducer, messages: Sequence[Message]) -> tuple[Lanes, Lanes]:
+        """Group the messages by topic and partition.
+
+        Returns:
+            The indexes of the messages in each group, and the indexes of those to copy to other partitions.
+        """
         lanes: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+        copies: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
         for index, message in enumerate(messages):
-            lanes[message.topic, await self._partition(producer, message)].append(index)
-        return lanes
+            partition, others = await self._partitions(producer, message)
+            lanes[message.topic, partition].append(index)
+            for other in others:
+                copies[message.topic, other].append(index)
+        return lanes, copies
 
     async def _send(
         self,
         producer: AIOKafkaProducer,
         messages: Sequence[Message],
-        lanes: Mapping[tuple[str, int], Sequence[int]],
-    ) -> list[Written]:
+        lanes: Lanes,
+    ) -> dict[int, Written]:
+        """Write the records, and return their positions by index."""
         futures: list[asyncio.Future[object]] = []
         counted: list[tuple[str, int, list[int]]] = []
         for (topic, partition), indexes in lanes.items():
@@ -125,13 +137,15 @@ class BatchProducer:
             base = int(getattr(metadata, "offset", -1))
             at = _log_time(metadata)
             places.update((index, Written(topic, partition, base + n, at)) for n, index in enumerate(held))
-        return [places[index] for index in range(len(messages))]
+        return places
 
-    async def _partition(self, producer: AIOKafkaProducer, message: Message) -> int:
+    async def _partitions(self, producer: AIOKafkaProducer, message: Message) -> tuple[int, Sequence[int]]:
+        """Return the message's partition, and the other partitions to which it is written as well."""
         if message.partition is not None:
-            return message.partition
-        partitions = await producer.partitions_for(message.topic)
-        return partition_of(message.key or "", len(partitions))
+            return message.partition, ()
+        count = len(await producer.partitions_for(message.topic))
+        partition = message.partition_among(count)
+        return partition, [n for n in range(count) if n != partition] if message.in_all_partitions else ()
 
     async def _drop(self, producer: AIOKafkaProducer) -> None:
         if self._producer is producer:
@@ -143,6 +157,12 @@ class BatchProducer:
                 # stop() was still flushing: its records must not be written after those of its successor.
                 await producer._sender.close()
                 await producer.client.close()
+
+
+async def _update_metadata(producer: AIOKafkaProducer) -> None:
+    """Look for partitions that were added. Raises LogUnavailable if the log does not respond."""
+    if not await producer.client.force_metadata_update():
+        raise LogUnavailable("its partitions are unknown")
 
 
 def _log_time(metadata: object) -> int | None:

@@ -76,6 +76,7 @@ PRODUCER_SETTINGS: Mapping[str, Any] = {
     "max_batch_size": 512 * 1024,
     "max_request_size": 4 * 1024 * 1024,
     "request_timeout_ms": 20_000,
+    "metadata_max_age_ms": METADATA_AGE_MS,
 }
 """Options of every producer; sizes in bytes."""
 LETTER_COMPRESSION = "zstd"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
-from contracts.topics import DAY_MS, DEAD_LETTER_PARTITIONS, TOPICS, Topic
+from contracts.topics import COMPACTED, DAY_MS, DEAD_LETTER_PARTITIONS, TOPICS, Topic
 from servicekit.errors import StartError
 from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.settings import MESSAGE_LIMIT
@@ -45,11 +46,19 @@ def topic_config(topic: Topic, replication: int) -> dict[str, str]:
     return config
 
 
-def declared_topics(replication: int) -> list[NewTopic]:
-    """Return aiokafka's definitions of all topics and dead-letter topics, with `replication` replicas per partition."""
+def declared_topics(replication: int, partitions: int | None = None) -> list[NewTopic]:
+    """Return aiokafka's definitions of all topics and dead-letter topics.
+
+    Args:
+        replication: The number of replicas per partition.
+        partitions: The number of partitions of each topic except dead-letter topics. By default, it is the number in
+            `TOPICS`.
+    """
     letters = {"retention.ms": str(DEAD_LETTER_DAYS * DAY_MS), **_durability(replication)}
     return [
-        NewTopic(topic.name, topic.partitions, replication, topic_configs=topic_config(topic, replication))
+        NewTopic(
+            topic.name, partitions or topic.partitions, replication, topic_configs=topic_config(topic, replication)
+        )
         for topic in TOPICS
     ] + [NewTopic(topic.dead_letters, DEAD_LETTER_PARTITIONS, replication, topic_configs=letters) for topic in TOPICS]
 
@@ -83,42 +92,50 @@ async def wait_for_broker(bootstrap: Bootstrap, say: Say) -> AIOKafkaAdminClient
 
 
 async def ensure_topics(
-    bootstrap: Bootstrap, *, replication: int | None = None, create: bool = True, say: Say = lambda _: None
+    bootstrap: Bootstrap,
+    *,
+    replication: int | None = None,
+    partitions: int | None = None,
+    extend: bool = False,
+    create: bool = True,
+    say: Say = lambda _: None,
 ) -> None:
-    """Create missing topics, and check the partition counts of compacted topics.
-
-    A wrong partition count could spread the announcements of one feedback record over two partitions.
+    """Create missing topics, add partitions if requested, and check that compacted topics are compacted.
 
     Args:
         replication: The number of replicas per partition. By default there are three, or one per broker if there are
             fewer brokers.
+        partitions: The number of partitions of the first created topics. By default, it is the number in `TOPICS`. If
+            there are topics already, created topics get as many partitions as the largest of them.
+        extend: True to add partitions to existing topics with fewer than `partitions`.
         create: False to only check the topics.
 
     Raises:
-        StartError: If a topic is missing or cannot be created, or if a compacted topic does not have the declared
-            number of partitions.
+        StartError: If a topic is missing, cannot be created or extended, or if Kafka may delete records of a compacted
+            topic.
     """
     admin = await wait_for_broker(bootstrap, say)
     try:
-        made = await _create(admin, replication, say) if create else set[str]()
+        wanted: dict[str, int] = {}
+        if create:
+            wanted = await _create(admin, replication, partitions, extend, say)
+            if extend and partitions is not None:
+                wanted |= await _extend(admin, partitions)
         found = await _partitions(admin)
         for _ in range(_VISIBLE_TRIES):
-            if made <= found.keys():
+            if all(found.get(name, 0) >= count for name, count in wanted.items()):
                 break
             await asyncio.sleep(0.2)
             found = await _partitions(admin)
-    finally:
-        await admin.close()
-    for topic in TOPICS:
-        for name in (topic.name, topic.dead_letters):
+        for name in partitions_by_topic():
             if name not in found:
                 raise StartError(f"The topic {name} is missing on {bootstrap}: run `agent-feedback topics --create`.")
-        count = found[topic.name]
-        if topic.compacted and count != topic.partitions:
+        for name in await _uncompacted(admin):
             raise StartError(
-                f"{topic.name} has {count} partitions on {bootstrap} and must have {topic.partitions}: "
-                "its partition count is fixed for its life. Make the topic again and run `agent-feedback republish`."
+                f"Kafka may delete records of the topic {name} on {bootstrap}: set its cleanup.policy to compact."
             )
+    finally:
+        await admin.close()
 
 
 async def _brokers(admin: AIOKafkaAdminClient) -> int:
@@ -126,17 +143,27 @@ async def _brokers(admin: AIOKafkaAdminClient) -> int:
 
 
 async def _partitions(admin: AIOKafkaAdminClient) -> dict[str, int]:
-    described = await admin.describe_topics(list(partitions_by_topic()))
+    """Return the number of partitions of each existing topic and dead-letter topic."""
+    # To describe a missing topic creates it if the broker's setting auto.create.topics.enable is true.
+    existing = sorted(partitions_by_topic().keys() & set(await admin.list_topics()))
+    described = await admin.describe_topics(existing) if existing else []
     return {topic["topic"]: len(topic["partitions"]) for topic in described if topic["error_code"] == 0}
 
 
-async def _create(admin: AIOKafkaAdminClient, copies: int | None, say: Say) -> set[str]:
-    """Create the missing topics and return their names."""
+async def _create(
+    admin: AIOKafkaAdminClient, copies: int | None, partitions: int | None, extend: bool, say: Say
+) -> dict[str, int]:
+    """Create the missing topics and return their numbers of partitions by name."""
     replication = copies or min(COPIES, await _brokers(admin))
-    existing = set(await admin.list_topics())
-    missing = [topic for topic in declared_topics(replication) if topic.name not in existing]
+    existing = await _partitions(admin)
+    # Events of one conversation should be in equally numbered partitions of all topics, so that one process reads them
+    # in the log's order.
+    largest = max((existing[topic.name] for topic in TOPICS if topic.name in existing), default=None)
+    if largest is not None and (partitions is None or not extend or largest > partitions):
+        partitions = largest
+    missing = [topic for topic in declared_topics(replication, partitions) if topic.name not in existing]
     if not missing:
-        return set()
+        return {}
     if copies is None and replication < COPIES:
         say(f"Creating topics with {replication} of {COPIES} replicas (too few brokers): losing one may lose records.")
     response = await admin.create_topics(missing)
@@ -144,4 +171,43 @@ async def _create(admin: AIOKafkaAdminClient, copies: int | None, say: Say) -> s
         error = for_code(code)
         if code and error is not TopicAlreadyExistsError:
             raise StartError(f"The topic {name} cannot be created: {error.__name__}.")
-    return {topic.name for topic in missing}
+    return {topic.name: topic.num_partitions for topic in missing}
+
+
+async def _extend(admin: AIOKafkaAdminClient, partitions: int) -> dict[str, int]:
+    """Add partitions to topics with fewer than `partitions`, except dead-letter topics.
+
+    Returns:
+        The number of partitions of each changed topic.
+    """
+    existing = await _partitions(admin)
+    small = {topic.name: partitions for topic in TOPICS if existing.get(topic.name, partitions) < partitions}
+    if small:
+        try:
+            await admin.create_partitions({name: NewPartitions(count) for name, count in small.items()})
+        except KafkaError as error:
+            raise StartError(f"Partitions cannot be added: {type(error).__name__}.") from None
+    return small
+
+
+async def _uncompacted(admin: AIOKafkaAdminClient) -> list[str]:
+    """Return the compacted topics from which Kafka may delete the last record of a key.
+
+    Topics whose configuration cannot be read are left out. The request may be denied, and librdkafka's mock cluster
+    does not support it.
+    """
+    keys = dict.fromkeys(("cleanup.policy", "retention.ms", "retention.bytes"))
+    resources = [ConfigResource(ConfigResourceType.TOPIC, name, keys) for name in sorted(COMPACTED)]
+    try:
+        responses = await admin.describe_configs(resources)
+    except KafkaError:
+        return []
+    found = []
+    for response in responses:
+        for code, _, _, name, entries in response.resources:
+            config = {key: value for key, value, *_ in entries}
+            policy = config.get("cleanup.policy", "compact")
+            unlimited = config.get("retention.ms") == config.get("retention.bytes") == "-1"
+            if code == 0 and ("compact" not in policy or ("delete" in policy and not unlimited)):
+                found.append(name)
+    return found

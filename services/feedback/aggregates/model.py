@@ -91,7 +91,7 @@ def erased_verdict(tombstone: Tombstone) -> CountedVerdict | None:
     except ValueError:
         return None
     named = tombstone.revision
-    return CountedVerdict(feedback_id, tombstone.raw.log_time // 1_000 if named is None else named)
+    return CountedVerdict(feedback_id, tombstone.raw.first_log_time // 1_000 if named is None else named)
 
 
 def newest_verdicts(verdicts: Iterable[CountedVerdict | None]) -> list[CountedVerdict]:
@@ -191,5 +191,5 @@ def announcement(one: Aggregate) -> Message:
         interval_high=one.high,
     )
     value = event.model_dump_json(by_alias=True).encode()
-    partition = FEEDBACK_AGGREGATED.partition(conversation_key(one.tenant, one.project, one.conversation_id))
-    return Message(FEEDBACK_AGGREGATED.name, str(one.aggregate_id), value, (), partition)
+    conversation = conversation_key(one.tenant, one.project, one.conversation_id)
+    return Message(FEEDBACK_AGGREGATED.name, str(one.aggregate_id), value, placed_by=conversation)

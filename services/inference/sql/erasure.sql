@@ -22,4 +22,4 @@ where (conversation_id, turn_id, tenant, project) in (
     where {is_covered} and t.user_id = :user_id limit :limit)
 
 -- name: reactions_of_person
-select feedback_id from user_reactions where user_id = :user_id and tenant = :tenant and at <= :until limit :limit
+select feedback_id, revision from user_reactions where user_id = :user_id and tenant = :tenant and at <= :until limit :limit

@@ -124,8 +124,9 @@ begin
 end
 
 -- name: delete_reactions
-delete from user_reactions where feedback_id = any(:feedback_ids::uuid[])
-returning tenant, project, conversation_id, turn_id
+delete from user_reactions f using unnest(:feedback_id::uuid[], :revision::bigint[]) as gone (feedback_id, revision)
+where f.feedback_id = gone.feedback_id and f.revision <= gone.revision
+returning f.tenant, f.project, f.conversation_id, f.turn_id
 
 -- name: turns_of_reactions
 select tenant, project, conversation_id, turn_id from user_reactions where feedback_id = any(:feedback_ids::uuid[])

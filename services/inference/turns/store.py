@@ -149,6 +149,6 @@ class TurnIndex(TurnIntake, TurnSearch, Protocol):
         """
         ...
 
-    async def forget(self, feedback_ids: Collection[UUID]) -> None:
-        """Delete the reactions with these ids because they were erased, and commit."""
+    async def forget(self, revisions: Mapping[UUID, int]) -> None:
+        """Delete reactions up to these revisions, by feedback id, because they were erased, and commit."""
         ...

@@ -78,11 +78,11 @@ class PostgresTurnIndex(PostgresTurnSearch):
         written = await Database.call(self._pool, SQL.take_reactions, rows, locks=locks)
         return {row[0] for row in written}
 
-    async def forget(self, feedback_ids: Collection[UUID]) -> None:
-        ids = list(feedback_ids)
-        known = [TurnKey(*row) for row in await self._pool.fetch(*SQL.turns_of_reactions(feedback_ids=ids))]
+    async def forget(self, revisions: Mapping[UUID, int]) -> None:
+        statement = SQL.turns_of_reactions(feedback_ids=list(revisions))
+        known = [TurnKey(*row) for row in await self._pool.fetch(*statement)]
         async with self._locked({key[:3] for key in known}) as connection:
-            dropped = await connection.fetch(*SQL.delete_reactions(feedback_ids=ids))
+            dropped = await connection.fetch(*SQL.delete_reactions.bulk(list(revisions.items())))
             await connection.execute(*SQL.update_user_status.bulk(_keys(TurnKey(*row) for row in dropped)))
 
     @asynccontextmanager

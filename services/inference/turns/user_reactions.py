@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 from uuid import UUID
 
 from contracts.feedback import FeedbackCreated
@@ -17,7 +18,8 @@ class UserReactionHandler(Handler, tombstones=True):
     """Handler of the consumer group `inference_status`, which stores explicit feedback and emojis on turns.
 
     They determine the status of the turns. Only the highest revision of a feedback record counts, so records may arrive
-    repeatedly and in any order.
+    repeatedly and in any order. An erased revision that is read after a tombstone from another partition is deleted by
+    the copy of the tombstone in its own partition.
     """
 
     def __init__(self, index: TurnIndex) -> None:
@@ -26,14 +28,14 @@ class UserReactionHandler(Handler, tombstones=True):
     async def handle(self, batch: Sequence[Received[FeedbackCreated] | Tombstone]) -> Sequence[Outcome]:
         found = [_forgotten(one) if isinstance(one, Tombstone) else reaction_of(one.event) for one in batch]
         newest: dict[UUID, UserReaction] = {}
-        gone: set[UUID] = set()
+        gone: dict[UUID, int] = {}
         for one in found:
             if isinstance(one, UserReaction):
                 held = newest.get(one.feedback_id)
                 newest[one.feedback_id] = one if held is None or one.revision > held.revision else held
             elif one is not None:
-                newest.pop(one, None)
-                gone.add(one)
+                gone[one.feedback_id] = max(one.revision, gone.get(one.feedback_id, 0))
+        newest = {id_: one for id_, one in newest.items() if one.revision > gone.get(id_, -1)}
         if gone:
             await self._index.forget(gone)
         news = await self._index.take_reactions(newest.values())
@@ -60,14 +62,27 @@ def reaction_of(event: FeedbackCreated) -> UserReaction | None:
     )
 
 
-def _forgotten(one: Tombstone) -> UUID | None:
+class _Erased(NamedTuple):
+    """Reaction whose revisions up to `revision` are erased."""
+
+    feedback_id: UUID
+    revision: int
+
+
+def _forgotten(one: Tombstone) -> _Erased | None:
+    """Return the reaction erased by a tombstone, or None if the tombstone's key is not a feedback id.
+
+    A tombstone without a revision erases all revisions up to the time at which the tombstone was logged.
+    """
     try:
-        return UUID(one.key)
+        feedback_id = UUID(one.key)
     except ValueError:
         return None
+    named = one.revision
+    return _Erased(feedback_id, one.raw.first_log_time // 1_000 if named is None else named)
 
 
-def _outcome(one: UserReaction | UUID | None, newest: dict[UUID, UserReaction], news: set[UUID]) -> Outcome:
+def _outcome(one: UserReaction | _Erased | None, newest: dict[UUID, UserReaction], news: set[UUID]) -> Outcome:
     if isinstance(one, UserReaction):
         return Outcome.STORED if one.feedback_id in news and newest.get(one.feedback_id) is one else Outcome.UNCHANGED
     return NO_REACTION if one is None else Outcome.STORED

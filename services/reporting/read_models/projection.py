@@ -112,7 +112,7 @@ def forgotten_of(tombstone: Tombstone) -> Forgotten | None:
     except ValueError:
         return None
     named = tombstone.revision
-    return Forgotten(feedback_id, tombstone.raw.log_time // 1_000 if named is None else named)
+    return Forgotten(feedback_id, tombstone.raw.first_log_time // 1_000 if named is None else named)
 
 
 class MessageRow(NamedTuple):

@@ -24,6 +24,15 @@ def topics(
     replication: Annotated[
         int | None, typer.Option(min=1, help="Replicas per partition; default: 3, or fewer if there are fewer brokers.")
     ] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=10_000,
+            help="With --create: partitions of each topic; existing topics with fewer get more. Default: 24 for new "
+            "topics, or as many as existing ones.",
+        ),
+    ] = None,
     as_asyncapi: Annotated[bool, typer.Option("--asyncapi", help="Print the AsyncAPI document of the topics.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -37,13 +46,23 @@ def topics(
         return
     if create and broker is None:
         raise typer.BadParameter("--create needs --broker: the brokers to create the topics on.")
+    if partitions is not None and not create:
+        raise typer.BadParameter("--partitions needs --create.")
     if broker is not None:
+        from contracts.topics import KAFKA_PARTITIONS
         from servicekit.log.cluster import cluster_at
         from servicekit.log.topics import ensure_topics
         from standalone.waiting import within
 
         async def ensure(servers: str) -> None:
-            made = ensure_topics(cluster_at(servers), replication=replication, create=create, say=say)
+            made = ensure_topics(
+                cluster_at(servers),
+                replication=replication,
+                partitions=partitions or KAFKA_PARTITIONS,
+                extend=partitions is not None,
+                create=create,
+                say=say,
+            )
             await within(ANSWER_SECONDS, made, servers)
 
         run_work(ensure(broker))

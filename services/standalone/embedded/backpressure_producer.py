@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from aiokafka.errors import MessageSizeTooLargeError
 
-from contracts.ids import partition_of
 from contracts.topics import BY_NAME
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.settings import MESSAGE_LIMIT
@@ -91,11 +90,9 @@ class BackpressureProducer:
 
 
 def _placed(message: Message) -> Message:
-    """Return the message with a partition, computed from its key if it has none."""
-    if message.partition is not None:
-        return message
+    """Return the message with its partition."""
     topic = BY_NAME.get(message.topic)
-    return replace(message, partition=partition_of(message.key or "", topic.partitions) if topic else 0)
+    return replace(message, partition=message.partition_among(topic.partitions) if topic else 0)
 
 
 def _partition_of(message: Message) -> LogPartition:

@@ -81,8 +81,8 @@ class Ledger:
     Attributes:
         records: Number of records read.
         highest: Announcement with the highest revision of each feedback record that was not erased.
-        stale: Feedback records whose last announcement is not the one with the highest revision. Compaction would only
-            keep that last announcement.
+        last: Revision of the last announcement of each feedback record in each partition. Compaction keeps only these.
+            There may be several partitions, because partitions can be added to the topic.
         ended: Revision of the tombstone of each erased feedback record.
         junk: Offset of the last record that is not an announcement, by partition and key. Compaction removes it once a
             later record or tombstone has the same key.
@@ -91,7 +91,7 @@ class Ledger:
 
     records: int = 0
     highest: dict[UUID, FeedbackCreated] = field(default_factory=dict)
-    stale: set[UUID] = field(default_factory=set)
+    last: dict[UUID, dict[int, int]] = field(default_factory=dict)
     ended: dict[UUID, int] = field(default_factory=dict)
     junk: dict[tuple[int, bytes], int] = field(default_factory=dict)
     ends: dict[TopicPartition, int] = field(default_factory=dict)
@@ -110,20 +110,30 @@ class Ledger:
             if record.value is not None:
                 self.junk[record.partition, key] = record.offset
             return
-        self.stale.discard(feedback_id)
-        if event is None:
-            ended = revision_named(record.headers) or 0
-            self.ended[feedback_id] = max(ended, self.ended.get(feedback_id, 0))
-            self.highest.pop(feedback_id, None)
-            return
-        if event.revision <= self.ended.get(feedback_id, 0):
-            self.stale.add(feedback_id)
-            return
         held = self.highest.get(feedback_id)
-        if held is None or event.revision >= held.revision:
+        if event is None:
+            ended = revision_named(record.headers)
+            self.ended[feedback_id] = max(ended or 0, self.ended.get(feedback_id, 0))
+            self.last.get(feedback_id, {}).pop(record.partition, None)
+            if held is not None and (ended is None or held.revision <= ended):
+                del self.highest[feedback_id]
+            return
+        self.last.setdefault(feedback_id, {})[record.partition] = event.revision
+        is_erased = event.revision <= self.ended.get(feedback_id, 0)
+        if not is_erased and (held is None or event.revision >= held.revision):
             self.highest[feedback_id] = event
-        else:
-            self.stale.add(feedback_id)
+
+    @property
+    def stale(self) -> set[UUID]:
+        """Feedback records of which compaction would keep an erased announcement, or would delete the latest one."""
+        return {feedback_id for feedback_id, last in self.last.items() if self._is_stale(feedback_id, last.values())}
+
+    def _is_stale(self, feedback_id: UUID, last: Collection[int]) -> bool:
+        held = self.highest.get(feedback_id)
+        if held is not None and held.revision not in last:
+            return True
+        ended = self.ended.get(feedback_id, 0)
+        return any(revision <= ended for revision in last)
 
 
 async def verify(
@@ -219,14 +229,15 @@ _WORDS = {
     "missing": "is stored at revision {stored} but not in the ledger",
     "extra": "is in the ledger at revision {latest} but not stored",
     "differing": "is stored at revision {stored}; the ledger has revision {latest}, or other content",
-    "stale": "was last announced at an older revision than before: compaction would keep the older one",
+    "stale": "was last announced at an older or erased revision in a partition: compaction would keep that one",
     "impossible": "is stored at revision {stored}, and no announcement can represent it: `republish` gives the reason",
 }
 
 
 def differences(ledger: Ledger, stored: Mapping[UUID, Record]) -> dict[UUID, str]:
     found: dict[UUID, str] = {}
-    for feedback_id in ledger.highest.keys() | stored.keys() | ledger.stale:
+    stale = ledger.stale
+    for feedback_id in ledger.highest.keys() | stored.keys() | stale:
         latest, record = ledger.highest.get(feedback_id), stored.get(feedback_id)
         if record is not None and fault_of(record):
             found[feedback_id] = "impossible"
@@ -236,7 +247,7 @@ def differences(ledger: Ledger, stored: Mapping[UUID, Record]) -> dict[UUID, str
             found[feedback_id] = "extra"
         elif latest != announcement(record):
             found[feedback_id] = "differing"
-        elif feedback_id in ledger.stale:
+        elif feedback_id in stale:
             found[feedback_id] = "stale"
     return found
 

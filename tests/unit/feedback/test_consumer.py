@@ -156,7 +156,7 @@ async def test_a_batch_goes_on_after_an_event_that_was_erased(
         Outcome.STORED,
         Outcome.STORED,
     ]
-    assert len(revisions(log)) == 1
+    assert len([one for one in log.sent if one.value]) == 1
 
 
 def test_totals_add_every_group_to_its_own_sum() -> None:

@@ -34,12 +34,13 @@ class Broker:
         self.fails: list[BaseException] = []
         self.times: dict[str, Any] = {}
         self.starts: list[Exception] = []
+        self.partitions, self.answers = 6, True
 
     def client(self, **settings: Any) -> Client:
         self.clients.append(Client(self, settings))
         return self.clients[-1]
 
-    def values(self, lane: Lane = (TOPIC, 0)) -> list[bytes]:
+    def values(self, lane: Lane = (TOPIC, 0)) -> list[bytes | None]:
         return [record.value for record in self.lanes[lane]]
 
 
@@ -50,6 +51,13 @@ class Client:
         self.broker = broker
         self.settings = settings
         self.stopped = False
+        self.client = self
+        self.partitions = 6
+
+    async def force_metadata_update(self) -> bool:
+        """Learn the current number of partitions, which the client otherwise asks for from time to time."""
+        self.partitions = self.broker.partitions
+        return self.broker.answers
 
     async def start(self) -> None:
         if self.broker.starts:
@@ -59,7 +67,7 @@ class Client:
         self.stopped = True
 
     async def partitions_for(self, topic: str) -> set[int]:
-        return set(range(6))
+        return set(range(self.partitions))
 
     def create_batch(self) -> BatchBuilder:
         return BatchBuilder(self.settings["max_batch_size"], 0)
@@ -138,6 +146,40 @@ async def test_without_a_partition_the_key_decides(broker: Broker, producer: Bat
     written = await producer.send(messages)
     assert [place.partition for place in written] == [partition_of(one.key or "", 6) for one in messages]
     assert len({place.partition for place in written}) > 3
+
+
+async def test_a_record_is_placed_by_another_string_than_its_key(broker: Broker, producer: BatchProducer) -> None:
+    [place] = await producer.send([Message(TOPIC, "another", b"", placed_by="acme/p/c1")])
+    assert place.partition == partition_of("acme/p/c1", 6) != partition_of("another", 6)
+
+
+async def test_a_tombstone_is_written_once_to_each_partition(broker: Broker, producer: BatchProducer) -> None:
+    before, after = (Message(TOPIC, "key", value, placed_by="acme/p/c1") for value in (b"before", b"after"))
+    tombstone = Message.tombstone(TOPIC, "key", 7, [("cause", b"x")], "acme/p/c1")
+    places = await producer.send([before, tombstone, after])
+    own = partition_of("acme/p/c1", 6)
+    assert places == [Written(TOPIC, own, offset) for offset in range(3)]
+    assert broker.values((TOPIC, own)) == [b"before", None, b"after"]
+    [copied] = {tuple(broker.values((TOPIC, number))) for number in range(6) if number != own}
+    assert copied == (None,)
+    headers = {tuple(record.headers) for lane in broker.lanes.values() for record in lane if record.value is None}
+    assert headers == {(("cause", b"x"), ("revision", b"7"))}
+
+
+async def test_a_tombstone_reaches_partitions_that_were_just_added(broker: Broker, producer: BatchProducer) -> None:
+    await producer.send([message(1)])
+    broker.partitions = 24
+    await producer.send([Message.tombstone(TOPIC, "key", 7, (), "acme/p/c1")])
+    assert {number for _, number in broker.lanes} == set(range(24))
+
+
+async def test_a_tombstone_is_not_written_while_the_partitions_are_unknown(
+    broker: Broker, producer: BatchProducer
+) -> None:
+    broker.answers = False
+    with pytest.raises(LogUnavailable):
+        await producer.send([Message.tombstone(TOPIC, "key", 7, (), "acme/p/c1")])
+    assert not broker.lanes
 
 
 @pytest.mark.parametrize(

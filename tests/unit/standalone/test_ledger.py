@@ -39,8 +39,8 @@ def stored(revision: int) -> Record:
     return revise(merge(None, change), revision * 1_000)
 
 
-def record(value: bytes | None, offset: int, key: bytes, headers: Headers = ()) -> ConsumerRecord:
-    return ConsumerRecord(FEEDBACK_CREATED.name, 3, offset, 0, 1, key, value, None, 0, 0, tuple(headers))
+def record(value: bytes | None, offset: int, key: bytes, headers: Headers = (), partition: int = 3) -> ConsumerRecord:
+    return ConsumerRecord(FEEDBACK_CREATED.name, partition, offset, 0, 1, key, value, None, 0, 0, tuple(headers))
 
 
 def read(*revisions: int | None) -> tuple[Ledger, UUID]:
@@ -80,6 +80,35 @@ def test_what_comes_behind_the_tombstone_of_a_later_revision_is_stale() -> None:
     assert ledger.stale == {id_}
     ledger.take(record(message_of(stored(9)).value, 3, key))
     assert ledger.highest[id_].revision == 9
+
+
+def test_a_record_may_have_older_announcements_in_another_partition() -> None:
+    """Partitions were added to the topic, so later announcements of the record are in another one."""
+    ledger, id_ = read(5)
+    ledger.take(record(message_of(stored(9)).value, 0, str(id_).encode(), partition=15))
+    assert ledger.highest[id_].revision == 9
+    assert not ledger.stale
+    assert differences(ledger, {id_: stored(9)}) == {}
+
+
+@pytest.mark.parametrize(("reached", "stale"), [((3, 15), False), ((15,), True), ((3,), True)])
+def test_a_tombstone_must_reach_all_partitions_with_announcements(reached: tuple[int, ...], stale: bool) -> None:
+    ledger, id_ = read(5)
+    key = str(id_).encode()
+    ledger.take(record(message_of(stored(9)).value, 0, key, partition=15))
+    for partition in reached:
+        ledger.take(record(None, 9, key, [(REVISION, b"10")], partition))
+    assert not ledger.highest
+    assert (id_ in ledger.stale) is stale
+
+
+def test_a_copy_of_a_tombstone_does_not_end_a_later_announcement() -> None:
+    ledger, id_ = read(5)
+    key = str(id_).encode()
+    ledger.take(record(message_of(stored(12)).value, 4, key, partition=15))
+    ledger.take(record(None, 9, key, [(REVISION, b"10")]))
+    assert ledger.highest[id_].revision == 12
+    assert not ledger.stale
 
 
 def test_what_is_no_announcement_is_named_until_something_sound_comes_behind_it() -> None:

@@ -1,0 +1,134 @@
+"""Partitions are added to topics in use: nothing is lost, and an erasure reaches the partitions of earlier records."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+from aiokafka import ConsumerRecord
+
+from contracts.feedback import FeedbackErasureRequested, FeedbackExplicitReceived
+from contracts.topics import ERASURE_REQUESTED, EXPLICIT_RECEIVED, FEEDBACK_CREATED, TOPICS
+from feedback.emojis import DEFAULT_REWARDS
+from feedback.handlers import FeedbackHandler
+from feedback.store import Store
+from feedback.store_choice import open_store
+from servicekit.log.producer import BatchProducer
+from servicekit.log.reader import records_of
+from servicekit.log.records import Coordinates, RawRecord, Received
+from servicekit.log.topics import ensure_topics
+from servicekit.service import Service, ServiceContext
+from standalone.embedded.local_kafka import LocalKafka
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
+NAMES = [f"c{number}" for number in range(40)]
+ERASED = "c7"
+"""Conversation whose record is erased."""
+LATER = 1_000_000_000
+"""Time in microseconds that the erasure does not cover."""
+
+
+@dataclass
+class Place:
+    kafka: LocalKafka
+    store: Store
+    store_url: str
+    producer: BatchProducer
+
+    async def judge(self, sequence: int, *conversations: str, at: int = 1_000_000) -> None:
+        """Process a person's judgement of a turn in each conversation, like the service."""
+        events = [
+            FeedbackExplicitReceived(
+                event_id=f"{conversation}-{sequence}",
+                occurred_at=at,
+                sequence=sequence,
+                tenant="acme",
+                project="p",
+                conversation_id=conversation,
+                turn_id="t1",
+                agent_id="bot",
+                user_id=f"user of {conversation}",
+                reaction="ok",
+            )
+            for conversation in conversations
+        ]
+        raw = RawRecord(Coordinates(EXPLICIT_RECEIVED.name, 0, sequence), None, b"{}", (), at + 1_000_000)
+        await FeedbackHandler(self.store, self.producer, DEFAULT_REWARDS).handle([Received(one, raw) for one in events])
+
+    async def erase(self, conversation: str) -> None:
+        """Carry out the erasure of a person, like the service."""
+        request = FeedbackErasureRequested(
+            event_id="e1", occurred_at=1, tenant="acme", user_id=f"user of {conversation}", request_id="q1"
+        )
+        raw = RawRecord(Coordinates(ERASURE_REQUESTED.name, 0, 0), None, b"{}", (), 3_000_000)
+        await FeedbackHandler(self.store, self.producer, DEFAULT_REWARDS).handle([Received(request, raw)])
+
+    async def command(self, *arguments: str) -> tuple[int, Any]:
+        """Return exit code and JSON of an `agent-feedback` command."""
+        full = ["-m", "standalone", *arguments, "--json", "--broker", self.kafka.bootstrap]
+        process = await asyncio.create_subprocess_exec(sys.executable, *full, stdout=PIPE, stderr=PIPE)
+        out, errors = await process.communicate()
+        return process.returncode or 0, json.loads(out) if process.returncode != 3 else errors.decode()
+
+    async def read(self) -> list[ConsumerRecord]:
+        """Return all records of `feedback.created`, in order within each partition."""
+        return [one async for records in records_of(self.kafka.bootstrap, [FEEDBACK_CREATED.name]) for one in records]
+
+
+@pytest.fixture
+async def place(tmp_path: Path, postgres_url: str) -> AsyncIterator[Place]:
+    connection = await asyncpg.connect(postgres_url)
+    await connection.execute("drop database if exists more_partitions with (force)")
+    await connection.execute("create database more_partitions")
+    await connection.close()
+    database = urlsplit(postgres_url)._replace(path="/more_partitions").geturl()
+    async with LocalKafka(tmp_path / "kafka") as kafka:
+        await ensure_topics(kafka.bootstrap)
+        service = Service("feedback", ServiceContext(kafka.bootstrap))
+        place = Place(
+            kafka, await open_store(database, service), database, BatchProducer(kafka.bootstrap, client_id="t")
+        )
+        yield place
+        await place.producer.stop()
+        await service.resources.aclose()
+
+
+async def test_records_go_on_in_more_partitions_and_an_erasure_covers_the_earlier_ones(place: Place) -> None:
+    await place.judge(1, *NAMES)
+    code, topics = await place.command("topics", "--create", "--partitions", "24")
+    assert (code, len(topics)) == (0, len(TOPICS))
+    await place.producer.stop()  # a restarted service asks for the partitions at once
+    await place.judge(2, *NAMES[:20])
+    records = await place.read()
+    assert max(record.partition for record in records) > 5
+    places = {key: {one.partition for one in records if one.key == key} for key in {one.key for one in records}}
+    assert {len(found) for found in places.values()} == {1, 2}, "some records have announcements in two partitions"
+    code, facts = await place.command("verify-ledger", "--store", place.store_url)
+    assert (code, facts["feedbacks"], facts["first_difference"]) == (0, len(NAMES), None)
+
+    await place.erase(ERASED)
+    await place.judge(3, *NAMES[10:30])
+
+    records = await place.read()
+    [erased] = {one.key for one in records if one.value and json.loads(one.value)["conversationId"] == ERASED}
+    last = {one.partition: one.value for one in records if one.key == erased}
+    assert last == dict.fromkeys(range(24)), "compaction removes the words from all partitions"
+    assert {one.key for one in records if one.value is None} == {erased}
+    code, facts = await place.command("verify-ledger", "--store", place.store_url)
+    assert (code, facts["feedbacks"], facts["first_difference"]) == (0, len(NAMES) - 1, None)
+
+    await place.judge(4, ERASED, at=LATER)
+    records = await place.read()
+    last = {one.partition: one.value for one in records if one.key == erased}
+    assert [one is not None for one in last.values()].count(True) == 1, "only what was said after the erasure remains"
+    code, facts = await place.command("verify-ledger", "--store", place.store_url)
+    assert (code, facts["feedbacks"], facts["first_difference"]) == (0, len(NAMES), None)
