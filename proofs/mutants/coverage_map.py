@@ -21,8 +21,8 @@ from proofs.mutants.typescript_mutants import TESTS as TYPESCRIPT
 FOLDER = ROOT / ".agent-feedback" / "mutants"
 MAP = FOLDER / "map.json"
 EVERYWHERE = ("-m", "not real and not browser and not bridges and not monitoring and not helm")
-_OF_SCHEMAS = ("tests/tables/test_schema_keys.py",)
-"""Tests that compare the result of all migrations with a table."""
+_OF_SCHEMAS = ("tests/tables/test_schema_keys.py", "tests/ports/test_migrated_rows.py")
+"""Tests of the tables and rows that all migrations make."""
 _OF_DECLARATIONS = (
     "tests/contracts/test_contracts.py::test_what_is_exported_from_the_models_is_up_to_date",
     "tests/tables/test_documented_defaults.py",
